@@ -48,7 +48,7 @@ ENTRYPOINT ["surebox"]
 
 FROM runtime AS worker
 COPY --from=worker-packages /srv/surebox /srv/surebox
-HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["surebox", "alive"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["surebox", "healthcheck"]
 CMD ["worker", "--queue", "batch"]
 
 FROM runtime AS api

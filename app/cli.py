@@ -43,6 +43,23 @@ cli.add_typer(owners, name="owners")
 cli.add_typer(quotas, name="quotas")
 
 
+def _print_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"surebox {version('surebox')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Anonymize microdata and audit anonymization, as a service."""
+
+
 class Queue(StrEnum):
     """The queues a worker can serve."""
 
@@ -128,7 +145,7 @@ def kernels(methods: Annotated[list[str] | None, typer.Argument(help="By default
 
 
 @cli.command()
-def alive() -> None:
+def healthcheck() -> None:
     """Exit 0 when a worker of this host was seen lately: the health check of a worker's container."""
     from app.db.session import Database
     from app.housekeeping.alive import worker_lives

@@ -59,13 +59,13 @@ def verify_provenance(
     from app.certificates.chain import verify_chains
 
     _, database = open_database(data_dir)
-    found = verify_chains(database=database, owner=owner)
-    for each in found:
-        told = f"{each.certificates} certificates ({each.erased} of deleted releases), head {each.head}"
-        typer.echo(f"{each.owner}\t{'BROKEN' if each.broken else 'whole'}\t{told}")
+    chains = verify_chains(database=database, owner=owner)
+    for each in chains:
+        summary = f"{each.certificates} certificates ({each.erased} of deleted releases), head {each.head}"
+        typer.echo(f"{each.owner}\t{'BROKEN' if each.broken else 'whole'}\t{summary}")
         for fault in each.broken:
             typer.echo(f"  {fault}")
-    if any(each.broken for each in found):
+    if any(each.broken for each in chains):
         raise typer.Exit(1)
 
 

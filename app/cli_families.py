@@ -13,7 +13,7 @@ quotas = typer.Typer(help="Show and change what an owner may keep, and take in a
 owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option(help="Which owner.")]
-LimitedResource = Annotated[
+ResourceArgument = Annotated[
     str, typer.Argument(metavar="RESOURCE", help="rows, bytes, datasets, releases, jobs or cpu_seconds.")
 ]
 FamilyId = Annotated[str, typer.Argument(help="The id of the family (fam_…).")]
@@ -40,7 +40,7 @@ def show(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
     for one in family.datasets:
         typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.because}")
     for entry in family.published:
-        k = "" if entry.composition is None else f"k {entry.composition.k:g} together"
+        k = "" if entry.composition is None else f"k {entry.composition.composed_k:g} together"
         typer.echo(f"{entry.release_id}\t{entry.method}\t{entry.published_at:%Y-%m-%dT%H:%M:%SZ}\t{k}")
 
 
@@ -84,7 +84,7 @@ def change_owner(
     from app.releases import owners as use_cases
 
     _, database = open_database(data_dir)
-    use_cases.change_owner(database=database, owner=owner, key_id=None, asked=OwnerChanges(jobs_publish=jobs_publish))
+    use_cases.change_owner(database=database, owner=owner, key_id=None, changes=OwnerChanges(jobs_publish=jobs_publish))
 
 
 @quotas.command("show")
@@ -99,24 +99,24 @@ def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
 
 @quotas.command("set")
 def set_limit(
-    resource: LimitedResource,
+    resource: ResourceArgument,
     limit: Annotated[float, typer.Argument(min=0, help="How much of it the owner may have.")],
     owner: Owner,
     data_dir: DataDir = None,
 ) -> None:
     """Let an owner have more or less than all owners. What it has already stays."""
-    from app.contracts.usage import Resource
+    from app.contracts.usage import LimitedResource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=one_of(Resource, resource), maximum=limit)
+    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=limit)
 
 
 @quotas.command("reset")
-def reset_limit(resource: LimitedResource, owner: Owner, data_dir: DataDir = None) -> None:
+def reset_limit(resource: ResourceArgument, owner: Owner, data_dir: DataDir = None) -> None:
     """Let an owner have what all owners may."""
-    from app.contracts.usage import Resource
+    from app.contracts.usage import LimitedResource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=one_of(Resource, resource), maximum=None)
+    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=None)

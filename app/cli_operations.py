@@ -72,7 +72,7 @@ def show_log(
         before=None if before is None else before.replace(tzinfo=UTC),
     )
     with opened(data_dir) as (_, database):
-        for each in read_log(database=database, only=only, before=None, limit=limit):
+        for each in read_log(database=database, only=only, before=None, limit=limit, findings=True):
             typer.echo(json.dumps({"owner": each.owner, **each.entry.model_dump(mode="json")}, ensure_ascii=False))
 
 

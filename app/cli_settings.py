@@ -30,7 +30,7 @@ AnyDataDir = Annotated[
 
 
 def say(line: str) -> None:
-    """Tell a person."""
+    """Print a line for the operator, apart from a command's output."""
     sys.stderr.write(line + "\n")
 
 

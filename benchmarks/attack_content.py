@@ -11,8 +11,8 @@ least average of a column. Values that the bounds tell have nothing to lose and 
 width, and with `tight` a least or greatest value that no other record of the box has. Averages are over several
 secrets.
 
-For `means` see the same: nothing is left but where the rules publish no mean, or three sums together. Ends with 1 where
-`rounded_means` leaves less than half on average.
+`exact` means are there for comparison: nothing is left but where the rules publish no mean, or three sums together.
+Ends with 1 where `rounded` leaves less than half on average.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 from mixed_boxes import SHARED, SIX, anonymized, lines
 
 from surebox_verify.core.statistics import Statistic
-from workers.algorithms.boxes.content import content_fault
+from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
@@ -33,31 +33,31 @@ LEAST = 0.5  # of a box, on average
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of each value that bounds leave `open`; whether it is one value, whether the box has a mean."""
+    """What `part` is left of each value that bounds leave `open`, whether `one` value, whether the mean is `known`."""
 
     open: np.ndarray
     part: np.ndarray
     one: np.ndarray
-    told: np.ndarray
+    known: np.ndarray
     column: np.ndarray
 
 
 def tables() -> dict[str, np.ndarray]:
     """Complete records of whole numbers."""
-    found = {"Adult": np.array([[float(row[i]) for i in SIX] for row in lines()])}
+    by_name = {"Adult": np.array([[float(row[i]) for i in SIX] for row in lines()])}
     for name, file in (("CASC", "CASCrefmicrodata.csv"), ("Tarragona", "Tarragona.csv")):
-        found[name] = np.loadtxt(SHARED / "sdc" / file, delimiter=",", skiprows=1)
-    return found
+        by_name[name] = np.loadtxt(SHARED / "sdc" / file, delimiter=",", skiprows=1)
+    return by_name
 
 
-def told_by_bounds(x: np.ndarray, boxes: Boxes, *, attained: bool) -> np.ndarray:
+def known_by_bounds(x: np.ndarray, boxes: Boxes, *, attained: bool) -> np.ndarray:
     """Values of boxes of no width; where ends are attained, an end that no other record of the box has."""
-    found = (boxes.upper == boxes.lower)[boxes.box]
+    known = (boxes.upper == boxes.lower)[boxes.box]
     for ends in (boxes.lower, boxes.upper) if attained else ():
         at = x == ends[boxes.box]
         with_it = np.stack([np.bincount(boxes.box, weights=column) for column in at.T], axis=1)
-        found |= at & (with_it[boxes.box] == 1.0)
-    return found
+        known |= at & (with_it[boxes.box] == 1.0)
+    return known
 
 
 def left(x: np.ndarray, boxes: Boxes, *, whole: bool, attained: bool) -> Left:
@@ -67,10 +67,10 @@ def left(x: np.ndarray, boxes: Boxes, *, whole: bool, attained: bool) -> Left:
     others = sums[boxes.box] - x
     low, high, least, most = (each[boxes.box] for each in (boxes.lower, boxes.upper, *boxes.means))
     count = boxes.counts[boxes.box][:, None]
-    told = ~np.isnan(least)
-    first = np.where(told, np.maximum(least * count - others, low), low)
-    last = np.where(told, np.minimum(most * count - others, high), high)
-    wide = ~told_by_bounds(x, boxes, attained=attained)
+    known = ~np.isnan(least)
+    first = np.where(known, np.maximum(least * count - others, low), low)
+    last = np.where(known, np.minimum(most * count - others, high), high)
+    wide = ~known_by_bounds(x, boxes, attained=attained)
     if whole:
         # whole numbers are far below 2^53, and the ends are off by far less than 0.01
         values = np.floor(last + 0.01) - np.ceil(first - 0.01) + 1.0
@@ -79,30 +79,32 @@ def left(x: np.ndarray, boxes: Boxes, *, whole: bool, attained: bool) -> Left:
     else:
         part = np.clip((last - first)[wide] / (high - low)[wide], 0.0, 1.0)
         one = part < 1e-9
-    return Left(wide.ravel(), part, one, told[wide], np.nonzero(wide)[1])
+    return Left(wide.ravel(), part, one, known[wide], np.nonzero(wide)[1])
 
 
-def attacked(x: np.ndarray, content: str, bounds: str, snug_records: int, *, whole: bool, secrets: int) -> Left | None:
+def attacked(
+    x: np.ndarray, box_means: str, bounds: str, min_records_at_bound: int, *, whole: bool, secrets: int
+) -> Left | None:
     """Of a table, over several secrets; None where the rules refuse it."""
     n = x.shape[1]
     extent = np.ptp(x, axis=0)
     step = 1.0 if whole else None
-    if content_fault(content, K, bounds, (step,) * n) is not None:  # type: ignore[arg-type]
+    if box_means_fault(box_means, K, bounds, (step,) * n) is not None:  # type: ignore[arg-type]
         return None
-    found = []
+    attacks = []
     for seed in range(secrets):
         request = BoxesRequest(
             K,
             tuple(Statistic("mean", (i,), 1.0 / extent[i]) for i in range(n)),
             bounds=bounds,  # type: ignore[arg-type]
             columns=tuple(NumericColumn(step, float(0.01 * extent[i])) for i in range(n)),
-            snug_records=snug_records,
-            content=content,  # type: ignore[arg-type]
+            min_records_at_bound=min_records_at_bound,
+            box_means=box_means,  # type: ignore[arg-type]
             keys=new_keys(n, np.random.default_rng(seed)),
         )
         outcome, _ = anonymized(x, request)
-        found.append(left(x, outcome.boxes, whole=whole, attained=bounds == "tight"))
-    return Left(*(np.concatenate([getattr(one, name) for one in found]) for name in Left.__dataclass_fields__))
+        attacks.append(left(x, outcome.boxes, whole=whole, attained=bounds == "tight"))
+    return Left(*(np.concatenate([getattr(one, name) for one in attacks]) for name in Left.__dataclass_fields__))
 
 
 def main() -> int:
@@ -113,19 +115,19 @@ def main() -> int:
     failed = 0
     for name, x in tables().items():
         for whole in (True, False):
-            for bounds, sharing in (("cells", 1), ("snug", 1), ("snug", 2), ("tight", 1)):
-                for content in ("rounded_means", "means"):
-                    said = f"{name}, {'whole' if whole else 'real '}, {bounds} {sharing}, {content}"
-                    rest = attacked(x, content, bounds, sharing, whole=whole, secrets=given.secrets)
+            for bounds, sharing in (("cells", 1), ("grid", 1), ("grid", 2), ("tight", 1)):
+                for box_means in ("rounded", "exact"):
+                    said = f"{name}, {'whole' if whole else 'real '}, {bounds} {sharing}, {box_means}"
+                    rest = attacked(x, box_means, bounds, sharing, whole=whole, secrets=given.secrets)
                     if rest is None:
                         print(f"{said}: refused", flush=True)
                         continue
                     columns = np.bincount(rest.column, rest.part) / np.maximum(np.bincount(rest.column), 1)
-                    means = rest.part.mean(), rest.part[rest.told].mean() if rest.told.any() else np.nan
-                    shares = f"{rest.open.mean():.1%} open, {rest.told.mean():.1%} of these have means"
+                    means = rest.part.mean(), rest.part[rest.known].mean() if rest.known.any() else np.nan
+                    shares = f"{rest.open.mean():.1%} open, {rest.known.mean():.1%} of these have means"
                     parts = f"left {means[0]:.3f}, with means {means[1]:.3f}, least column {columns.min():.3f}"
-                    print(f"{said}: {shares}; {parts}, told exactly {rest.one.mean():.2%}", flush=True)
-                    failed += content == "rounded_means" and min(means) < LEAST
+                    print(f"{said}: {shares}; {parts}, known exactly {rest.one.mean():.2%}", flush=True)
+                    failed += box_means == "rounded" and min(means) < LEAST
     return 1 if failed else 0
 
 

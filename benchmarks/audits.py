@@ -97,22 +97,24 @@ SOURCES = {
 }
 
 
-def say(name: str, audit: str, found: dict[str, Any], begun: float) -> None:
-    told = "; ".join(f"{what} {value:.4g}" for what, value in found.items() if value is not None)
-    print(f"| {name} | {audit} | {told} | {time.process_time() - begun:.1f} |", flush=True)
+def say(name: str, audit: str, figures: dict[str, Any], begun: float) -> None:
+    text = "; ".join(f"{what} {value:.4g}" for what, value in figures.items() if value is not None)
+    print(f"| {name} | {audit} | {text} | {time.process_time() - begun:.1f} |", flush=True)
 
 
-def table(bench: Bench, name: str, audit: str, asked: dict[str, Any], source: Source, known: tuple[str, ...]) -> None:
+def table(
+    bench: Bench, name: str, audit: str, microfile: dict[str, Any], source: Source, known: tuple[str, ...]
+) -> None:
     begun = time.process_time()
     body = {"method": "table", "quasi_identifiers": list(known), "sensitive": [source.sensitive]}
-    made = bench.run(body | asked).result
+    made = bench.run(body | microfile).result
     kept, risk = made["sensitive"][0], made["risk"]["prosecutor"]
     figures = {
         "k": made["k"],
         "unique": made["unique"] / made["records"],
         "risk above 0.2": risk["share_above"],
-        "least values": kept["l"]["distinct"],
-        "t": kept["t"]["value"],
+        "least values": kept["l_diversity"]["distinct"],
+        "t": kept["t_closeness"]["value"],
         "one value certain": kept["share_certain"],
     }
     say(name, audit, figures, begun)
@@ -127,7 +129,7 @@ def audited(name: str, source: Source, records: int) -> None:
             "data", frame.select(one for one in used if one in frame.columns).drop_nulls(list(source.columns))
         )
         table(bench, name, "table, as it is", {"dataset_id": "data"}, source, source.known)
-        boxes = {"method": "boxes", "dataset_id": "data", "columns": list(source.columns), "k": 5,
+        boxes = {"method": "boxes", "dataset_id": "data", "quasi_identifiers": list(source.columns), "k": 5,
                  "statistics": [{"kind": "mean", "of": [one]} for one in source.columns], "formats": ["parquet"],
                  "keep": [source.sensitive]}  # fmt: skip
         begun = time.process_time()
@@ -136,17 +138,17 @@ def audited(name: str, source: Source, records: int) -> None:
         table(bench, name, "table, boxes with k = 5", {"release_id": "boxes"}, source, source.columns)
         begun = time.process_time()
         one = bench.run({"method": "determination", "release_ids": ["boxes"]}).result["releases"][0]
-        figures = {f"{part['column']} determined": part["share_determined"] for part in one["columns"]}
-        kept = one["kept"][0]
+        figures = {f"{part['column']} single value": part["share_single_value"] for part in one["columns"]}
+        kept = one["kept_columns"][0]
         say(name, "determination", figures | {f"{kept['column']} certain": kept["share_certain"],
             "nearly": kept["share_nearly_certain"]}, begun)  # fmt: skip
         begun = time.process_time()
-        told = bench.run({"method": "influence", "release_ids": ["boxes"], "records": records}).result
-        slopes = [part["slope"] for part in told["releases"][0]["numbers"]]
+        result = bench.run({"method": "influence", "release_ids": ["boxes"], "records": records}).result
+        slopes = [part["slope"] for part in result["releases"][0]["numbers"]]
         figures = {
             "numbers that follow one at 0.5 or more": sum(one >= 0.5 for one in slopes),
             "largest slope": max(slopes, default=0.0),
-            "findings": len(told["findings"]),
+            "findings": len(result["findings"]),
         }
         say(name, f"influence of {records} records", figures, begun)
         if name == "adult":
@@ -155,9 +157,9 @@ def audited(name: str, source: Source, records: int) -> None:
 
 def together(bench: Bench, boxes: dict[str, Any]) -> None:
     """Several releases of Adult."""
-    spreads = [{"kind": "variance", "of": [one]} for one in boxes["columns"]]
+    spreads = [{"kind": "variance", "of": [one]} for one in boxes["quasi_identifiers"]]
     others = {
-        "6": {"k": 6}, "10": {"k": 10, "statistics": spreads}, "two": {"columns": ["age", "hours-per-week"],
+        "6": {"k": 6}, "10": {"k": 10, "statistics": spreads}, "two": {"quasi_identifiers": ["age", "hours-per-week"],
         "statistics": boxes["statistics"][::2]}, "other": {"k": 7, "partition": "fast"},
     }  # fmt: skip
     for seed, (name, other) in enumerate(others.items(), 1):
@@ -168,11 +170,11 @@ def together(bench: Bench, boxes: dict[str, Any]) -> None:
         figures = {"overlay below 5": made["overlay_below"], "candidates below 5": made["candidates_below"],
                    "one income": made["sensitive"][0]["homogeneous"]}  # fmt: skip
         say("adult", f"composition of {len(names)} box releases", figures, begun)
-    ten = {"dataset_id": "data", "columns": boxes["columns"], "k": 10, "formats": ["parquet"]}
+    ten = {"dataset_id": "data", "quasi_identifiers": boxes["quasi_identifiers"], "k": 10, "formats": ["parquet"]}
     bench.release("ten", ten | {"method": "boxes", "statistics": boxes["statistics"]})
     bench.release("noise", ten | {"method": "uncertain"})
     six = {
-        "columns": [name for name in ADULT if bench_type(bench, name) == "integer"],
+        "quasi_identifiers": [name for name in ADULT if bench_type(bench, name) == "integer"],
         "keep": ["income", "sex", "race"],
     }
     bench.release("ten6", ten | six | {"method": "boxes", "statistics": boxes["statistics"]})
@@ -182,7 +184,7 @@ def together(bench: Bench, boxes: dict[str, Any]) -> None:
         made = bench.run({"method": "linkage", "release_ids": names}).result
         figures = {"share below k = 10": made["share_below_k"], "mean rank": made["mean_rank"],
                    "rank 1": made["share_rank_1"], "posterior above one half": made["share_posterior_above_half"],
-                   "of these right": made["share_of_these_right"]}  # fmt: skip
+                   "of these right": made["precision_above_half"]}  # fmt: skip
         say("adult", f"linkage, {' and '.join(names)}", figures, begun)
 
 
@@ -194,12 +196,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE", default=list(SOURCES))
     parser.add_argument("--records", type=int, default=3)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     for method in ("boxes", "uncertain", "table", "composition", "linkage"):
         getattr(runner_for(method), "warm", lambda: None)()
     print("| file | audit | found | CPU s |\n|---|---|---|---|")
-    for name in asked.files:
-        audited(name, SOURCES[name], asked.records)
+    for name in args.files:
+        audited(name, SOURCES[name], args.records)
 
 
 if __name__ == "__main__":

@@ -60,14 +60,14 @@ def adult() -> np.ndarray:
     return np.array([[float(line.split(", ")[i]) for i in ADULT] for line in text.splitlines() if line.strip()])
 
 
-def width(x: np.ndarray, found: partition.Partition) -> float:
-    boxes = tight(x, found)
+def width(x: np.ndarray, parts: partition.Partition) -> float:
+    boxes = tight(x, parts)
     return float(((boxes.upper - boxes.lower) / np.ptp(x, axis=0) * boxes.counts[:, None]).sum() / x.size)
 
 
-def cell_width(x: np.ndarray, found: partition.Partition) -> float:
+def cell_width(x: np.ndarray, parts: partition.Partition) -> float:
     """As `width`, of cells; none has a declared domain."""
-    boxes = cells(x, found, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng(1)))
+    boxes = cells(x, parts, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng(1)))
     return float((boxes.counts @ ((boxes.upper - boxes.lower) / np.ptp(x, axis=0))).sum() / x.size)
 
 
@@ -89,9 +89,9 @@ def table() -> None:
         cut(people[:1000], 5, method)
     for name, x, k in cases:
         for method in methods:
-            found, seconds, longest = cut(x, k, method)
-            shown = f"{len(found.counts):6} boxes  {seconds:.2f} CPU s (longest step {longest:.2f})"
-            print(f"{name:6} k = {k:2}  {method:8}  width {width(x, found):.4f}  {shown}", flush=True)
+            parts, seconds, longest = cut(x, k, method)
+            shown = f"{len(parts.counts):6} boxes  {seconds:.2f} CPU s (longest step {longest:.2f})"
+            print(f"{name:6} k = {k:2}  {method:8}  width {width(x, parts):.4f}  {shown}", flush=True)
     three = np.ascontiguousarray(mixed[:100_000, :3])
     theirs = one_correlation(three, "mondrian")
     for method in methods[:2]:
@@ -100,7 +100,7 @@ def table() -> None:
 
 def demanding(x: np.ndarray, k: int) -> None:
     rng, n = np.random.default_rng(2), len(x)
-    asked = {
+    cases = {
         "nothing": BoxConstraints(),
         "3 of 8 values": BoxConstraints(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
         "3 values 0.5 sd apart": BoxConstraints(3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])),
@@ -108,11 +108,11 @@ def demanding(x: np.ndarray, k: int) -> None:
     }
     methods: tuple[partition.Method, ...] = ("fast", "mondrian")
     for method in methods:
-        for name, demands in asked.items():
+        for name, demands in cases.items():
             few = BoxConstraints() if demands.none else BoxConstraints(1, codes=np.zeros((1000, 1), dtype=np.int32))
             cut(x[:1000], k, method, few)
-            found, seconds, longest = cut(x, k, method, demands)
-            print(f"{method:9} {name:24} {len(found.counts):7} boxes  {seconds:.2f} CPU s (longest {longest:.2f})")
+            parts, seconds, longest = cut(x, k, method, demands)
+            print(f"{method:9} {name:24} {len(parts.counts):7} boxes  {seconds:.2f} CPU s (longest {longest:.2f})")
 
 
 def main() -> None:
@@ -122,23 +122,23 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--demands", action="store_true")
-    asked = parser.parse_args()
-    if asked.table:
+    args = parser.parse_args()
+    if args.table:
         table()
         return
-    x = np.load(asked.records)[: asked.rows].astype(np.float64) if asked.records else mixture(asked.rows)
-    if asked.demands:
-        demanding(x, asked.k)
+    x = np.load(args.records)[: args.rows].astype(np.float64) if args.records else mixture(args.rows)
+    if args.demands:
+        demanding(x, args.k)
         return
     for method in ("optimal", "fast"):
-        cut(x[:1000], asked.k, method)
-    print(f"{len(x)} x {x.shape[1]}, k = {asked.k}")
+        cut(x[:1000], args.k, method)
+    print(f"{len(x)} x {x.shape[1]}, k = {args.k}")
     for method in ("optimal", "fast", "mondrian"):
-        found, seconds, longest = cut(x, asked.k, method)
-        shown = f"{seconds:.2f} CPU s (longest {longest:.2f}), width {width(x, found):.4f}"
-        print(f"{method:9} {len(found.counts):7} boxes  {shown}")
+        parts, seconds, longest = cut(x, args.k, method)
+        shown = f"{seconds:.2f} CPU s (longest {longest:.2f}), width {width(x, parts):.4f}"
+        print(f"{method:9} {len(parts.counts):7} boxes  {shown}")
     start, rng = time.process_time(), np.random.default_rng()
-    state = anonymization.init(x, BoxesRequest(asked.k, all_moments(x.shape[1]), partition="fast"))
+    state = anonymization.init(x, BoxesRequest(args.k, all_moments(x.shape[1]), partition="fast"))
     while not anonymization.done(state):
         state = anonymization.step(state, rng=rng)
     print(f"whole method with fast, all moments: {time.process_time() - start:.2f} CPU s")

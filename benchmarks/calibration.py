@@ -5,7 +5,7 @@
 
 `speed`: the gaussian mixture of ../shared/bench (or one of our own, where there is none), d = 5, k = 10, scales per
 record and common; the plain sum (numpy, 60 halvings of the scale) is run at sizes up to 4,000. `schemes`: mean scale of
-every scheme over the mean of scales per record, for dismissed shares and cell sizes, on Adult's six numeric columns,
+every scheme over the mean of scales per record, for suppressed shares and cell sizes, on Adult's six numeric columns,
 the mixture and 20 clusters in the unit cube (AG section III). Kernels are compiled before the clock starts.
 """
 
@@ -76,8 +76,8 @@ def naive(x: np.ndarray, k: float) -> np.ndarray:
 
 def timed(x: np.ndarray, request: CalibrationRequest) -> tuple[Calibrated, float]:
     start = time.process_time()
-    found = calibrate(x, request)
-    return found, time.process_time() - start
+    calibrated = calibrate(x, request)
+    return calibrated, time.process_time() - start
 
 
 def speed(largest: int, threads: int) -> None:
@@ -96,13 +96,13 @@ def speed(largest: int, threads: int) -> None:
             start = time.process_time()
             naive(x, 10.0)
             plain = time.process_time() - start
-        found, own = timed(x, CalibrationRequest(k=10, scales="per_record", threads=threads))
+        calibrated, own = timed(x, CalibrationRequest(k=10, scales="per_record", threads=threads))
         _, common = timed(x, CalibrationRequest(k=10, threads=threads))
-        _, levels = timed(x, CalibrationRequest(k=10, scales="levels", dismiss=0.0, threads=threads))
+        _, levels = timed(x, CalibrationRequest(k=10, scales="levels", suppress_share=0.0, threads=threads))
         spent.append((rows, own))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         cells = [f"{rows:,}", f"{plain:.1f}" if plain else "", f"{own:.2f}", f"{common:.2f}", f"{levels:.2f}"]
-        print(f"| {' | '.join(cells)} | {found.certified_error:.4f} | {memory} |", flush=True)
+        print(f"| {' | '.join(cells)} | {calibrated.certified_error:.4f} | {memory} |", flush=True)
     (n, a), (m, b) = spent[-2:]
     print(f"\nGrowth from {n:,} to {m:,}: N^{np.log(b / a) / np.log(m / n):.2f}")
 
@@ -110,7 +110,10 @@ def speed(largest: int, threads: int) -> None:
 def requests(k: float, model: str) -> Iterator[tuple[str, CalibrationRequest]]:
     for scales in ("common", "levels"):
         for share in (0.0, 0.01, 0.05, 0.1):
-            yield f"{scales}, {share:.0%} dismissed", CalibrationRequest(k=k, model=model, scales=scales, dismiss=share)  # type: ignore[arg-type]
+            yield (
+                f"{scales}, {share:.0%} suppressed",
+                CalibrationRequest(k=k, model=model, scales=scales, suppress_share=share),  # type: ignore[arg-type]
+            )
     for size in (2, 4, 8, 16, 32):
         yield (
             f"shared, cells of {size} k",
@@ -120,9 +123,9 @@ def requests(k: float, model: str) -> Iterator[tuple[str, CalibrationRequest]]:
         yield f"shared, {scaling}", CalibrationRequest(k=k, model=model, scales="shared", scaling=scaling)  # type: ignore[arg-type]
 
 
-def mean_scale(found: Calibrated) -> float:
+def mean_scale(calibrated: Calibrated) -> float:
     """Geometric mean over the axes, mean over records: comparable between shapes."""
-    scale = found.scale if found.axes is not None else found.scale / found.unit
+    scale = calibrated.scale if calibrated.axes is not None else calibrated.scale / calibrated.unit
     return float(np.exp(np.log(np.maximum(scale, 1e-300)).mean(axis=1)).mean())
 
 
@@ -138,8 +141,8 @@ def schemes(model: str, k: float) -> None:
     for label, request in requests(k, model):
         cells = []
         for name, x in given.items():
-            found, seconds = timed(x, request)
-            cells.append(f"{mean_scale(found) / base[name]:.2f} ({len(found.rows):,} kept, {seconds:.1f} s)")
+            calibrated, seconds = timed(x, request)
+            cells.append(f"{mean_scale(calibrated) / base[name]:.2f} ({len(calibrated.rows):,} kept, {seconds:.1f} s)")
         print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
@@ -150,11 +153,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--model", default="gaussian", choices=["gaussian", "uniform"])
     parser.add_argument("--k", type=float, default=10.0)
-    asked = parser.parse_args()
-    if asked.what == "speed":
-        speed(asked.largest, asked.threads)
+    args = parser.parse_args()
+    if args.what == "speed":
+        speed(args.largest, args.threads)
     else:
-        schemes(asked.model, asked.k)
+        schemes(args.model, args.k)
 
 
 if __name__ == "__main__":

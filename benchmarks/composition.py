@@ -1,4 +1,4 @@
-"""The audit `composition` of five box releases, in process: the files of the releases in, what they tell together out.
+"""The audit `composition` of five box releases, in process: the files of the releases in, what they show together out.
 
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/composition.py [--rows 1000000]
 
@@ -37,10 +37,10 @@ def released(bench: Bench) -> list[str]:
     """Names of five releases."""
     means = [{"kind": "mean", "of": [name]} for name in COLUMNS]
     spreads = [{"kind": "variance", "of": [name]} for name in COLUMNS]
-    base = {"method": "boxes", "dataset_id": "data", "columns": COLUMNS, "k": 5, "partition": "fast",
+    base = {"method": "boxes", "dataset_id": "data", "quasi_identifiers": COLUMNS, "k": 5, "partition": "fast",
             "formats": ["parquet"], "statistics": means}  # fmt: skip
     others = [
-        {}, {"k": 6}, {"k": 10, "partition": "optimal"}, {"columns": COLUMNS[:3], "statistics": means[:3]},
+        {}, {"k": 6}, {"k": 10, "partition": "optimal"}, {"quasi_identifiers": COLUMNS[:3], "statistics": means[:3]},
         {"k": 7, "bounds": "tight", "statistics": spreads},
     ]  # fmt: skip
     return [bench.release(f"r{place}", base | other, seed=place) for place, other in enumerate(others)]
@@ -55,9 +55,9 @@ def main() -> None:
     def timed(*args: object) -> np.ndarray:
         nonlocal finding
         begun = time.process_time()
-        found = locating.locate(*args)  # type: ignore[arg-type]
+        located = locating.locate(*args)  # type: ignore[arg-type]
         finding += time.process_time() - begun
-        return found
+        return located
 
     originals.locate = timed
     with tempfile.TemporaryDirectory() as folder:
@@ -68,9 +68,8 @@ def main() -> None:
         finding, begun = 0.0, time.process_time()
         made = bench.run({"method": "composition", "release_ids": names}).result
         whole = time.process_time() - begun
-    print(
-        f"{whole:.2f} CPU s, of which {finding:.2f} to find boxes; {made['groups']:,} groups, least {made['least']:g}"
-    )
+    left = f"{made['group_count']:,} groups, k {made['composed_k']:g}"
+    print(f"{whole:.2f} CPU s, of which {finding:.2f} to find boxes; {left}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small wide long]
 
 Each case runs in a process of its own, whose kernels are made ready, twice: of the first run the memory is measured,
-how far its high-water mark (VmHWM, reset before) lies above what the process held; of the second the CPU seconds. The
+how far its high-water mark (VmHWM, reset before) exceeds what the process held; of the second the CPU seconds. The
 ratio is estimate by measured. A job below a second, or below the least memory, is too small to matter: both figures
 are taken to be at least that.
 """
@@ -65,9 +65,9 @@ def bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
     names, base = [f"x{at}" for at in range(columns)], {"dataset_id": "d"}
     few = names[:5]
     moments = [{"kind": "mean", "of": [one]} for one in few] + [{"kind": "correlation", "of": few[:2]}]
-    boxes = {**base, "method": "boxes", "columns": names, "k": 10, "statistics": moments}
-    noisy = {**base, "method": "uncertain", "columns": names, "k": 10.0}
-    condensed = {**base, "method": "condensation", "columns": names, "k": 10}
+    boxes = {**base, "method": "boxes", "quasi_identifiers": names, "k": 10, "statistics": moments}
+    noisy = {**base, "method": "uncertain", "quasi_identifiers": names, "k": 10.0}
+    condensed = {**base, "method": "condensation", "quasi_identifiers": names, "k": 10}
     yield "boxes", boxes
     yield "uncertain", noisy
     yield "condensation", condensed
@@ -80,11 +80,11 @@ def bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "composition", {"method": "composition", "release_ids": ["b", "b2"], **base}
     yield "determination", {"method": "determination", "release_ids": ["b", "b2"]}
     yield "influence", {"method": "influence", "release_ids": ["b"], "records": 2, **base}
-    yield "linkage of boxes", {"method": "linkage", "release_id": "b", **base}
+    yield "linkage of boxes", {"method": "linkage", "release_id": "b", "knowledge_dataset_id": "d"}
     bench.release("n", noisy)
-    yield "linkage of noisy rows", {"method": "linkage", "release_id": "n", **base}
+    yield "linkage of noisy rows", {"method": "linkage", "release_id": "n", "knowledge_dataset_id": "d"}
     bench.release("c", condensed)
-    yield "linkage of condensed rows", {"method": "linkage", "release_id": "c", **base}
+    yield "linkage of condensed rows", {"method": "linkage", "release_id": "c", "knowledge_dataset_id": "d"}
     yield "influence of condensed rows", {"method": "influence", "release_ids": ["c"], "records": 2, **base}
     quasi = ["c0", "c1", "c2", *names[:5]]
     yield "table", {"method": "table", "quasi_identifiers": quasi, **base}
@@ -92,26 +92,26 @@ def bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def main() -> None:
-    """Measure the cases asked for, and say which lie apart by more than the factor."""
+    """Measure the chosen cases, and count the figures that differ by more than the factor."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*")
     parser.add_argument("--case", nargs="*", default=list(SHAPES), choices=list(SHAPES))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print("| method | table | CPU s expected, taken | ratio | MB expected, taken | ratio |\n|---|---|---|---|---|---|")
-    apart = 0
-    for case in asked.case:
+    different = 0
+    for case in options.case:
         rows, columns = SHAPES[case]
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(Path(folder), seed=1)
             bench.dataset("d", table(rows, columns))
             for name, body in bodies(bench, columns):
-                if asked.methods and body["method"] not in asked.methods:
+                if options.methods and body["method"] not in options.methods:
                     continue
-                apart += _told(name, f"{rows:,} x {columns}", _measured(bench, body))
-    print(f"{apart} figures lie apart by more than a factor of {FACTOR:g}")
+                different += _shown(name, f"{rows:,} x {columns}", _measured(bench, body))
+    print(f"{different} figures differ by more than a factor of {FACTOR:g}")
 
 
-def _told(name: str, shape: str, measured: Measured | str) -> int:
+def _shown(name: str, shape: str, measured: Measured | str) -> int:
     if isinstance(measured, str):
         print(f"| {name} | {shape} | {measured} |", flush=True)
         return 1

@@ -23,7 +23,7 @@ from workers.algorithms.groups.evolution import search as evolution
 from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules import patterns
 from workers.algorithms.groups.rules.fuzzified import fuzzify
-from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.rules.rules import judged
 
@@ -106,19 +106,19 @@ def rules_per_second(rows: int) -> None:
         data = fuzzify(columns, TERMS)
         grades = [np.ascontiguousarray(v.grades.T)[:, v.codes] for v in data.variables]
         collecting = time.process_time()
-        found = patterns.collect(data, vital, 0.5)
-        collected = f"{found.distinct:,} in {time.process_time() - collecting:.1f} s"
+        collection = patterns.collect(data, vital, 0.5)
+        collected = f"{collection.distinct:,} in {time.process_time() - collecting:.1f} s"
         for active in (12, 4):
             few, many = some_rules(data.terms, 12, active), some_rules(data.terms, 4000, active)
             letter = per_second(partial(naive, grades, vital, False), few)
             skipping = per_second(partial(naive, grades, vital, True), few)
-            fast = per_second(partial(judged, found), many)
-            assert np.allclose(naive(grades, vital, True, few), judged(found, few), rtol=1e-9)
+            fast = per_second(partial(judged, collection), many)
+            assert np.allclose(naive(grades, vital, True, few), judged(collection, few), rtol=1e-9)
             times = f"{letter:.1f} | {skipping:.1f} | {fast:,.0f} | {fast / letter:,.0f}, {fast / skipping:,.0f}"
             print(f"{name}, {active} active | {collected} | {times}", flush=True)
 
 
-def run(module: object, state: object) -> tuple[Found, float, float]:
+def run(module: object, state: object) -> tuple[SearchOutcome, float, float]:
     start, longest = time.process_time(), 0.0
     while not module.done(state):
         before = time.process_time()
@@ -132,8 +132,8 @@ def searches(seeds: int) -> None:
     print(f"\nacs2024 but one state, {data.records:,} x 11 | CPU s | longest step | evaluations | over | general, true")
     print("---|---|---|---|---|---")
 
-    def line(name: str, found: Found, seconds: float, longest: float, true: int) -> None:
-        counts = f"{found.evaluations:,} | {found.over_thresholds} | {len(found.rules)}, {true}"
+    def line(name: str, result: SearchOutcome, seconds: float, longest: float, true: int) -> None:
+        counts = f"{result.evaluations:,} | {result.over_thresholds} | {len(result.rules)}, {true}"
         print(f"{name} | {seconds:.2f} | {longest:.2f} | {counts}", flush=True)
 
     every, seconds, longest = run(enumeration, enumeration.init(data, vital, enumeration.EnumerationRequest()))
@@ -142,9 +142,9 @@ def searches(seeds: int) -> None:
     for name, diversity in (("evolution, the paper's letter", False), ("evolution with diversity", True)):
         for seed in range(seeds):
             state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(seed))
-            found, seconds, longest = run(evolution, state)
-            true = len(known & {rule.tobytes() for rule in found.rules})
-            line(f"{name}, seed {seed}", found, seconds, longest, true)
+            result, seconds, longest = run(evolution, state)
+            true = len(known & {rule.tobytes() for rule in result.rules})
+            line(f"{name}, seed {seed}", result, seconds, longest, true)
 
 
 def large(rows: int) -> None:
@@ -157,10 +157,10 @@ def large(rows: int) -> None:
             data = fuzzify(columns, TERMS)
             fuzzified = time.process_time() - start
             state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(1))
-            found, seconds, longest = run(evolution, state)
+            result, seconds, longest = run(evolution, state)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             kind = "diversity" if diversity else "the paper's letter"
-            counts = f"{len(found.rules)} most general of {found.over_thresholds}"
+            counts = f"{len(result.rules)} most general of {result.over_thresholds}"
             print(
                 f"{values}, {kind}: {counts} | {fuzzified:.1f} + {seconds:.1f} | {longest:.2f} | {peak:.2f} GB",
                 flush=True,
@@ -172,13 +172,13 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=3_200_000)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", choices=["rules", "searches", "large"])
-    asked = parser.parse_args()
+    args = parser.parse_args()
     small, group = synthetic(2000, continuous=False)
     warm = fuzzify(small, TERMS)
     run(enumeration, enumeration.init(warm, group, enumeration.EnumerationRequest()))
-    if asked.only in {None, "large"}:
-        large(asked.rows)
-    if asked.only in {None, "rules"}:
-        rules_per_second(asked.rows)
-    if asked.only in {None, "searches"}:
-        searches(asked.seeds)
+    if args.only in {None, "large"}:
+        large(args.rows)
+    if args.only in {None, "rules"}:
+        rules_per_second(args.rows)
+    if args.only in {None, "searches"}:
+        searches(args.seeds)

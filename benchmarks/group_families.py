@@ -7,7 +7,7 @@ the algorithms alone (no service, no decoys, no classifiers); then the same with
 judged by rules of those left out. A row each: masked places; swaps by the letter and by the profile; signals of 56 that
 fail the criteria before, by the letter, by the profile; the best rank of a masked place, its mean over the families and
 the least; AUC and its deviations in them; distortion relative to the letter's, and that; CPU seconds of the search.
-Judged by rules of others, what fails for as many random places is beside it.
+Judged by rules of others, the signals that fail for as many random places come last.
 """
 
 import argparse
@@ -40,16 +40,16 @@ ALPHAS = tuple(sorted(GRID, reverse=True))
 
 def learnt(frame: pl.DataFrame) -> Rules:
     vital = (frame["MIL"] == 1).fill_null(value=False).to_numpy()
-    search = enumeration.init(fuzzified(frame, VARIABLES), vital, enumeration.EnumerationRequest(alpha=ALPHA))
+    search = enumeration.init(fuzzified(frame, VARIABLES), vital, enumeration.EnumerationRequest(min_membership=ALPHA))
     while not enumeration.done(search):
         search = enumeration.step(search)
-    found = enumeration.result(search)
-    return found.rules[confidence_order(found.metrics.relative_confidence_factor)]
+    result = enumeration.result(search)
+    return result.rules[confidence_order(result.metrics.relative_confidence_factor)]
 
 
 def counted(data: Fuzzified, rules: Rules) -> tuple[Fits, Families]:
-    found = fits(data, rules, ALPHA, min(GRID))
-    return found, families(found.grade, found.number, found.first, found.rules, ALPHA, GRID)
+    fitted = fits(data, rules, ALPHA, min(GRID))
+    return fitted, families(fitted.grade, fitted.number, fitted.first, fitted.rules, ALPHA, GRID)
 
 
 def exchanged(codes: np.ndarray, swaps: Swaps) -> np.ndarray:
@@ -82,8 +82,8 @@ def by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: int) -> s
 def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key: int) -> None:
     data, (metric, values) = fuzzified(frame, VARIABLES), encoded(frame)
     places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
-    groups, (found, profile) = len(places), counted(data, rules)
-    member = found.grade >= ALPHA
+    groups, (fitted, profile) = len(places), counted(data, rules)
+    member = fitted.grade >= ALPHA
     crisp = np.bincount(codes[member], minlength=groups)
     outliers = thompson_tau(crisp, alpha=0.01, robust=True)
     usual = int(np.delete(crisp, list(outliers.order)).max())
@@ -91,12 +91,12 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
     if not masked:
         print("|", name, "| nothing stands out |", flush=True)
         return
-    asked = [Restriction(place, usual, max(int(crisp[place]), usual + 10)) for place in masked]
-    plain = build(codes, groups, member, values, metric, asked)
+    restrictions = [Restriction(place, usual, max(int(crisp[place]), usual + 10)) for place in masked]
+    plain = build(codes, groups, member, values, metric, restrictions)
     letter = cheapest(plain, moves_needed(plain))
     nothing = np.zeros((len(ALPHAS), groups), dtype=np.int64)
-    levels = Levels(bands(found.grade, np.array(ALPHAS)), nothing - 1, nothing, ALPHAS.index(ALPHA))
-    problem = build(codes, groups, member, values, metric, asked, levels=levels)
+    levels = Levels(bands(fitted.grade, np.array(ALPHAS)), nothing - 1, nothing, ALPHAS.index(ALPHA))
+    problem = build(codes, groups, member, values, metric, restrictions, levels=levels)
     judge, start = Judge(masked, (), 0.01, True), time.process_time()
     view = View(profile, codes, judge, {}, letter.distortion)
     made = finished(masking(problem, view, lambda turn: np.random.default_rng([key, turn])))
@@ -104,7 +104,7 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
     now = exchanged(codes, made.swaps)
     looks = [judge.standings(profile.profile(code, groups)) for code in (codes, exchanged(codes, letter), now)]
     family = [one for one in looks[2] if one.signal.name not in UNRANKED]
-    told = [
+    cells = [
         name,
         f"{len(masked)} of {groups}",
         f"{len(letter.source)}, {len(made.swaps.source)}",
@@ -119,10 +119,10 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
         _, theirs = counted(data, judges)
         before, after = (judge.standings(theirs.profile(code, groups)) for code in (codes, now))
         chance = [sum(not one.by_chance for one in look) for look in (before, after)]
-        told[-1] += f" | {len(failing(before))} → {len(failing(after))}, by chance all but {chance[0]} → {chance[1]}"
-        told[-1] += f", ranks {best_ranks(before, masked)} → {best_ranks(after, masked)}"
-        told[-1] += f" | random places: {by_chance(theirs.profile(now, groups), len(masked), groups)}"
-    print("|", " | ".join(told), "|", flush=True)
+        cells[-1] += f" | {len(failing(before))} → {len(failing(after))}, by chance all but {chance[0]} → {chance[1]}"
+        cells[-1] += f", ranks {best_ranks(before, masked)} → {best_ranks(after, masked)}"
+        cells[-1] += f" | random places: {by_chance(theirs.profile(now, groups), len(masked), groups)}"
+    print("|", " | ".join(cells), "|", flush=True)
 
 
 def state(name: str, keys: int) -> None:

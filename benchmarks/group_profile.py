@@ -36,9 +36,9 @@ def quantile(signals: list[ProfileSignal], count: int) -> float:
     return float(np.quantile(drawn, 0.95))
 
 
-def twelve(file: dict) -> list[ProfileSignal]:
-    found = {(one["name"], one["alpha"]): one["values"] for one in file["signals"] if one["rules"] is None}
-    return [ProfileSignal(*key, np.array(found[key])) for key in TWELVE]
+def twelve(profiled: dict) -> list[ProfileSignal]:
+    values = {(one["name"], one["alpha"]): one["values"] for one in profiled["signals"] if one["rules"] is None}
+    return [ProfileSignal(*key, np.array(values[key])) for key in TWELVE]
 
 
 def state(folder: Path, wanted: str, search: str, metric: str) -> None:
@@ -50,12 +50,13 @@ def state(folder: Path, wanted: str, search: str, metric: str) -> None:
     del others
     bench.job("model", {
         "method": "group", "auxiliary_dataset_id": "others", "target_dataset_id": "home", "variables": variables,
-        "vital": {"column": "MIL", "values": [1]}, "parameter": ["PUMA"], "search": {"method": "exhaustive"},
+        "hidden_group": {"column": "MIL", "values": [1]}, "region_columns": ["PUMA"],
+        "search": {"method": "exhaustive"},
     })  # fmt: skip
     spec = {
         "method": "swaps",
         "dataset_id": "home",
-        "parameter": ["PUMA"],
+        "region_columns": ["PUMA"],
         "model_job_id": "model",
         "drop": GIVING_AWAY,
     }
@@ -66,22 +67,22 @@ def state(folder: Path, wanted: str, search: str, metric: str) -> None:
     bench.release("masked", spec)
     seconds = time.process_time() - start
     result = bench.run(spec).result
-    places = [result["parameter_values"][place] for place in result["masked"]]
-    audit = {"method": "group_profile", "model_job_id": "model", "places": places}
-    before, after = (bench.run(audit | which).result["files"][0] for which in (
+    places = [result["regions"][place] for place in result["masked_regions"]]
+    audit = {"method": "group_profile", "model_job_id": "model", "masked_regions": places}
+    before, after = (bench.run(audit | which).result["inputs"][0] for which in (
         {"dataset_ids": ["home"]}, {"release_ids": ["masked"]}))  # fmt: skip
     standing = sum(bool(one["exposed"]) for one in after["signals"])
     start = time.process_time()
-    seen = bench.run({"method": "swap_detection", "model_job_id": "model", "places": places, "drop": GIVING_AWAY,
-                      "dataset_ids": ["home"]}).result["files"][0]  # fmt: skip
+    seen = bench.run({"method": "swap_detection", "model_job_id": "model", "masked_regions": places,
+                      "drop": GIVING_AWAY, "dataset_ids": ["home"]}).result["inputs"][0]  # fmt: skip
     detecting = time.process_time() - start
     letter, both = result["letter_distortion"], result["distortion"] + result["decoy_distortion"]
     line = (
         f"{wanted}, {search}, {metric}",
-        f"{len(places)} of {len(result['parameter_values'])}",
-        f"{result['swaps']} + {result['decoys']}",
+        f"{len(places)} of {len(result['regions'])}",
+        f"{result['swap_count']} + {result['decoys']}",
         f"{result['valid']}, {standing} of {len(after['signals'])}",
-        f"{best(twelve(before), before['places']):.2f} → {best(twelve(after), after['places']):.2f}",
+        f"{best(twelve(before), before['masked_regions']):.2f} → {best(twelve(after), after['masked_regions']):.2f}",
         f"{quantile(twelve(after), len(places)):.2f}",
         f"{letter:.2f}, {result['distortion'] / letter:.2f}, {both / letter:.2f}",
         f"{seconds:.0f}, {detecting:.0f}",
@@ -109,7 +110,7 @@ if __name__ == "__main__":
     parser.add_argument("--states", nargs="+", default=["37"])
     parser.add_argument("--search", choices=["assignment", "memetic"], default="assignment")
     parser.add_argument("--metric", choices=["ordinal", "categorical"], default="ordinal")
-    asked = parser.parse_args()
-    for name in asked.states:
+    args = parser.parse_args()
+    for name in args.states:
         with TemporaryDirectory() as scratch:
-            state(Path(scratch), name, asked.search, asked.metric)
+            state(Path(scratch), name, args.search, args.metric)

@@ -56,7 +56,7 @@ def fuzzified(frame: pl.DataFrame, variables: list[dict]) -> Fuzzified:
 def learnt(state: str, variables: list[dict]) -> np.ndarray:
     frame = records(state, variables, others=True)
     vital = (frame["MIL"] == 1).fill_null(value=False).to_numpy()
-    search = enumeration.init(fuzzified(frame, variables), vital, enumeration.EnumerationRequest(alpha=ALPHA))
+    search = enumeration.init(fuzzified(frame, variables), vital, enumeration.EnumerationRequest(min_membership=ALPHA))
     while not enumeration.done(search):
         search = enumeration.step(search)
     return enumeration.result(search).rules
@@ -78,15 +78,15 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=1000)
     parser.add_argument("--state", default="37")
     parser.add_argument("--rules", type=Path)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     variables = json.loads((DATA / "military-variables.json").read_text())
-    if asked.rules and asked.rules.exists():
-        rules = np.load(asked.rules)
+    if args.rules and args.rules.exists():
+        rules = np.load(args.rules)
     else:
-        rules = learnt(asked.state, variables)
-        if asked.rules:
-            np.save(asked.rules, rules)
-    frame = records(asked.state, variables, others=False)
+        rules = learnt(args.state, variables)
+        if args.rules:
+            np.save(args.rules, rules)
+    frame = records(args.state, variables, others=False)
     membership = memberships(fuzzified(frame, variables), rules, ALPHA)
     places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
     crisp = signals(codes, len(places), None, membership, ALPHA).crisp
@@ -108,7 +108,7 @@ def main() -> None:
         )
         restrictions = [Restriction(int(e), bound=2, zero=12) for e in masked]
         problem = build(codes, len(places), members(membership, ALPHA), values, metric, restrictions)
-        report(title, problem, masked, asked.runs, asked.generations)
+        report(title, problem, masked, args.runs, args.generations)
 
 
 def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, generations: int) -> None:
@@ -124,12 +124,12 @@ def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, gen
         state, seconds, longest = searched(
             problem, MemeticRequest(generations=generations, runs=runs, roaming=roaming), 1
         )
-        found = memetic.result(problem, state, hidden)
-        bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in found.runs]
-        ratios = [one.swaps.distortion / bound for one, bound in zip(found.runs, bounds, strict=True)]
-        own = next(ratio for one, ratio in zip(found.runs, ratios, strict=True) if one is found.best)
-        valid = sum(one.valid_share for one in found.runs) / runs
-        best = found.best.swaps
+        result = memetic.result(problem, state, hidden)
+        bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in result.runs]
+        ratios = [one.swaps.distortion / bound for one, bound in zip(result.runs, bounds, strict=True)]
+        own = next(ratio for one, ratio in zip(result.runs, ratios, strict=True) if one is result.best)
+        valid = sum(one.valid_share for one in result.runs) / runs
+        best = result.best.swaps
         print(
             f"| {title}, roaming {roaming} | {runs} | {problem.needed} | {len(best.source)} | {best.distortion:.3f} "
             f"| {best.distortion / own:.3f} | {own:.3f} | {max(ratios):.3f} | {seconds / runs:.1f} | {longest:.2f} "

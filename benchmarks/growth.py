@@ -99,17 +99,17 @@ def child(path: str, method: partition.Method) -> None:
 
 
 def points(sizes: list[tuple[int, int]], folder: Path) -> list[Point]:
-    found = []
+    measurements = []
     for rows, columns in sizes:
         path = folder / "growth.npy"
         np.save(path, records(rows, columns))
         for method in METHODS:
             command = [sys.executable, __file__, "--child", str(path), method]
             answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
-            found.append(Point(method, rows, columns, *json.loads(answer)))
-            print(shown(found[-1]), flush=True)
+            measurements.append(Point(method, rows, columns, *json.loads(answer)))
+            print(shown(measurements[-1]), flush=True)
         path.unlink()
-    return found
+    return measurements
 
 
 def shown(one: Point) -> str:
@@ -118,21 +118,21 @@ def shown(one: Point) -> str:
     return f"{size} {one.seconds:7.2f} CPU s (longest step {one.longest:.2f}){held}"
 
 
-def exponents(found: list[Point], by: str) -> list[tuple[int, float]]:
+def exponents(measurements: list[Point], by: str) -> list[tuple[int, float]]:
     """Slope of log seconds on log size from each size to the next: one fit over changes of regime would hide them."""
-    pairs = itertools.pairwise(found)
+    pairs = itertools.pairwise(measurements)
     return [
         (getattr(b, by), math.log(b.seconds / a.seconds) / math.log(getattr(b, by) / getattr(a, by))) for a, b in pairs
     ]
 
 
-def panel(axes: Axes, found: list[Point], by: str, words: str) -> None:
+def panel(axes: Axes, measurements: list[Point], by: str, words: str) -> None:
     """One log-log curve per method."""
     for method, colour, dash, mark in (("optimal", BLUE, "-", "o"), ("fast", RED, "--", "s")):
-        own = [one for one in found if one.method == method]
+        own = [one for one in measurements if one.method == method]
         sizes, seconds = [getattr(one, by) for one in own], [one.seconds for one in own]
         axes.loglog(sizes, seconds, color=colour, linestyle=dash, marker=mark, markersize=4, label=method)
-    sizes = sorted({getattr(one, by) for one in found})
+    sizes = sorted({getattr(one, by) for one in measurements})
     axes.set_xticks(sizes, [str(size) if by == "columns" else thousands(size) for size in sizes])
     axes.minorticks_off()
     axes.set(xlabel=words, ylabel="CPU seconds")
@@ -149,24 +149,24 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=ROWS[-1])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures" / "boxes-growth.svg")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    asked: Any = parser.parse_args()
-    if asked.child:
-        child(*asked.child)
+    args: Any = parser.parse_args()
+    if args.child:
+        child(*args.child)
         return
     if not SHARED.exists():
         print("../shared/bench/gaussian_mixture.py is not there: a mixture of our own instead")
     with tempfile.TemporaryDirectory() as folder:
-        longer = points([(rows, 5) for rows in ROWS if rows <= asked.most], Path(folder))
+        longer = points([(rows, 5) for rows in ROWS if rows <= args.most], Path(folder))
         wider = points([(WIDE, columns) for columns in COLUMNS], Path(folder))
-    for found, by in ((longer, "rows"), (wider, "columns")):
+    for measurements, by in ((longer, "rows"), (wider, "columns")):
         for method in METHODS:
-            slopes = exponents([one for one in found if one.method == method], by)
+            slopes = exponents([one for one in measurements if one.method == method], by)
             print(f"{method}, exponent of {by} up to: " + ", ".join(f"{size:,} {slope:.2f}" for size, slope in slopes))
     title = "CPU seconds of the box partitions by records and by columns"
-    with picture(asked.out, title, size=(8.2, 3.6), grid=(1, 2)) as both:
+    with picture(args.out, title, size=(8.2, 3.6), grid=(1, 2)) as both:
         panel(both[0], longer, "rows", "records of 5 columns (k = 10)")
         panel(both[1], wider, "columns", "columns of 100,000 records (k = 10)")
-    print(f"wrote {asked.out.relative_to(ROOT) if asked.out.is_relative_to(ROOT) else asked.out}")
+    print(f"wrote {args.out.relative_to(ROOT) if args.out.is_relative_to(ROOT) else args.out}")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, NumericColumn
-from workers.methods.queries.asked import Asked
+from workers.methods.queries.box_sides import SetColumn, Sided
 from workers.methods.queries.count import counted_boxes
-from workers.methods.queries.sided import SetColumn, Sided
+from workers.methods.queries.query_arrays import QueryArrays
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 NUMERIC, NOMINAL = (0, 4, 12), (9, 8, 5, 6, 13)
@@ -70,7 +70,7 @@ def hierarchy(column: int, values: list[str]) -> Hierarchy | None:
     return Hierarchy(parent)
 
 
-def asked(x: np.ndarray, nominal: tuple[NominalColumn, ...]) -> tuple[Statistic, ...]:
+def ncp_statistics(x: np.ndarray, nominal: tuple[NominalColumn, ...]) -> tuple[Statistic, ...]:
     """Means by 1 / range and shares by 1 / codebook: the privacy uncertainty is half of the sum of NCP."""
     n, extent = x.shape[1], np.ptp(x, axis=0)
     means = [Statistic("mean", (i,), 1.0 / extent[i]) for i in range(n)]
@@ -130,7 +130,7 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
                 truth &= chosen[nominal[j].codes]
         widths.append(float((possible - certain) @ boxes.counts) / len(x))
         if truth.any():
-            estimate = ready.count(Asked(ends[:1], ends[1:], (values,)), threads=1).estimate[0]
+            estimate = ready.count(QueryArrays(ends[:1], ends[1:], (values,)), threads=1).estimate[0]
             errors.append(abs(float(estimate) - truth.sum()) / truth.sum())
     return float(np.median(widths)), float(np.median(errors))
 
@@ -138,19 +138,19 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
 def show_adult() -> None:
     x, nominal = adult()
     extent = np.ptp(x, axis=0)
-    base = BoxesRequest(5, asked(x, nominal), bounds="tight", nominal=nominal)
+    base = BoxesRequest(5, ncp_statistics(x, nominal), bounds="tight", nominal=nominal)
     for partition in ("optimal", "fast", "mondrian"):
         anonymized(x[:9000], replace(base, partition=partition, nominal=tuple(first(c, 9000) for c in nominal)))
         for k in (5, 10, 50):
-            found, seconds = anonymized(x, replace(base, k=k, partition=partition))
-            said = f"NCP {ncp(found.boxes, extent):.4f}, {len(found.boxes.counts)} boxes, {seconds:.2f} CPU s"
+            outcome, seconds = anonymized(x, replace(base, k=k, partition=partition))
+            said = f"NCP {ncp(outcome.boxes, extent):.4f}, {len(outcome.boxes.counts)} boxes, {seconds:.2f} CPU s"
             if k == 5:
-                width, error = queries(x, nominal, found.boxes)
+                width, error = queries(x, nominal, outcome.boxes)
                 said += f"; COUNT: width {width:.3f} N, error {100 * error:.1f} %"
             print(f"Adult, k = {k:2}, {partition:8}: {said}", flush=True)
     trees = adult(hierarchies=True)[1]
-    found, seconds = anonymized(x, replace(base, nominal=trees))
-    print(f"Adult, k =  5, hierarchies: NCP {ncp(found.boxes, extent):.4f}, {seconds:.2f} CPU s", flush=True)
+    outcome, seconds = anonymized(x, replace(base, nominal=trees))
+    print(f"Adult, k =  5, hierarchies: NCP {ncp(outcome.boxes, extent):.4f}, {seconds:.2f} CPU s", flush=True)
     show_groups(x, nominal, base)
 
 
@@ -158,8 +158,8 @@ def show_groups(x: np.ndarray, nominal: tuple[NominalColumn, ...], base: BoxesRe
     """Mean hours by occupation asked alone, and what no release could be below."""
     occupation = nominal[3]
     only = (Statistic("domain_mean", (2, 3 + 3)),)
-    found, seconds = anonymized(x, replace(base, statistics=only))
-    widths = np.array([one.guaranteed.width if one.guaranteed else np.nan for one in found.certificates[0].published])
+    outcome, seconds = anonymized(x, replace(base, statistics=only))
+    widths = np.array([one.guaranteed.width if one.guaranteed else np.nan for one in outcome.certificates[0].published])
     persons = np.bincount(occupation.codes)
     rarest = int(np.argmin(persons))
     print(
@@ -236,13 +236,13 @@ def show_bounds() -> None:
     deviation = x.std(axis=0)
     low, high = x.min(axis=0), x.max(axis=0)
     domains = tuple(zip(low.tolist(), high.tolist(), strict=True))
-    grids = tuple(NumericColumn(snug=float(0.01 * (b - a))) for a, b in domains)
-    for bounds, records in (("cells", 2), ("snug", 1), ("snug", 2), ("tight", 2)):
+    grids = tuple(NumericColumn(value_step=float(0.01 * (b - a))) for a, b in domains)
+    for bounds, records in (("cells", 2), ("grid", 1), ("grid", 2), ("tight", 2)):
         request = BoxesRequest(5, tuple(Statistic("mean", (i,)) for i in range(6)), bounds=bounds, domains=domains)
         for name, columns in (("real", grids), ("whole", tuple(replace(g, step=1.0) for g in grids))):
-            found, _ = anonymized(x, replace(request, columns=columns, snug_records=records))
-            width = (found.boxes.upper - found.boxes.lower) / deviation
-            mean = float((found.boxes.counts @ width / len(x)).mean())
+            outcome, _ = anonymized(x, replace(request, columns=columns, min_records_at_bound=records))
+            width = (outcome.boxes.upper - outcome.boxes.lower) / deviation
+            mean = float((outcome.boxes.counts @ width / len(x)).mean())
             print(f"Adult6, k = 5, {bounds} ({records}), {name} numbers: mean width {mean:.3f} sd", flush=True)
 
 

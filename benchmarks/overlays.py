@@ -33,7 +33,7 @@ SETS = {"three": THREE, "four": FOUR, "six": SIX}
 
 def about(columns: list[str], kind: str = "mean", **more: Any) -> dict[str, Any]:
     """What one release says of itself."""
-    return {"columns": columns, "statistics": [{"kind": kind, "of": [one]} for one in columns]} | more
+    return {"quasi_identifiers": columns, "statistics": [{"kind": kind, "of": [one]} for one in columns]} | more
 
 
 def choices() -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -64,7 +64,7 @@ def overlaid(frame: pl.DataFrame, five: list[dict[str, Any]], common: dict[str, 
         bench.dataset("data", frame)
         for place, one in enumerate(five):
             bench.release(f"r{place}", {"method": "boxes", "dataset_id": "data", "k": 5} | common | one, seed=place)
-        body = {"method": "composition", "release_ids": list(bench.releases), "k": 5, "sensitive": ["income"]}
+        body = {"method": "composition", "release_ids": list(bench.releases), "k_required": 5, "sensitive": ["income"]}
         return dict(bench.run(body).result)
 
 
@@ -73,7 +73,7 @@ def linked(frame: pl.DataFrame, columns: list[str], kept: list[str]) -> dict[str
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         bench.dataset("data", frame)
-        common = {"dataset_id": "data", "columns": columns, "keep": kept, "k": 10, "formats": ["parquet"]}
+        common = {"dataset_id": "data", "quasi_identifiers": columns, "keep": kept, "k": 10, "formats": ["parquet"]}
         bench.release("boxes", common | about(columns) | {"method": "boxes"}, seed=0)
         bench.release("noise", common | {"method": "uncertain"}, seed=1)
         return dict(bench.run({"method": "linkage", "release_ids": ["boxes", "noise"]}).result)
@@ -91,14 +91,14 @@ def main() -> None:
             for kept in KEPT:
                 made = overlaid(frame, five, {"partition": partition, "keep": kept, "formats": ["parquet"]})
                 figures = (made["overlay_below"], made["candidates_below"], made["sensitive"][0]["homogeneous"])
-                told = " | ".join(f"{one:.1%}" for one in figures)
-                print(f"| {name} | {partition} | {', '.join(kept) or 'nothing'} | {told} |", flush=True)
+                cells = " | ".join(f"{one:.1%}" for one in figures)
+                print(f"| {name} | {partition} | {', '.join(kept) or 'nothing'} | {cells} |", flush=True)
     print("\n| boxes and an uncertain release | kept | below rank 10 | rank 1 |\n|---|---|---|---|")
     for name, columns in SETS.items():
         for kept in KEPT if only in name else ():
             made = linked(frame, columns, kept)
-            told = f"{made['share_below_k']:.1%} | {made['share_rank_1']:.1%}"
-            print(f"| {name} columns | {', '.join(kept) or 'nothing'} | {told} |", flush=True)
+            cells = f"{made['share_below_k']:.1%} | {made['share_rank_1']:.1%}"
+            print(f"| {name} columns | {', '.join(kept) or 'nothing'} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

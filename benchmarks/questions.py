@@ -60,17 +60,18 @@ def measure(client: httpx.Client, release_id: str, values: np.ndarray, requests:
     repeated = [timed(lambda: client.post(path, json={"queries": boxes[:1]}))[0] * 1000 for _ in range(requests)]
     each = (cpu_seconds() - cpu) / requests * 1000
     many, used = timed(lambda: client.post(path, json={"queries": boxes}))
-    body = {"label": "label", "points": centres[: queries // 10].tolist()}
+    points = [dict(zip(COLUMNS, row, strict=True)) for row in centres[: queries // 10].tolist()]
+    body = {"target": "label", "points": points}
     path = f"/v1/releases/{release_id}/classify"
-    classified_first, _ = timed(lambda: client.post(path, json=body | {"points": body["points"][:1]}))
-    one = [timed(lambda: client.post(path, json=body | {"points": body["points"][:1]}))[0] * 1000 for _ in range(9)]
+    classified_first, _ = timed(lambda: client.post(path, json=body | {"points": points[:1]}))
+    one = [timed(lambda: client.post(path, json=body | {"points": points[:1]}))[0] * 1000 for _ in range(9)]
     classified, classified_cpu = timed(lambda: client.post(path, json=body))
     return (
         f"count: first {first:.2f} s, repeated p50 {statistics.median(repeated):.1f} ms, "
         f"p95 {np.quantile(repeated, 0.95):.1f} ms ({each:.1f} ms CPU); {queries:,} queries {many:.2f} s "
         f"({used:.2f} CPU s)\n    "
         f"classify: first {classified_first:.2f} s, repeated p50 {statistics.median(one):.1f} ms; "
-        f"{len(body['points']):,} points {classified:.2f} s ({classified_cpu:.2f} CPU s)"
+        f"{len(points):,} points {classified:.2f} s ({classified_cpu:.2f} CPU s)"
     )
 
 
@@ -80,11 +81,11 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=50)
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--methods", nargs="+", default=["boxes", "uncertain", "condensation"])
-    asked = parser.parse_args()
+    args = parser.parse_args()
     rng = np.random.default_rng(1)
     places = rng.normal(scale=3, size=(20, len(COLUMNS)))
-    cluster = rng.integers(0, 20, asked.rows)
-    values = places[cluster] + rng.normal(size=(asked.rows, len(COLUMNS)))
+    cluster = rng.integers(0, 20, args.rows)
+    values = places[cluster] + rng.normal(size=(args.rows, len(COLUMNS)))
     lines = (",".join(f"{x:.4f}" for x in row) + f",c{label % 4}" for row, label in zip(values, cluster, strict=True))
     body = ",".join([*COLUMNS, "label"]) + "\n" + "\n".join(lines) + "\n"
     with (
@@ -93,10 +94,11 @@ def main() -> None:
         service.client() as client,
     ):
         dataset = upload(client, body)
-        for method in asked.methods:
-            spec = {"method": method, "dataset_id": dataset["id"], "columns": COLUMNS, "k": 10, "keep": ["label"]}
+        for method in args.methods:
+            spec = {"method": method, "dataset_id": dataset["id"], "quasi_identifiers": COLUMNS, "k": 10,
+                    "keep": ["label"]}  # fmt: skip
             release_id = succeed(client, spec)["release_id"]
-            print(method, measure(client, release_id, values, asked.requests, asked.queries), sep="\n    ", flush=True)
+            print(method, measure(client, release_id, values, args.requests, args.queries), sep="\n    ", flush=True)
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def measure_jobs(rig: Rig, rounds: int) -> list[float]:
             began = time.perf_counter()
             job_id = rig.submit(broker=queue, steps=0)
             # it tells of the claim and of the end
-            told = [notice.payload for notice in listener.notifies(timeout=30, stop_after=2)]
+            payloads = [notice.payload for notice in listener.notifies(timeout=30, stop_after=2)]
             times.append((time.perf_counter() - began) * 1000)
-            assert told == [job_id, job_id], told
+            assert payloads == [job_id, job_id], payloads
             assert rig.job(job_id)["state"] == "succeeded"
     return times
 

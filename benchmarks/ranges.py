@@ -24,25 +24,25 @@ from workers.algorithms.boxes.bounds import cells
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.sides import Boxes
 
-Found: TypeAlias = list[tuple[float | None, float]]
+Measurements: TypeAlias = list[tuple[float | None, float]]
 
 
 def boxes_of(x: np.ndarray, k: int) -> Boxes:
-    found, _, _ = cut(x, k, "fast")
-    return cells(x, found, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng()))
+    parts, _, _ = cut(x, k, "fast")
+    return cells(x, parts, (None,) * x.shape[1], new_keys(x.shape[1], np.random.default_rng()))
 
 
-def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) -> Found:
+def measured(boxes: Boxes, columns: list[BoxColumn], kind: Kind, size: int = 2) -> Measurements:
     """Gap and CPU seconds of the ranges of every `size` columns (regression: the widest gap of its numbers)."""
-    asked = [Statistic(kind, of, 1.0) for of in itertools.combinations(range(len(columns)), size)]
-    found: Found = []
-    for statistic in asked:
+    statistics = [Statistic(kind, of, 1.0) for of in itertools.combinations(range(len(columns)), size)]
+    measurements: Measurements = []
+    for statistic in statistics:
         start = time.process_time()
-        parts = ranges(statistic, columns, affordable(statistic, asked, len(boxes.counts)))
+        parts = ranges(statistic, columns, affordable(statistic, statistics, len(boxes.counts)))
         spent = time.process_time() - start
         gaps = [part.gap for part in parts]
-        found.append((None if None in gaps else max(g for g in gaps if g is not None), spent))
-    return found
+        measurements.append((None if None in gaps else max(g for g in gaps if g is not None), spent))
+    return measurements
 
 
 def many(count: int) -> None:
@@ -57,9 +57,9 @@ def many(count: int) -> None:
         statistic = Statistic(kind, (0, 1), 1.0)
         steps = range_steps(statistic, columns, affordable(statistic, all_moments(5), count))
         start = time.process_time()
-        (found,) = steps.finish()
+        (certified,) = steps.finish()
         spent = time.process_time() - start
-        print(f"{kind:11} {count} boxes: {steps.passes} passes, gap {found.gap:.5f}; CPU s {spent:.2f}")
+        print(f"{kind:11} {count} boxes: {steps.passes} passes, gap {certified.gap:.5f}; CPU s {spent:.2f}")
 
 
 def main() -> None:
@@ -68,15 +68,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--boxes", type=int)
-    asked = parser.parse_args()
-    if asked.boxes:
-        many(asked.boxes)
+    args = parser.parse_args()
+    if args.boxes:
+        many(args.boxes)
         return
-    x = np.load(asked.records)[: asked.rows].astype(np.float64) if asked.records else mixture(asked.rows)
-    boxes = boxes_of(x, asked.k)
+    x = np.load(args.records)[: args.rows].astype(np.float64) if args.records else mixture(args.rows)
+    boxes = boxes_of(x, args.k)
     start = time.process_time()
     columns = [box_column(boxes.lower[:, i], boxes.upper[:, i], boxes.counts.astype(float)) for i in range(x.shape[1])]
-    print(f"{len(x)} x {x.shape[1]}, k = {asked.k}: {len(boxes.counts)} boxes")
+    print(f"{len(x)} x {x.shape[1]}, k = {args.k}: {len(boxes.counts)} boxes")
     print(f"columns, means and variances: {time.process_time() - start:.2f} CPU s")
     kinds: tuple[tuple[Kind, int], ...] = (
         ("covariance", 2),
@@ -87,11 +87,12 @@ def main() -> None:
     )
     for kind, size in kinds:
         measured(boxes, columns[:size], kind, size)
-        found = measured(boxes, columns, kind, size)
-        gaps = [gap for gap, _ in found if gap is not None] or [np.nan]
-        seconds = [spent for _, spent in found]
+        measurements = measured(boxes, columns, kind, size)
+        gaps = [gap for gap, _ in measurements if gap is not None] or [np.nan]
+        seconds = [spent for _, spent in measurements]
         print(
-            f"{kind:11} {len(found)} of {size} columns, {sum(g is None for g, _ in found)} without certain range:"
+            f"{kind:11} {len(measurements)} of {size} columns,"
+            f" {sum(g is None for g, _ in measurements)} without certain range:"
             f" gap median {np.median(gaps):.4f}, largest {max(gaps):.4f};"
             f" CPU s {sum(seconds):.2f}, longest {max(seconds):.2f}"
         )

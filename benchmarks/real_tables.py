@@ -1,13 +1,14 @@
 """Boxes on real tables, side by side: widths, certain ranges, means inside boxes, large tables, a whole job.
 
-    python benchmarks/real_tables.py [means] [content] [tables] [rows] [job] [large] [anonypy]
+    python benchmarks/real_tables.py [means] [box_means] [tables] [rows] [job] [large] [anonypy]
 
-`means`: mean of hours asked (`floor` 0.03), Adult's six numeric columns, mean widths of hours and of the others in
-deviations. `content`: mean width of all correlations of 100,000 x 5 by `content`. `tables`: diabetes130 (101,766 rows,
-ten columns), NIST's excerpt of the ACS, the CASC census: NCP and CPU seconds of `optimal`, `fast` and Mondrian. `rows`:
-1,000,000 x (5 numeric + 3 nominal of 2, 16 and 60 values), whole method. `job`: the same over HTTP, from the POST to
-the last byte. `large`: 10,000,000 x 5, k = 10, privacy uncertainty by what `optimal` goes by and how far it looks.
-`anonypy`: Adult by that package, in an environment of its own. Without a word: all but the last three.
+`means`: boxes for the mean of hours (`unlisted_column_weight` 0.03), Adult's six numeric columns, mean widths of hours
+and of the others in deviations. `box_means`: mean width of all correlations of 100,000 x 5 by `box_means`. `tables`:
+diabetes130 (101,766 rows, ten columns), NIST's excerpt of the ACS, the CASC census: NCP and CPU seconds of `optimal`,
+`fast` and Mondrian. `rows`: 1,000,000 x (5 numeric + 3 nominal of 2, 16 and 60 values), whole method. `job`: the same
+over HTTP, from the POST to the last byte. `large`: 10,000,000 x 5, k = 10, privacy uncertainty by what `optimal` goes
+by and how far it looks. `anonypy`: Adult by that package, in an environment of its own. Without a word: all but the
+last three.
 
 `mixed_boxes.py` measures Adult's mixed table itself.
 """
@@ -32,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from boxes import cell_width, cut, width
 from boxes import mixture as large_mixture
-from mixed_boxes import SHARED, SIX, adult, anonymized, asked, lines, made_up, ncp
+from mixed_boxes import SHARED, SIX, adult, anonymized, lines, made_up, ncp, ncp_statistics
 
 from surebox_verify.core.statistics import Statistic, all_moments
 from workers.algorithms.boxes.bounds import outer_bounds
@@ -53,32 +54,31 @@ def show_means() -> None:
     deviation = x.std(axis=0)
     hours = SIX.index(12)
     columns = tuple(NumericColumn(step=1.0) for _ in SIX)
-    for bounds in ("cells", "snug", "tight"):
+    for bounds in ("cells", "grid", "tight"):
         domains = tuple(zip(x.min(axis=0).tolist(), x.max(axis=0).tolist(), strict=True))
-        snug = tuple(replace(c, snug=float(0.01 * (b - a))) for c, (a, b) in zip(columns, domains, strict=True))
-        request = BoxesRequest(
-            5, (Statistic("mean", (hours,)),), bounds=bounds, domains=domains, columns=snug, floor=0.03
-        )
-        found, seconds = anonymized(x, request)
-        each = found.boxes.counts @ ((found.boxes.upper - found.boxes.lower) / deviation) / len(x)
+        grids = tuple(replace(c, value_step=float(0.01 * (b - a))) for c, (a, b) in zip(columns, domains, strict=True))
+        only = (Statistic("mean", (hours,)),)
+        request = BoxesRequest(5, only, bounds=bounds, domains=domains, columns=grids, unlisted_column_weight=0.03)
+        outcome, seconds = anonymized(x, request)
+        each = outcome.boxes.counts @ ((outcome.boxes.upper - outcome.boxes.lower) / deviation) / len(x)
         others = np.delete(each, hours).mean()
-        print(f"mean of hours asked, {bounds}: hours {each[hours]:.3f} sd, others {others:.3f} sd, {seconds:.2f} CPU s")
+        said = f"hours {each[hours]:.3f} sd, others {others:.3f} sd, {seconds:.2f} CPU s"
+        print(f"boxes for the mean of hours, {bounds}: {said}")
 
 
-def show_content() -> None:
+def show_box_means() -> None:
     x = runpy.run_path(str(SHARED.parent / "bench" / "gaussian_mixture.py"))["records"]()[:100_000]
-    for content in ("bounds", "rounded_means", "means"):
-        found, seconds = anonymized(x, BoxesRequest(5, all_moments(5), content=content))
+    for box_means in ("none", "rounded", "exact"):
+        outcome, seconds = anonymized(x, BoxesRequest(5, all_moments(5), box_means=box_means))
         widths = [
             part.guaranteed.width
-            for one in found.certificates
+            for one in outcome.certificates
             if one.statistic.kind == "correlation"
             for part in one.published
             if part.guaranteed
         ]
-        print(
-            f"gm100k, k = 5, {content}: correlations' mean width {np.mean(widths):.3f}, {seconds:.1f} CPU s", flush=True
-        )
+        said = f"correlations' mean width {np.mean(widths):.3f}, {seconds:.1f} CPU s"
+        print(f"gm100k, k = 5, means {box_means}: {said}", flush=True)
 
 
 def read(rows: Iterable[dict[str, str]], names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple:
@@ -95,11 +95,11 @@ def read(rows: Iterable[dict[str, str]], names: tuple[tuple[str, ...], tuple[str
 def tables() -> dict[str, tuple]:
     with zipfile.ZipFile(SHARED / "diabetes130" / "dataset_diabetes.zip") as archive:
         text = archive.read("dataset_diabetes/diabetic_data.csv").decode()
-    found = {"diabetes130": read(csv.DictReader(io.StringIO(text)), DIABETES)}
+    by_name = {"diabetes130": read(csv.DictReader(io.StringIO(text)), DIABETES)}
     text = gzip.decompress((SHARED / "nist_acs2019" / "national2019.csv.gz").read_bytes()).decode()
-    found["NIST ACS"] = read(csv.DictReader(io.StringIO(text)), NIST)
+    by_name["NIST ACS"] = read(csv.DictReader(io.StringIO(text)), NIST)
     census = np.loadtxt(SHARED / "sdc" / "CASCrefmicrodata.csv", delimiter=",", skiprows=1)
-    return found | {"CASC": (census, ())}
+    return by_name | {"CASC": (census, ())}
 
 
 def show_tables() -> None:
@@ -112,10 +112,10 @@ def show_tables() -> None:
             said = []
             for partition in ("optimal", "fast", "mondrian"):
                 request = BoxesRequest(
-                    k, asked(x, nominal), partition=partition, bounds="tight", nominal=nominal, columns=columns
+                    k, ncp_statistics(x, nominal), partition=partition, bounds="tight", nominal=nominal, columns=columns
                 )
-                found, seconds = anonymized(x, request)
-                said.append(f"{partition} {ncp(found.boxes, extent):.4f} ({seconds:.1f} CPU s)")
+                outcome, seconds = anonymized(x, request)
+                said.append(f"{partition} {ncp(outcome.boxes, extent):.4f} ({seconds:.1f} CPU s)")
             print(f"{name}, {len(x):,} x ({x.shape[1]} + {len(nominal)}), k = {k:2}: {', '.join(said)}", flush=True)
 
 
@@ -123,10 +123,10 @@ def show_rows() -> None:
     x, nominal = made_up(1_000_000)
     few = tuple(replace(column, codes=column.codes[:9000]) for column in nominal)
     for partition in ("fast", "optimal"):
-        request = BoxesRequest(10, asked(x, nominal), partition=partition, bounds="tight", nominal=nominal)
+        request = BoxesRequest(10, ncp_statistics(x, nominal), partition=partition, bounds="tight", nominal=nominal)
         anonymized(x[:9000], replace(request, nominal=few))
-        found, seconds = anonymized(x, request)
-        said = f"{len(found.boxes.counts)} boxes, NCP {ncp(found.boxes, np.ptp(x, axis=0)):.4f}"
+        outcome, seconds = anonymized(x, request)
+        said = f"{len(outcome.boxes.counts)} boxes, NCP {ncp(outcome.boxes, np.ptp(x, axis=0)):.4f}"
         print(f"1,000,000 x (5 + 3), k = 10, {partition}: {said}, whole method {seconds:.1f} CPU s", flush=True)
 
 
@@ -148,7 +148,8 @@ def show_job() -> None:
         kind = {"Content-Type": "application/vnd.apache.parquet"}
         answer = client.post("/v1/datasets?name=rows", content=held.getvalue(), headers=kind, timeout=300)
         for partition in ("fast", "optimal"):
-            spec = {"method": "boxes", "columns": frame.columns, "k": 10, "partition": partition, "allow_repeat": True}
+            spec = {"method": "boxes", "quasi_identifiers": frame.columns, "k": 10, "partition": partition,
+                    "accept_findings": ["composition"]}  # fmt: skip
             succeed(client, spec | {"dataset_id": few})
             began = time.monotonic()
             job = succeed(client, spec | {"dataset_id": answer.json()["id"]})
@@ -165,7 +166,7 @@ def show_job() -> None:
 def show_large() -> None:
     x = large_mixture(10_000_000)
     outer = np.array(outer_bounds(x, (None,) * x.shape[1]))
-    found: list[float] = []
+    widths: list[float] = []
     for words, cell, effort in (
         ("by records, two axes", None, (2, 1, 1)),
         ("by records, all axes", None, (5, 1, 1)),
@@ -173,8 +174,8 @@ def show_large() -> None:
         ("by cells, all axes", outer, (5, 1, 1)),
     ):
         made, seconds, longest = cut(x, 10, "optimal", search=Search(efforts=((2**31, *effort),)), cell=cell)
-        found.append(cell_width(x, made))
-        said = f"mean width of cells {found[-1]:.5f} ({found[-1] / found[0]:.3f}), tight {width(x, made):.5f}"
+        widths.append(cell_width(x, made))
+        said = f"mean width of cells {widths[-1]:.5f} ({widths[-1] / widths[0]:.3f}), tight {width(x, made):.5f}"
         print(f"10,000,000 x 5, k = 10, {words}: {said}, {seconds:.0f} CPU s (longest step {longest:.2f})", flush=True)
 
 
@@ -195,7 +196,7 @@ def show_anonypy() -> None:
 
 SHOWN = {
     "means": show_means,
-    "content": show_content,
+    "box_means": show_box_means,
     "tables": show_tables,
     "rows": show_rows,
     "job": show_job,

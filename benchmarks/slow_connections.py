@@ -107,7 +107,7 @@ def probe(port: int, until: Callable[[], bool]) -> list[float]:
     return taken
 
 
-def told(name: str, taken: list[float]) -> bool:
+def report(name: str, taken: list[float]) -> bool:
     """Print one row; whether it is within what is needed."""
     p99 = statistics.quantiles(taken, n=100)[98]
     median, longest = statistics.median(taken), max(taken)
@@ -123,13 +123,13 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sbx-") as folder, serving(Path(folder)) as (port, process):
         print(f"{'ms of a probe':42}{'median':>8} {'99 %':>8} {'longest':>8}")
-        told("nothing else", probe(port, lambda: True))
+        report("nothing else", probe(port, lambda: True))
         again, full = multiprocessing.Value("l", 0), multiprocessing.Event()
         slow = multiprocessing.Process(target=trickle, args=(port, options.connections, again, full), daemon=True)
         slow.start()
         full.wait()
         end, used = time.monotonic() + options.seconds, sum(process.cpu_times()[:2])
-        held = told(f"{options.connections} slow connections", probe(port, lambda: time.monotonic() > end))
+        held = report(f"{options.connections} slow connections", probe(port, lambda: time.monotonic() > end))
         used = sum(process.cpu_times()[:2]) - used
         slow.terminate()
         slow.join()
@@ -137,7 +137,7 @@ def main() -> int:
         sent, status = multiprocessing.Value("l", 0), multiprocessing.Value("i", 0)
         huge = multiprocessing.Process(target=pour, args=(port, sent, status), daemon=True)
         huge.start()
-        held &= told("one header of 128 MB", probe(port, lambda: not huge.is_alive()))
+        held &= report("one header of 128 MB", probe(port, lambda: not huge.is_alive()))
         print(f"  {sent.value / 1e6:.1f} MB of it were sent, then it was answered {status.value}")
     return 0 if held and status.value == 431 else 1
 

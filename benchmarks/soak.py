@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count, cycle
@@ -50,7 +51,7 @@ ROLES: Final = {
     "--queues batch": "batch", "valkey": "broker", "postgres": "Postgres",
 }  # fmt: skip
 QUESTIONS: Final = ("count", "classify")
-#: Problems that say that a fault, and not what was asked, ended a job.
+#: Problems that say that a fault, and not the request, ended a job.
 OURS: Final = ("attempts-exhausted", "internal", "unavailable", "storage", "time-limit", "memory-limit")
 
 
@@ -75,6 +76,7 @@ class Soak:
         """A request that is repeated until it is answered by other than a fault."""
         key = {"Idempotency-Key": os.urandom(16).hex()} if method == "POST" else {}
         headers = {"Authorization": f"Bearer {self.service.key}", **key, **more.pop("headers", {})}
+        first = time.monotonic()
         while True:
             begun = time.monotonic()
             with suppress(httpx.TransportError):
@@ -82,11 +84,12 @@ class Soak:
                 if answer.status_code not in {409, 429, 500, 502, 503, 504, 507}:
                     times.append(time.monotonic() - begun)
                     return answer
-                if answer.status_code == httpx.codes.CONFLICT and "in-progress" not in answer.text:
+                if answer.status_code == httpx.codes.CONFLICT and "request-in-flight" not in answer.text:
                     return answer
             self.repeated += 1
-            if self.stop.wait(0.5) and time.monotonic() - begun > patient.SECONDS:
+            if self.stop.is_set() and time.monotonic() - first > patient.SECONDS:
                 raise TimeoutError(path)
+            time.sleep(0.5)
 
     def ended(self, job_id: str) -> dict[str, Any]:
         """A job, once it has ended."""
@@ -129,12 +132,12 @@ class Soak:
         for body in (body for bodies in EXAMPLES.values() for body in bodies):
             if self.stop.is_set():
                 return
-            asked = _named(body, places)
-            if asked["method"] in QUESTIONS:
-                rest = {name: value for name, value in asked.items() if name not in {"method", "release_id"}}
-                self.ask("POST", f"/v1/releases/{places[RELEASE]}/{asked['method']}", self.asking, json=rest)
+            named = _named(body, places)
+            if named["method"] in QUESTIONS:
+                rest = {name: value for name, value in named.items() if name not in {"method", "release_id"}}
+                self.ask("POST", f"/v1/releases/{places[RELEASE]}/{named['method']}", self.asking, json=rest)
                 continue
-            release_id = self.submit(asked).get("release_id")
+            release_id = self.submit(named).get("release_id")
             if release_id:
                 self.kept[f"/v1/releases/{release_id}"] = ""
 
@@ -229,7 +232,7 @@ def kill(*roles: str) -> Callable[[Soak], None]:
 
 
 def kill_all(soak: Soak) -> None:
-    """The machine fails: nothing of it is told; the service is started again."""
+    """The machine fails without a warning; the service is started again."""
     soak.process.kill()
     soak.process.wait()
     time.sleep(2.0)
@@ -273,10 +276,10 @@ def storage_of_its_own(folder: Path) -> Iterator[bool]:
 def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> list[dict[str, float]]:
     """Load, faults and samples for so long; without faults at the end."""
     faults = cycle((name, strike) for name, strike in FAULTS.items() if mounted or strike is not read_only)
-    load = threading.Thread(target=soak.work, daemon=True)
-    load.start()
     rows, striking = [], threading.Thread()
     due = soak.begun + fault_seconds
+    pool = ThreadPoolExecutor(1)
+    load = pool.submit(soak.work)
     while (now := time.monotonic()) < soak.begun + seconds:
         rows.append(sample(soak))
         if due <= now < soak.begun + seconds - fault_seconds and not striking.is_alive():
@@ -290,7 +293,7 @@ def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> l
     if striking.ident is not None:
         striking.join()
     soak.stop.set()
-    load.join()
+    load.result()  # load that ended early has measured nothing since
     return rows
 
 
@@ -340,26 +343,27 @@ def main() -> None:
     parser.add_argument("--fault-seconds", type=float, default=60.0)
     parser.add_argument("--csv", type=Path, default=Path("soak.csv"))
     parser.add_argument("--picture", type=Path, default=None)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-"))) / "data"
         soak = Soak(folder, *start(folder))
         mounted = stack.enter_context(storage_of_its_own(folder))
         try:
-            rows = run(soak, seconds=asked.seconds, fault_seconds=asked.fault_seconds, mounted=mounted)
+            rows = run(soak, seconds=options.seconds, fault_seconds=options.fault_seconds, mounted=mounted)
             lost = losses(soak)
         finally:
+            soak.stop.set()
             soak.process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 soak.process.wait(60)
             soak.process.send_signal(signal.SIGKILL)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    with asked.csv.open("w", newline="") as file:
+    with options.csv.open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)
-    if asked.picture is not None:
-        draw(rows, soak.faults, asked.picture)
+    if options.picture is not None:
+        draw(rows, soak.faults, options.picture)
     print(f"{len(soak.accepted)} jobs accepted, {len(soak.kept)} datasets and releases, {len(soak.faults)} faults, ")
     print(f"{soak.repeated} requests repeated; refused: {soak.refused}; storage faults: {mounted}; lost: {lost}")
     assert not lost, lost

@@ -161,7 +161,8 @@ def prepare(database_url: str, secret: str) -> str:
 
     upgrade(database_url)
     database = Database(database_url)
-    spec = {"method": "boxes", "dataset_id": "ds_bench", "columns": ["age", "hours"], "k": 5, "keep": [], "seed": None}
+    spec = {"method": "boxes", "dataset_id": "ds_bench", "quasi_identifiers": ["age", "hours"], "k": 5, "keep": [],
+            "seed": None}  # fmt: skip
     with database.unit_of_work() as unit:
         unit.connection.execute(
             text(
@@ -217,14 +218,16 @@ def measure(options: argparse.Namespace) -> dict[str, list[Round]]:
             zip(TARGETS, ((*ours, f"/v1/jobs/{JOB}"), (*bare, f"/v1/jobs/{JOB}"), (*bare, "/empty")), strict=True)
         )
         for port, _, path in targets.values():  # the listener queues it until the process has started
-            asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {key}"})
-            urllib.request.urlopen(asked, timeout=60).read()
-        found: dict[str, list[Round]] = {name: [] for name in targets}
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {key}"}
+            )
+            urllib.request.urlopen(request, timeout=60).read()
+        by_target: dict[str, list[Round]] = {name: [] for name in targets}
         for _ in range(options.rounds):
             for name, (port, pid, path) in targets.items():
                 run = load(port, pid, path, key, connections=options.connections, seconds=options.seconds)
-                found[name].append(asyncio.run(run))
-        return found
+                by_target[name].append(asyncio.run(run))
+        return by_target
 
 
 def main() -> int:
@@ -238,15 +241,17 @@ def main() -> int:
     if options.role:
         {"ours": serve_ours, "bare": serve_bare}[options.role](options.descriptor)
         return 0
-    found = measure(options)
-    for name, rounds in found.items():
+    by_target = measure(options)
+    for name, rounds in by_target.items():
         print(
             f"{name:12} {median(each.rate for each in rounds):7.0f}/s"
             f"  (rounds: {', '.join(f'{each.rate:.0f}' for each in rounds)};"
             f" median answer {median(each.milliseconds for each in rounds):.2f} ms,"
             f" of the process's own time {median(each.cpu_milliseconds for each in rounds):.3f} ms)"
         )
-    share = median(ours.rate / bare.rate for ours, bare in zip(found["surebox"], found["bare read"], strict=True))
+    share = median(
+        ours.rate / bare.rate for ours, bare in zip(by_target["surebox"], by_target["bare read"], strict=True)
+    )
     print(f"surebox / bare read = {share:.2f} (needed: {NEEDED})")
     return 0 if share >= NEEDED else 1
 

@@ -31,11 +31,11 @@ def census(rows: int, distinct: tuple[int, ...] = DISTINCT) -> tuple[np.ndarray,
     return np.array(codes, dtype=np.int32), (15 * rng.random(rows) ** 1.5).astype(np.int64)
 
 
-def told(codes: np.ndarray, sensitive: np.ndarray) -> tuple[np.ndarray, np.ndarray, Closeness]:
+def report(codes: np.ndarray, sensitive: np.ndarray) -> tuple[np.ndarray, np.ndarray, Closeness]:
     """What demands of k, l, t and uniques need."""
-    found = classes(codes)
+    groups = classes(codes)
     shares = np.bincount(sensitive) / len(sensitive)
-    return *histogram(found.size), closeness([histograms(found, sensitive)], shares, len(found.size))
+    return *histogram(groups.size), closeness([histograms(groups, sensitive)], shares, len(groups.size))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -59,7 +59,7 @@ def beside_pycanon(rows: int) -> None:
     codes, sensitive = census(rows, (3, 3, 2))
     frame = pd.DataFrame({f"q{j}": column for j, column in enumerate(codes)} | {"number": sensitive})
     frame["text"] = [f"v{one:02d}" for one in sensitive]
-    qi, (sizes, _, here) = [f"q{j}" for j in range(3)], told(codes, sensitive)
+    qi, (sizes, _, here) = [f"q{j}" for j in range(3)], report(codes, sensitive)
     least_share = float(np.bincount(sensitive).min()) / rows
     ours = {
         "k_anonymity": sizes[0],
@@ -75,15 +75,15 @@ def beside_pycanon(rows: int) -> None:
     whole = 0.0
     for name, value in ours.items():
         of = ["number"] if name.endswith(" ") else ["text"]
-        asked: tuple[Any, ...] = (frame, qi) if name == "k_anonymity" else (frame, qi, of)
+        arguments: tuple[Any, ...] = (frame, qi) if name == "k_anonymity" else (frame, qi, of)
         begun = time.process_time()
-        theirs = getattr(anonymity, name.strip())(*asked)
+        theirs = getattr(anonymity, name.strip())(*arguments)
         whole += time.process_time() - begun
         theirs = theirs[0] if isinstance(theirs, tuple) else theirs
         print(f"{name}: {theirs:.9g} there, {value:.9g} here")
         assert math.isclose(theirs, value, rel_tol=1e-9), name
     line("all of these by pyCANON", rows, 3, whole)
-    line("the same here", rows, 3, seconds(lambda: told(codes, sensitive)))
+    line("the same here", rows, 3, seconds(lambda: report(codes, sensitive)))
 
 
 def main() -> None:
@@ -91,11 +91,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     rows = parser.parse_args().rows
     small = census(200)
-    told(*small)
+    report(*small)
     list(minimal_uniques(small[0], depth=3))
     print("| what | records | columns | CPU s |\n|---|---|---|---|")
     codes, sensitive = census(rows)
-    line("k, l, t, uniques", rows, 6, min(seconds(lambda: told(codes, sensitive)) for _ in range(3)))
+    line("k, l, t, uniques", rows, 6, min(seconds(lambda: report(codes, sensitive)) for _ in range(3)))
     many, _ = census(rows // 10, DISTINCT * 2)
     line("minimal sample uniques", len(many[0]), 12, seconds(lambda: list(minimal_uniques(many, depth=3))))
     beside_pycanon(2_000)

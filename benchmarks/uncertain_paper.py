@@ -84,28 +84,28 @@ def adult(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return x, np.array([row[14].startswith(">") for row in rows]).astype(np.int64)
 
 
-def asked(
+def queries_by_size(
     x: np.ndarray, low: np.ndarray, high: np.ndarray, whole: float, rng: np.random.Generator
 ) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """100 random ranges of each size within [low, high]: lower ends (`low` with chance `whole`), upper ends, counts."""
     ready = counting.index(Densities("uniform", x, np.zeros_like(x), None, np.ones(x.shape[1])))
-    found: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]] = {size: [] for size in SIZES}
-    while min(len(held) for held in found.values()) < QUERIES:
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]] = {size: [] for size in SIZES}
+    while min(len(held) for held in by_size.values()) < QUERIES:
         ends = np.sort(rng.uniform(low, high, (2, 4000, x.shape[1])), axis=0)
         ends[0] = np.where(rng.random(ends[0].shape) < whole, low, ends[0])
         true = counting.count_indexed(ready, ends[0], ends[1], threads=2).estimate
-        for size, held in found.items():
+        for size, held in by_size.items():
             for q in np.flatnonzero((true >= size[0]) & (true <= size[1])):
                 if len(held) < QUERIES:
                     held.append((ends[0, q], ends[1, q], true[q]))
-    return {size: tuple(np.array(part) for part in zip(*held, strict=True)) for size, held in found.items()}
+    return {size: tuple(np.array(part) for part in zip(*held, strict=True)) for size, held in by_size.items()}
 
 
 def densities(x: np.ndarray, k: int, model: str, scales: str) -> tuple[Densities, np.ndarray]:
     """A release and the record of each of its rows."""
-    found = calibration.calibrate(x, CalibrationRequest(k=float(k), model=model, scales=scales, threads=2))
-    z = drawing.draw(x, found, np.random.default_rng([SEED, 1]))  # never the data's own stream
-    return Densities(model, z, found.scale, found.axes, found.unit), found.rows
+    calibrated = calibration.calibrate(x, CalibrationRequest(k=float(k), model=model, scales=scales, threads=2))
+    z = drawing.draw(x, calibrated, np.random.default_rng([SEED, 1]))  # never the data's own stream
+    return Densities(model, z, calibrated.scale, calibrated.axes, calibrated.unit), calibrated.rows
 
 
 def condensed(x: np.ndarray, k: int) -> condensation.Condensed:
@@ -159,24 +159,25 @@ def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generato
     test, train = order[: len(x) // 5], order[len(x) // 5 :]
     known, own, points = np.ascontiguousarray(x[train]), label[train], x[test]
     unit = known.std(axis=0)
-    found = {"exact": classification.classify_by_nearest(classification.nearest_index(known, unit), own, points, VOTES)}
+    exact = classification.nearest_index(known, unit)
+    predictions = {"exact": classification.classify_by_nearest(exact, own, points, VOTES)}
     for name, model, scales in (
         ("uniform", "uniform", "per_record"),
         ("gaussian", "gaussian", "per_record"),
         ("gaussian common", "gaussian", "common"),
     ):
         held, rows = densities(known, k, model, scales)
-        found[name] = classification.classify(held, own[rows], points, VOTES, threads=2)
+        predictions[name] = classification.classify(held, own[rows], points, VOTES, threads=2)
     pseudo = condensed(known, k)
     nearest = classification.nearest_index(pseudo.z, pseudo.z.std(axis=0))
-    found["condensation"] = classification.classify_by_nearest(
+    predictions["condensation"] = classification.classify_by_nearest(
         nearest, own[pseudo.stands_for], points, VOTES, threads=2
     )
     boxes = boxed(known, k).boxes
     votes = np.zeros((len(boxes.lower), 2), dtype=np.int64)
     np.add.at(votes, (boxes.box, own), 1)
     result = box_classification.classify(box_classification.index(boxes.lower, boxes.upper, votes), points, VOTES)
-    return {name: mean(one.label == label[test]) for name, one in (found | {"boxes": result}).items()}
+    return {name: mean(one.label == label[test]) for name, one in (predictions | {"boxes": result}).items()}
 
 
 def plot(axes: Axes, panel: Panel) -> None:
@@ -222,7 +223,7 @@ def count_figures(
     name: str, x: np.ndarray, low: np.ndarray, high: np.ndarray, whole: float, first: int, levels: list[int]
 ) -> list[Panel]:
     """Figures 1 and 2, 3 and 4, or 5 and 6."""
-    queries = asked(x, low, high, whole, np.random.default_rng([SEED, 4]))
+    queries = queries_by_size(x, low, high, whole, np.random.default_rng([SEED, 4]))
     at = {k: errors(x, k, queries) for k in levels}
     sizes = {method: [at[10][method][size] for size in SIZES] for method in at[10]}
     by_level = {method: [at[k][method][SIZES[1]] for k in levels] for method in at[10]}

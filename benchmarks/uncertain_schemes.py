@@ -86,14 +86,17 @@ def clusters(n: int = 10_000, d: int = 5, groups: int = 20) -> Data:
 
 def schemes(k: float, model: str) -> list[Scheme]:
     """The ways that are compared."""
-    base = CalibrationRequest(k=k, model=model, scales="common", dismiss=0.0)  # type: ignore[arg-type]
-    cells = replace(base, scales="shared", dismiss=0.01)
+    base = CalibrationRequest(k=k, model=model, scales="common", suppress_share=0.0)  # type: ignore[arg-type]
+    cells = replace(base, scales="shared", suppress_share=0.01)
     return [
         Scheme("per_record", replace(base, scales="per_record")),
         Scheme("per_record, local", replace(base, scales="per_record", scaling="local")),
-        *(Scheme(f"common, {100 * share:g} %", replace(base, dismiss=share)) for share in (0.0, 0.01, 0.05, 0.1)),
         *(
-            Scheme(f"levels, {100 * share:g} %", replace(base, scales="levels", dismiss=share))
+            Scheme(f"common, {100 * share:g} %", replace(base, suppress_share=share))
+            for share in (0.0, 0.01, 0.05, 0.1)
+        ),
+        *(
+            Scheme(f"levels, {100 * share:g} %", replace(base, scales="levels", suppress_share=share))
             for share in (0.0, 0.01, 0.05)
         ),
         *(
@@ -107,15 +110,15 @@ def schemes(k: float, model: str) -> list[Scheme]:
 def queries(x: Matrix, rng: np.random.Generator) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
     """Ranges about records with 101 to 200 of them inside, and how many are."""
     spread = x.std(axis=0)
-    found: list[tuple[Matrix, Matrix, int]] = []
-    while len(found) < _QUERIES:
+    ranges: list[tuple[Matrix, Matrix, int]] = []
+    while len(ranges) < _QUERIES:
         centre, shape = x[rng.integers(len(x))], spread * rng.uniform(0.3, 1.0, x.shape[1])
         distance = (np.abs(x - centre) / np.where(shape > 0, shape, 1.0)).max(axis=1)
         reach = np.partition(distance, 150)[150]
         inside = int((distance <= reach).sum())
         if 101 <= inside <= 200:
-            found.append((centre - reach * shape, centre + reach * shape, inside))
-    lower, upper, inside = zip(*found, strict=True)
+            ranges.append((centre - reach * shape, centre + reach * shape, inside))
+    lower, upper, inside = zip(*ranges, strict=True)
     return np.array(lower), np.array(upper), np.array(inside, dtype=float)
 
 
@@ -156,14 +159,14 @@ def densities(x: Matrix, made: Calibrated, rng: np.random.Generator) -> Densitie
     return Densities(made.model, draw(x, made, rng), made.scale, made.axes, made.unit)
 
 
-def row(data: Data, scheme: Scheme, asked: tuple[Matrix, Matrix, NDArray[np.float64]]) -> str:
+def row(data: Data, scheme: Scheme, ranges: tuple[Matrix, Matrix, NDArray[np.float64]]) -> str:
     """One line of the table."""
     rng = np.random.default_rng(1)
     begun = time.process_time()
     made = calibrate(data.x, scheme.request)
     seconds = time.process_time() - begun
     released = densities(data.x, made, rng)
-    lower, upper, inside = asked
+    lower, upper, inside = ranges
     error = np.abs(count(released, lower, upper).estimate - inside) / inside
     relative = made.scale if made.axes is not None else made.scale / made.unit
     fit_one, fit, match_one, match = attack(data.x, made, released, rng)
@@ -194,10 +197,10 @@ def main() -> None:
     for name, source in sources.items():
         if options.only in name:
             data = source()
-            asked = queries(data.x, np.random.default_rng(0))
+            ranges = queries(data.x, np.random.default_rng(0))
             for scheme in schemes(options.k, options.model):
                 try:
-                    line = row(data, scheme, asked)
+                    line = row(data, scheme, ranges)
                 except ValueError as error:
                     line = f"| {data.name} | {scheme.name} | {error} |"
                 print(line)

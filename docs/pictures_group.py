@@ -35,11 +35,11 @@ class Story:
 
     auxiliary: pl.DataFrame
     target: pl.DataFrame
-    vital: dict[str, Any]
-    parameter: str
+    hidden_group: dict[str, Any]
+    region_column: str
     variables: list[dict[str, Any]]
     drop: list[str]
-    told: str
+    title: str
 
 
 def survey(folder: Path) -> Story:
@@ -51,11 +51,11 @@ def survey(folder: Path) -> Story:
     return Story(
         auxiliary=pl.concat(others),
         target=pl.read_parquet(folder / f"p_{TARGET_STATE}.parquet"),
-        vital={"column": "MIL", "values": [1]},
-        parameter="PUMA",
+        hidden_group={"column": "MIL", "values": [1]},
+        region_column="PUMA",
         variables=variables,
         drop=list(GIVEAWAYS),
-        told="American Community Survey 2024, North Carolina by area",
+        title="American Community Survey 2024, North Carolina by area",
     )
 
 
@@ -88,15 +88,15 @@ def country() -> Story:
     return Story(
         auxiliary=people(1, 40, {5: 90, 21: 60}),
         target=people(2, 60, {12: 70, 37: 45}),
-        vital={"column": "job", "values": ["army"]},
-        parameter="region",
+        hidden_group={"column": "job", "values": ["army"]},
+        region_column="region",
         variables=[
             {"column": "age", "range": [18, 60], "terms": [young, middle, old]},
             {"column": "hours", "range": [1, 80], "terms": [usual, long]},
             {"column": "way", "range": [1, 3], "terms": ways},
         ],
         drop=["job"],
-        told="a made-up country, by region",
+        title="a made-up country, by region",
     )
 
 
@@ -184,43 +184,45 @@ def tell(story: Story, service: Service) -> None:
     """Learn, attack, mask, attack again; write the pictures and print what the page quotes."""
     auxiliary, target = service.upload(story.auxiliary), service.upload(story.target)
     spec = {
-        "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target, "vital": story.vital,
-        "parameter": [story.parameter], "variables": story.variables,
+        "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target,
+        "hidden_group": story.hidden_group, "region_columns": [story.region_column], "variables": story.variables,
     }  # fmt: skip
     model, attack = service.run("audits", spec)
     draw_terms(story.variables[0], PICTURES / "group-terms.svg")
-    places = [", ".join(map(str, value)) for value in attack["parameter_values"]]
+    places = [", ".join(map(str, value)) for value in attack["regions"]]
     true, seen = attack["signal"], attack["auxiliary_signal"]
     scale = max(true) / max(seen)
     highest = sorted(range(len(seen)), key=lambda place: -seen[place])[:2]
     draw_signals(
-        f"{story.told}: the hidden group, what rules see of it (times {scale:.1f}); red squares: their two highest",
+        f"{story.title}: the hidden group, what rules see of it (times {scale:.1f}); red squares: their two highest",
         places,
         ("people of the group (not in the published file)", true),
         ("sum of memberships by the rules", [value * scale for value in seen]),
         highest,
         PICTURES / "group-attack.svg",
     )
-    masked = [{"value": attack["parameter_values"][place], "at_most": 2, "zero_at": 12} for place in highest]
-    asked = {
-        "method": "swaps", "dataset_id": target, "parameter": [story.parameter], "model_job_id": model,
-        "mask": masked, "drop": story.drop, "profile": [0.5], "decoys": 0.0,
+    masked = [{"region": attack["regions"][place], "at_most": 2, "zero_at": 12} for place in highest]
+    swaps_spec = {
+        "method": "swaps", "dataset_id": target, "region_columns": [story.region_column], "model_job_id": model,
+        "mask": masked, "drop": story.drop, "protected_alphas": [0.5], "decoys": 0.0,
     }  # fmt: skip
-    _, result = service.run("anonymizations", asked)
+    _, result = service.run("anonymizations", swaps_spec)
+    swaps = result["swap_count"]
     draw_signals(
-        f"{story.told}: members of the fuzzy group before and after {result['swaps']} swaps; red squares: the masked",
+        f"{story.title}: members of the fuzzy group before and after {swaps} swaps; red squares: the masked",
         places,
         ("before", result["signal_before"]),
         ("after", result["signal_after"]),
-        result["masked"],
+        result["masked_regions"],
         PICTURES / "group-swaps.svg",
     )
-    quoted = {name: attack[name] for name in ("records", "rules_over_thresholds", "evaluations", "common", "adequacy")}
+    figures = ("record_counts", "rules_over_thresholds", "evaluation_count", "common", "adequacy")
+    quoted = {name: attack[name] for name in figures}
     quoted |= {"rules": [rule["text"] for rule in attack["rules"][:4]], "most_general": len(attack["rules"])}
-    quoted |= {name: result[name] for name in ("swaps", "distortion", "assignment_distortion", "valid", "fitness")}
-    quoted |= {"two_highest": [attack["parameter_values"][place] for place in highest]}
+    quoted |= {name: result[name] for name in ("swap_count", "distortion", "assignment_distortion", "valid", "fitness")}
+    quoted |= {"two_highest": [attack["regions"][place] for place in highest]}
     again = result["attack_again"]
-    quoted |= {"found_again": [again["old_rules"]["found"], again["new_rules"]["found"]]}
+    quoted |= {"found_again": [again["old_rules"]["detected"], again["new_rules"]["detected"]]}
     print(json.dumps(quoted, indent=1))
 
 

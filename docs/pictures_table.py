@@ -40,8 +40,8 @@ class Client:
         spec = re.search(r"^END$.*|^\{\n.*?^\}$", text, re.MULTILINE | re.DOTALL)
         if names is None or spec is None:
             raise TypeError("the guide has a list of names and a request")
-        asked = {"name": "adult", "header": "false", "missing": "?", "column": names.group(1).split()}
-        answer = self._http.post("/v1/datasets", params=asked, content=data, headers={"Content-Type": "text/csv"})
+        params = {"name": "adult", "header": "false", "missing_values": "?", "column": names.group(1).split()}
+        answer = self._http.post("/v1/datasets", params=params, content=data, headers={"Content-Type": "text/csv"})
         self.dataset = answer.raise_for_status().json()["id"]
         self.spec = json.loads(spec.group(0).replace("$DATASET", self.dataset))
 
@@ -112,8 +112,8 @@ def draw_boxes(axes: Axes, rows: pl.DataFrame) -> None:
 
 def hours(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Mean hours by occupation, of those with a certain range."""
-    found = [one for one in job["result"]["statistics"] if one["kind"] == "domain_mean"]
-    return {str(one["values"][0] or "(missing)"): one for one in found}
+    statistics = [one for one in job["result"]["statistics"] if one["kind"] == "domain_mean"]
+    return {str(one["values"][0] or "(missing)"): one for one in statistics}
 
 
 def draw_hours(axes: Axes, ours: dict[str, dict[str, Any]], theirs: dict[str, dict[str, Any]]) -> None:
@@ -121,12 +121,12 @@ def draw_hours(axes: Axes, ours: dict[str, dict[str, Any]], theirs: dict[str, di
     shown = {name: one for name, one in ours.items() if one["estimate"] is not None}
     names = sorted(shown, key=lambda name: shown[name]["estimate"])
     for row, name in enumerate(names):
-        for found, width, colour, words in (
+        for statistic, width, colour, words in (
             (theirs[name], 11, FAINT, "certain with Mondrian's partition"),
             (ours[name], 6, BLUE, "certain"),
         ):
             axes.plot(
-                found["guaranteed"],
+                statistic["guaranteed"],
                 [row] * 2,
                 color=colour,
                 linewidth=width,
@@ -149,15 +149,15 @@ def main(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), jobs=1) as (address, key):
         client = Client(address, key, data)
         ours = client.run()
-        theirs = client.run(partition="mondrian", allow_repeat=True)
+        theirs = client.run(partition="mondrian", accept_findings=["composition"])
         means = [{"kind": "mean", "of": [name]} for name in ("age", "hours-per-week")]
         coarse = client.run(
-            columns=["age", "hours-per-week", "sex"],
+            quasi_identifiers=["age", "hours-per-week", "sex"],
             ordinal={},
             nominal={},
             k=K_DRAWN,
             statistics=[*means, {"kind": "share", "of": ["sex"]}],
-            allow_repeat=True,
+            accept_findings=["composition"],
         )
         fine, drawn = client.rows(ours), client.rows(coarse)
     words = "How many values the boxes leave, by column, and boxes of 500 persons by age, hours and sex"

@@ -17,7 +17,7 @@ This page is written by `make flags`.
 
 def methods_with(flag: Flag) -> str:
     """The methods whose releases may bear the flag; what has nothing to do with the method, such as a seed, all."""
-    of_all = flag in {Flag.REPRODUCIBLE, Flag.REPEATED, Flag.DECLARED_DATA, Flag.TYPES_FROM_DATA}
+    of_all = flag in {Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.DECLARED_DATA, Flag.TYPES_FROM_DATA}
     able = methods_of(JobKind.ANONYMIZATION) if of_all else METHODS.values()
     return ", ".join(f"`{one.name}`" for one in able if of_all or flag in one.flags)
 

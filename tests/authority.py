@@ -103,9 +103,9 @@ def serving(does: Callable[[bytes], bytes | int], *, drip: float = 0.0) -> Itera
             query = self.rfile.read(int(self.headers["Content-Length"]))
             assert self.headers["Content-Type"] == "application/timestamp-query"
             desk.queries.append(query)
-            found = desk.does(query)
-            self.send_response(found if isinstance(found, int) else 200)
-            body = b"" if isinstance(found, int) else found
+            answer = desk.does(query)
+            self.send_response(answer if isinstance(answer, int) else 200)
+            body = b"" if isinstance(answer, int) else answer
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             with contextlib.suppress(OSError):  # who asked has hung up

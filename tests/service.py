@@ -32,8 +32,8 @@ class Service:
 
     def logs(self, *, lines: int = 60) -> str:
         """The last lines that its processes have logged."""
-        found = [self.folder.with_name(self.folder.name + ".log"), *stored(self.folder, ".log")]
-        tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in found if path.exists()]
+        paths = [self.folder.with_name(self.folder.name + ".log"), *stored(self.folder, ".log")]
+        tails = [(path.name, path.read_text(errors="replace").splitlines()[-lines:]) for path in paths if path.exists()]
         return "\n".join(f"{name}\n" + "\n".join(f"  {line}" for line in tail) for name, tail in tails)
 
     def client(self, *, owner: str | None = None, scopes: tuple[str, ...] = ("admin",)) -> httpx.Client:
@@ -45,9 +45,9 @@ class Service:
     def new_key(self, owner: str, scopes: tuple[str, ...] = ("admin",)) -> str:
         """A key of another owner."""
         settings, database = open_database(self.folder)
-        asked = {"owner": owner, "scopes": list(scopes), "name": "tests", "now": datetime.now(UTC)}
+        params = {"owner": owner, "scopes": list(scopes), "name": "tests", "now": datetime.now(UTC)}
         try:
-            return create_key(database=database, secret=settings.server_secret, **asked)[1]
+            return create_key(database=database, secret=settings.server_secret, **params)[1]
         finally:
             database.close()
 
@@ -84,8 +84,8 @@ def serving(folder: Path, **settings: str) -> Iterator[Service]:
 def wait_for_line(process: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
     """The first group (or the whole) of the first match in a process' output, as soon as there is one."""
     deadline = time.monotonic() + READY_SECONDS
-    while (found := re.search(pattern, log.read_text())) is None:
+    while (match := re.search(pattern, log.read_text())) is None:
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.05)
-    return found.group(found.re.groups and 1)
+    return match.group(match.re.groups and 1)

@@ -53,7 +53,7 @@ def real_data() -> Path:
 def adult(client: httpx.Client, real_data: Path) -> tuple[str, pl.DataFrame]:
     """Adult, uploaded, and as polars reads it."""
     raw = gzip.decompress((real_data / "adult" / "adult.data.gz").read_bytes())
-    dataset = upload(client, raw, header="false", column=ADULT, missing="?")
+    dataset = upload(client, raw, header="false", column=ADULT, missing_values="?")
     assert dataset["rows"] == 32_561
     text = raw.decode().replace(", ", ",").strip()
     return dataset["id"], pl.read_csv(io.StringIO(text), has_header=False, new_columns=ADULT, null_values="?")

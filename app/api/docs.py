@@ -24,8 +24,8 @@ _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 def include_docs(app: FastAPI) -> None:
     """Serve the page at `/docs` and its files below it."""
-    found = find_spec(_PACKAGE)
-    if found is None or found.origin is None:  # pragma: no cover - a dependency of the distribution
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:  # pragma: no cover - a dependency of the distribution
         msg = f"{_PACKAGE} is not installed"
         raise ModuleNotFoundError(msg, name=_PACKAGE)
 
@@ -43,7 +43,7 @@ def include_docs(app: FastAPI) -> None:
         page.headers["Content-Security-Policy"] = _policy(bytes(page.body).decode())
         return page
 
-    app.mount("/docs/files", StaticFiles(directory=Path(found.origin).parent / "resources"), name="docs")
+    app.mount("/docs/files", StaticFiles(directory=Path(spec.origin).parent / "resources"), name="docs")
 
 
 def _policy(page: str) -> str:

@@ -67,8 +67,9 @@ class Replay:
 def named_by(principal: Principal, key: str) -> str:
     """The name under which a key is kept: keepers have theirs together, every other API key has its own.
 
-    Whether a key stands for the same request is an answer about that request: shared, a keeper's `upload-march` would
-    tell any other API key of the owner whether a table that it guesses is the keeper's. No key has a blank.
+    Whether a key was used for the same request is an answer about that request: from a shared `upload-march` of a
+    keeper, any other API key of the owner would learn whether a table that it guesses is the keeper's. No key has a
+    blank.
     """
     return key if principal.is_keeper else f"{principal.key_id} {key}"
 
@@ -101,21 +102,21 @@ def reserve(
                 owner=owner, key=key, fingerprint=fingerprint, token=token, now=now, lease=lease, forgotten=forgotten,
             ):  # fmt: skip
                 return Reservation(owner=owner, key=key, token=token)
-            found = rows.held(unit.connection, owner=owner, key=key)
-        if found is not None:
-            return _answer(found, fingerprint=fingerprint, now=now)
+            record = rows.held(unit.connection, owner=owner, key=key)
+        if record is not None:
+            return _answer(record, fingerprint=fingerprint, now=now)
     raise RequestInFlightError("several requests with this Idempotency-Key come and go; try again", retry_after=1)
 
 
-def _answer(found: rows.Guarded, *, fingerprint: str, now: datetime) -> Replay:
-    if found.fingerprint != fingerprint:
+def _answer(record: rows.Guarded, *, fingerprint: str, now: datetime) -> Replay:
+    if record.fingerprint != fingerprint:
         detail = "this Idempotency-Key was used for a request with another body or query: use a new key"
         raise IdempotencyMismatchError(detail)
-    if found.resource_id is None or found.status is None:
-        wait = max(1.0, (found.leased_until - now).total_seconds())
+    if record.resource_id is None or record.status is None:
+        wait = max(1.0, (record.leased_until - now).total_seconds())
         detail = "the first request with this Idempotency-Key has no answer yet; try again in a moment"
         raise RequestInFlightError(detail, retry_after=min(wait, 5.0))
-    return Replay(found.resource_id, found.status, answered=found.state is KeyState.ANSWERED)
+    return Replay(record.resource_id, record.status, answered=record.state is KeyState.ANSWERED)
 
 
 def complete(

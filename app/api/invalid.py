@@ -76,7 +76,7 @@ def field_errors(
     parameters
         The query parameters that there are.
     """
-    found: dict[FieldError, bool] = {}
+    shape_flags: dict[FieldError, bool] = {}
     given = list(errors)
     faulty_inside = {tuple(error["loc"][:depth]) for error in given for depth in range(len(error["loc"]))}
     for error in given:
@@ -94,8 +94,8 @@ def field_errors(
         else:
             kept = parts_of(location, body=body, missing=error["type"] == "missing")
             place, detail = pointer(*kept) + _inside(error), _detail(error)
-        found[FieldError(pointer=place, detail=detail)] = _is_shape(error)
-    return list(_told_once(found))
+        shape_flags[FieldError(pointer=place, detail=detail)] = _is_shape(error)
+    return list(_one_per_place(shape_flags))
 
 
 def _is_shape(error: Mapping[str, Any]) -> bool:
@@ -104,22 +104,23 @@ def _is_shape(error: Mapping[str, Any]) -> bool:
     return kind.endswith("_type") or kind == "literal_error"
 
 
-def _told_once(found: Mapping[FieldError, bool]) -> Iterator[FieldError]:
-    """One error a place: where there are several ways to write a value, pydantic tells what is wrong with each.
+def _one_per_place(shape_flags: Mapping[FieldError, bool]) -> Iterator[FieldError]:
+    """One error a place: where there are several ways to write a value, pydantic says what is wrong with each.
 
-    A way whose kind the value is not of is left out where another fits better; where none does they are told together.
+    A way whose kind the value is not of is left out where another fits better; where none does, their messages are
+    joined.
     """
     ways: dict[str, list[str]] = {}
-    told = {error.pointer for error, is_shape in found.items() if not is_shape}
-    for error, is_shape in found.items():
-        told.update(_around(error.pointer))
+    reported = {error.pointer for error, is_shape in shape_flags.items() if not is_shape}
+    for error, is_shape in shape_flags.items():
+        reported.update(_around(error.pointer))
         if is_shape:
             ways.setdefault(error.pointer, []).append(error.detail)
-    for error, is_shape in found.items():
+    for error, is_shape in shape_flags.items():
         if not is_shape:
             yield error
-        elif error.pointer not in told:
-            told.add(error.pointer)
+        elif error.pointer not in reported:
+            reported.add(error.pointer)
             first, *others = ways[error.pointer]
             yield FieldError(error.pointer, " or ".join([first, *(way.removeprefix(_MUST_BE) for way in others)]))
 

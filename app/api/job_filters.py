@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import Depends, Query
 
 from app.api.instants import CreatedAfter
+from app.api.tag_filters import TagPairs, tags_of
 from app.contracts.jobs import JobKind, JobState
 from app.db.repositories.jobs import JobFilter
 
 _TEXT = r"^[^\x00]{1,200}$"
-_LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 
 async def get_job_filter(
@@ -18,19 +18,16 @@ async def get_job_filter(
     kind: Annotated[JobKind | None, Query(description="Asked of this endpoint.")] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="That work on this dataset.")] = None,
     created_after: CreatedAfter = None,
-    label: Annotated[
-        list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")
-    ] = None,
+    tag: TagPairs = None,
 ) -> JobFilter:
     """Which jobs the list holds."""
-    pairs = (text.partition(":") for text in label or ())
     return JobFilter(
         states=tuple(state or ()),
         method=method,
         kind=kind,
         dataset_id=dataset_id,
         created_after=created_after,
-        labels={name: value for name, _, value in pairs},
+        tags=tags_of(tag),
     )
 
 

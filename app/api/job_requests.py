@@ -79,40 +79,40 @@ class JobRequest:
 
 async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
     """Accept the job, wait for its end if that is preferred, and answer."""
-    asked = JobRequest(
+    job_request = JobRequest(
         resources=asker.resources,
         principal=asker.principal,
         spec=spec,
         body=await request.json(),
         key=asker.key,
     )
-    taken = await run_in_threadpool(_take, asked)
+    taken = await run_in_threadpool(_take, job_request)
     if isinstance(taken, Replay):
-        return await run_in_threadpool(_replay, asked, taken)
-    record = await run_in_threadpool(_accept, asked, taken)
+        return await run_in_threadpool(_replay, job_request, taken)
+    record = await run_in_threadpool(_accept, job_request, taken)
     seconds = wait_seconds(request.headers.getlist("prefer"))
     if seconds is None:
-        return _response(asked, record)
-    found = await wait_finished(request, asked.resources.notifications, job_id=record.id, seconds=seconds)
+        return _response(job_request, record)
+    ended = await wait_finished(request, job_request.resources.notifications, job_id=record.id, seconds=seconds)
     applied = {"Preference-Applied": f"wait={seconds}"}
-    return await run_in_threadpool(_answer_waited, asked, taken, record.id, found, applied)
+    return await run_in_threadpool(_answer_waited, job_request, taken, record.id, ended, applied)
 
 
-def _take(asked: JobRequest) -> Reservation | Replay | None:
-    if asked.key is None:
+def _take(job_request: JobRequest) -> Reservation | Replay | None:
+    if job_request.key is None:
         return None
     return reserve(
-        database=asked.resources.database,
-        settings=asked.resources.settings,
-        owner=asked.principal.owner,
-        key=named_by(asked.principal, asked.key),
-        fingerprint=fingerprint(METHODS[asked.spec.method].kind, asked.body),
-        now=asked.resources.clock(),
+        database=job_request.resources.database,
+        settings=job_request.resources.settings,
+        owner=job_request.principal.owner,
+        key=named_by(job_request.principal, job_request.key),
+        fingerprint=fingerprint(METHODS[job_request.spec.method].kind, job_request.body),
+        now=job_request.resources.clock(),
     )
 
 
-def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
-    resources = asked.resources
+def _accept(job_request: JobRequest, taken: Reservation | None) -> JobRecord:
+    resources = job_request.resources
 
     def remember(unit: UnitOfWork, record: JobRecord) -> None:
         if taken is not None:
@@ -122,9 +122,9 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
         return accept(
             database=resources.database,
             broker=resources.queue,
-            principal=asked.principal,
-            method=METHODS[asked.spec.method],
-            spec=asked.spec,
+            principal=job_request.principal,
+            method=METHODS[job_request.spec.method],
+            spec=job_request.spec,
             max_unfinished=resources.settings.max_unfinished_jobs,
             remember=remember,
             settings=resources.settings,
@@ -132,28 +132,28 @@ def _accept(asked: JobRequest, taken: Reservation | None) -> JobRecord:
 
 
 def _answer_waited(
-    asked: JobRequest, taken: Reservation | None, job_id: str, ended: JobRecord | None, applied: dict[str, str]
+    job_request: JobRequest, taken: Reservation | None, job_id: str, ended: JobRecord | None, applied: dict[str, str]
 ) -> Response:
     """The job as it stands once the wait is over, whether or not it has ended in time."""
-    record = _read(asked, job_id) if ended is None else ended
+    record = _read(job_request, job_id) if ended is None else ended
     if taken is not None and record.finished:  # the first answer is sent now: its status is the one that is replayed
-        with asked.resources.database.unit_of_work() as unit:
+        with job_request.resources.database.unit_of_work() as unit:
             complete(unit.connection, taken, status=200, resource_id=job_id)
-    return _response(asked, record, applied)
+    return _response(job_request, record, applied)
 
 
-def _replay(asked: JobRequest, replay: Replay) -> Response:
+def _replay(job_request: JobRequest, replay: Replay) -> Response:
     """The job that was made, as it stands now, under the status it was first answered with."""
     try:
-        record = _read(asked, replay.resource_id)
+        record = _read(job_request, replay.resource_id)
     except NotFoundError:
         detail = "the job that this Idempotency-Key stands for was deleted; use a new key to ask for another"
         raise GoneError(detail) from None
-    return _response(asked, record, REPLAYED, status=replay.status)
+    return _response(job_request, record, REPLAYED, status=replay.status)
 
 
-def _read(asked: JobRequest, job_id: str) -> JobRecord:
-    return read.read_job(database=asked.resources.database, owner=asked.principal.owner, job_id=job_id)
+def _read(job_request: JobRequest, job_id: str) -> JobRecord:
+    return read.read_job(database=job_request.resources.database, owner=job_request.principal.owner, job_id=job_id)
 
 
 def _headers(record: JobRecord) -> dict[str, str]:
@@ -162,10 +162,10 @@ def _headers(record: JobRecord) -> dict[str, str]:
 
 
 def _response(
-    asked: JobRequest, record: JobRecord, more: dict[str, str] | None = None, *, status: int | None = None
+    job_request: JobRequest, record: JobRecord, more: dict[str, str] | None = None, *, status: int | None = None
 ) -> Response:
     return Response(
-        shown_job(record, asked.principal),
+        shown_job(record, job_request.principal),
         status_code=status or (200 if record.finished else 202),
         media_type="application/json",
         headers=_headers(record) | (more or {}),

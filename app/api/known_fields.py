@@ -46,15 +46,15 @@ def fields_at(route: APIRoute, body: object, location: tuple[str | int, ...]) ->
         return []
     about = route.body_field.field_info
     whole = _schema(cast("Hashable", about.annotation), about.discriminator, *about.metadata)
-    found, value = [whole], body
+    schemas, value = [whole], body
     for part in (None, *location):
         if part is not None:
-            found = [below for each in found for below in _below(each, part)]
+            schemas = [below for each in schemas for below in _below(each, part)]
             value = value[part] if isinstance(value, Mapping | list) else None  # type: ignore[index]
-        found = [one for each in found for one in _ways(whole, each, value)]
-    if any(each.get("type") == "object" and "properties" not in each for each in found):
+        schemas = [one for each in schemas for one in _ways(whole, each, value)]
+    if any(each.get("type") == "object" and "properties" not in each for each in schemas):
         return []  # names are the sender's
-    return list(dict.fromkeys(name for each in found for name in each.get("properties", ())))
+    return list(dict.fromkeys(name for each in schemas for name in each.get("properties", ())))
 
 
 @lru_cache(_MOST_ROUTES)
@@ -68,9 +68,10 @@ def _ways(whole: Mapping[str, Any], schema: Mapping[str, Any], value: object) ->
         yield from _ways(whole, whole["$defs"][str(schema["$ref"]).rpartition("/")[2]], value)
         return
     several = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
-    told = schema.get("discriminator")
-    if told is not None and isinstance(value, Mapping):
-        named = told["mapping"].get(str(value.get(told["propertyName"])))  # what was sent may be no text
+    discriminator = schema.get("discriminator")
+    if discriminator is not None and isinstance(value, Mapping):
+        tag = str(value.get(discriminator["propertyName"]))  # what was sent may be no text
+        named = discriminator["mapping"].get(tag)
         several = [] if named is None else [{"$ref": named}]
     if not several:
         yield schema

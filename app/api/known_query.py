@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from app.api.known_fields import no_such
 from app.errors import FieldError, InvalidError
 
-_TOLD: Final = 20
+_MOST_NAMED: Final = 20
 _LONGEST: Final = 100
 
 
@@ -27,7 +27,9 @@ async def refuse_unknown_query(request: Request) -> None:
     known = sorted(parameters_of(route.dependant))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        errors = [FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_TOLD]]
+        errors = [
+            FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_MOST_NAMED]
+        ]
         raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
 
 

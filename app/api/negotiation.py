@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from app.api.schemas.releases import MEDIA_TYPES
-from app.contracts.releases import ReleaseFormat
+from app.contracts.releases import MEDIA_TYPES, ReleaseFormat
 from app.errors import NotAcceptableError
 
 #: Which of several formats that suit alike is sent.

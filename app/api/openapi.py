@@ -4,6 +4,7 @@ The same document is served at `/openapi.json` and kept under `openapi/`; nothin
 """
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -13,11 +14,11 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.api.deps import Require
 from app.api.problems import described
-from app.api.schema_names import name_bodies, renamed
+from app.api.schema_names import name_bodies, renamed, with_open_answers
 from app.api.surface import include_routes
 
 TITLE: Final = "Surebox"
-VERSION: Final = "1.1.0"
+VERSION: Final = version("surebox")
 _DESCRIPTION: Final = """\
 Anonymizes microdata and audits anonymization; every release carries a certificate of what it guarantees.
 
@@ -28,10 +29,13 @@ Upload a dataset, ask for an anonymization or an audit, wait for the job, take t
 """
 _TAGS: Final = (
     ("datasets", "Microdata to work on."),
-    ("jobs", "Anonymizations and audits: asking, following, results and provenance."),
-    ("releases", "What succeeded anonymizations publish."),
-    ("administration", "What an owner's keys did, and what it may have."),
-    ("service", "For operators: alive, ready, numbers."),
+    ("anonymizations", "Jobs that anonymize a dataset and make a release."),
+    ("audits", "Jobs that attack or measure a dataset or a release."),
+    ("jobs", "Following jobs: state, events, results, provenance."),
+    ("releases", "What jobs made: files, publishing, readers."),
+    ("queries", "Questions to a release: counts, statistics, classes."),
+    ("certificates", "What every published release guarantees, signed."),
+    ("administration", "Families of data, settings of owners, the log, and what operators need."),
 )
 _BEARER: Final[Mapping[str, Any]] = {
     "type": "http",
@@ -65,9 +69,9 @@ def document() -> dict[str, Any]:
 def requirement(dependant: Dependant) -> Require | None:
     """The `require(...)` a route depends on, however deep."""
     for below in dependant.dependencies:
-        found = below.call if isinstance(below.call, Require) else requirement(below)
-        if found is not None:
-            return found
+        required = below.call if isinstance(below.call, Require) else requirement(below)
+        if required is not None:
+            return required
     return None
 
 
@@ -98,6 +102,8 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
+    made = with_open_answers(made)
+    made["components"]["schemas"] = dict(sorted(made["components"]["schemas"].items()))
     return made
 
 

@@ -56,23 +56,23 @@ PageDep = Annotated[Page, Depends(get_page)]
 
 
 def page(
-    rows: Sequence[Row], *, asked: Page, item: Callable[[Row], Any], place: Callable[[Row], After]
+    rows: Sequence[Row], *, paging: Page, item: Callable[[Row], Any], place: Callable[[Row], After]
 ) -> dict[str, Any]:
-    """`{"items", "next_cursor"}` of up to `asked.fetch` rows, newest first.
+    """`{"items", "next_cursor"}` of up to `paging.limit` rows, newest first.
 
     Parameters
     ----------
     rows
-        What the repository found, newest first, at most `asked.fetch`.
-    asked
-        The page that was asked for.
+        What the repository has, newest first, at most `paging.fetch`.
+    paging
+        The page that was requested.
     item
         From a row to what is shown of it.
     place
         From a row to its place in the order.
     """
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
+    shown = rows[: paging.limit]
+    more = len(rows) > paging.limit
     return {"items": [item(row) for row in shown], "next_cursor": _encoded(place(shown[-1])) if more else None}
 
 

@@ -33,11 +33,11 @@ def respond_async(headers: Iterable[str]) -> bool:
 
 def _preferences(headers: Iterable[str]) -> dict[str, str]:
     """Preferences by name; of one that stands twice the first counts (RFC 7240, section 2)."""
-    found: dict[str, str] = {}
+    preferences: dict[str, str] = {}
     for header in headers:
         for name, value in _parsed(header):
-            found.setdefault(name, value)
-    return found
+            preferences.setdefault(name, value)
+    return preferences
 
 
 def _parsed(header: str) -> Iterator[tuple[str, str]]:

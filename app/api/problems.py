@@ -95,14 +95,14 @@ async def _not_valid(request: Request, error: Exception) -> Response:
 
 
 def _translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
-    found = error.errors()
-    malformed = next((e for e in found if e["type"] == "json_invalid"), None)
+    raw_errors = error.errors()
+    malformed = next((e for e in raw_errors if e["type"] == "json_invalid"), None)
     if malformed is not None:
         return BadRequestError(f"the body is not JSON: it ends or breaks at character {malformed['loc'][-1]}")
-    if isinstance(error.body, bytes) and any(e["loc"][0] == "body" for e in found):
+    if isinstance(error.body, bytes) and any(e["loc"][0] == "body" for e in raw_errors):
         return UnsupportedMediaTypeError("send the body as JSON with `Content-Type: application/json`")
     known = partial(fields_at, route, error.body)
-    errors = field_errors(found, body=error.body, known=known, parameters=sorted(parameters_of(route.dependant)))
+    errors = field_errors(raw_errors, body=error.body, known=known, parameters=sorted(parameters_of(route.dependant)))
     return InvalidError("; ".join(f"{e.pointer or 'body'}: {e.detail}" for e in errors[:5]), errors=errors)
 
 

@@ -53,10 +53,10 @@ class Questioner:
     principal: Principal
 
 
-def questioner(required: Require) -> Callable[..., Awaitable[Questioner]]:
+def questioner_with(required: Require) -> Callable[..., Awaitable[Questioner]]:
     """A dependency: who asks, with a key such as is required."""
 
-    async def found(
+    async def get_questioner(
         request: Request,
         resources: ResourcesDep,
         principal: Annotated[Principal, Depends(required)],
@@ -64,17 +64,17 @@ def questioner(required: Require) -> Callable[..., Awaitable[Questioner]]:
     ) -> Questioner:
         return Questioner(request, resources, principal)
 
-    return found
+    return get_questioner
 
 
 #: All that a route which answers a question declares beside its body.
-QuestionerDep = Annotated[Questioner, Depends(questioner(require("releases:read")))]
+QuestionerDep = Annotated[Questioner, Depends(questioner_with(require("releases:read")))]
 #: How an answer is sent, given the stored result and the headers that it has in any case.
 Sent = Callable[[Storage, StoredResult, Mapping[str, str]], Response]
 
 
-def _as_json(storage: Storage, found: StoredResult, headers: Mapping[str, str]) -> Response:
-    return stored_response(storage, found, headers=headers)
+def _as_json(storage: Storage, result: StoredResult, headers: Mapping[str, str]) -> Response:
+    return stored_response(storage, result, headers=headers)
 
 
 async def answer_question(questioner: Questioner, spec: JobSpec, *, sent: Sent = _as_json) -> Response:
@@ -82,28 +82,28 @@ async def answer_question(questioner: Questioner, spec: JobSpec, *, sent: Sent =
     request, resources, principal = questioner.request, questioner.resources, questioner.principal
     record = await run_in_threadpool(_ask, resources, principal, spec)
     seconds, applied = _patience(request.headers.getlist("prefer"))
-    found = None
+    ended = None
     if seconds:
-        found = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
-        if found is None:  # the answer is the job as it stands now, and it may have ended just then
+        ended = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
+        if ended is None:  # the answer is the job as it stands now, and it may have ended just then
             record = await run_in_threadpool(_read, resources, principal, record.id)
-            found = record if record.finished else None
-    if found is None:
+            ended = record if record.finished else None
+    if ended is None:
         headers = {"Location": f"/v1/jobs/{record.id}", "Retry-After": str(RETRY_SECONDS)} | applied
         return Response(shown_job(record, principal), status_code=202, media_type="application/json", headers=headers)
-    if found.state == JobState.SUCCEEDED:
-        return await run_in_threadpool(_computed, questioner, found, applied, sent)
-    if found.error_json is None:
+    if ended.state == JobState.SUCCEEDED:
+        return await run_in_threadpool(_computed, questioner, ended, applied, sent)
+    if ended.error_json is None:
         raise ConflictError("the question was cancelled; ask again")
-    problem = json.loads(found.error_json) | {"instance": request.url.path}
+    problem = json.loads(ended.error_json) | {"instance": request.url.path}
     return Response(json.dumps(problem), status_code=problem["status"], media_type=MEDIA_TYPE, headers=applied)
 
 
 def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
     """Seconds to wait, and the header that says which preference that is."""
-    asked = wait_seconds(headers)
-    if asked is not None:
-        return asked, {"Preference-Applied": f"wait={asked}"}
+    seconds = wait_seconds(headers)
+    if seconds is not None:
+        return seconds, {"Preference-Applied": f"wait={seconds}"}
     if respond_async(headers):
         return 0, {"Preference-Applied": "respond-async"}
     return LONGEST_WAIT, {}
@@ -126,7 +126,7 @@ def _read(resources: Resources, principal: Principal, job_id: str) -> JobRecord:
 
 def _computed(questioner: Questioner, record: JobRecord, applied: dict[str, str], sent: Sent) -> Response:
     resources, principal = questioner.resources, questioner.principal
-    found = read.read_result(
+    result = read.read_result(
         database=resources.database, owner=principal.owner, job_id=record.id, viewer=viewer_of(principal)
     )
-    return sent(resources.storage, found, applied)
+    return sent(resources.storage, result, applied)

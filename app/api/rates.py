@@ -62,19 +62,19 @@ class Rates:
         """Close the connections to the shared count."""
         await self._client_pool.disconnect()
 
-    async def _count(self, rate: RateLimitItem, who: str, told: str) -> None:
+    async def _count(self, rate: RateLimitItem, who: str, whose: str) -> None:
         if time.monotonic() >= self._shared_from:
             try:
-                return await _spend(self._shared, rate, who, told)
+                return await _spend(self._shared, rate, who, whose)
             except StorageError as error:
                 self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
                 log.warning("rates.local", error=type(error.storage_error).__name__)
-        return await _spend(self._local, rate, who, told)
+        return await _spend(self._local, rate, who, whose)
 
 
-async def _spend(limiter: SlidingWindowCounterRateLimiter, rate: RateLimitItem, who: str, told: str) -> None:
+async def _spend(limiter: SlidingWindowCounterRateLimiter, rate: RateLimitItem, who: str, whose: str) -> None:
     if not await limiter.hit(rate, who):
         window = await limiter.get_window_stats(rate, who)
         wait = max(1.0, window.reset_time - time.time())
-        detail = f"{rate.amount} requests a minute are allowed {told}; try again in {wait:.0f} s"
+        detail = f"{rate.amount} requests a minute are allowed {whose}; try again in {wait:.0f} s"
         raise TooManyRequestsError(detail, retry_after=wait)

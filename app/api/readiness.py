@@ -42,7 +42,7 @@ class Readiness:
     def problem(self, missing: list[str], *, instance: str) -> Response:
         """503, naming what is missing."""
         error = UnavailableError(f"missing: {', '.join(missing)}", retry_after=2)
-        body = {**error.problem(instance), "missing": missing}
+        body = {**error.problem(instance), "unavailable": missing}
         return Response(json.dumps(body), status_code=error.status, media_type=MEDIA_TYPE, headers={"Retry-After": "2"})
 
     async def _ask(self) -> list[str]:

@@ -1,15 +1,20 @@
 """Names of schemas in the OpenAPI document: a generated client has a class for each, under that name.
 
-FastAPI gives a model that stands in bodies and in answers two schemas, for an answer holds every field and a body need
-not: here the body keeps the model's name, and what is answered is called `Filled...`, its defaults filled in. Unions in
-bodies, which FastAPI writes out where they stand, become schemas under their titles.
+FastAPI gives a model that is in bodies and in answers two schemas, for an answer has every field and a body need not. A
+body is called `...Request`; `...Spec` is the specification as it is stored, its defaults filled in. Of the parts of
+both the one in bodies keeps its name, and the one in answers is called `...Spec`. Unions in bodies, which FastAPI
+writes out in place, become schemas under their titles.
+
+Bodies are closed: a field that the service does not know is refused. Answers are open: a client must expect fields, and
+values of enums, that came later.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 _REFERENCE: Final = "#/components/schemas/"
-_INPUT, _OUTPUT = "-Input", "-Output"
+_INPUT, _OUTPUT, _SPEC = "-Input", "-Output", "Spec"
+_MORE: Final = "More may come."
 #: Of FastAPI's own errors, which no route answers with.
 _UNUSED: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
@@ -39,7 +44,7 @@ def renamed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def name_bodies(paths: Mapping[str, Any]) -> dict[str, Any]:
     """Put references in place of bodies that are written out; the schemas that they refer to, by name."""
-    found = {}
+    schemas = {}
     for operations in paths.values():
         for operation in operations.values():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -47,9 +52,9 @@ def name_bodies(paths: Mapping[str, Any]) -> dict[str, Any]:
             if (only := _only_way(schema)) is not None:  # a body that may be left out is not one that may be null
                 schema = body["schema"] = only
             if "oneOf" in schema:
-                found[schema["title"]] = schema
+                schemas[schema["title"]] = schema
                 body["schema"] = {"$ref": _REFERENCE + schema["title"]}
-    return found
+    return schemas
 
 
 def _only_way(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -61,9 +66,82 @@ def _only_way(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 def _name(made: str) -> str:
     made = made.rpartition("__")[2]  # FastAPI puts the module before names that two models have
     if made.endswith(_INPUT):
-        return made.removesuffix(_INPUT)
+        name = made.removesuffix(_INPUT)
+        return name.removesuffix(_SPEC) + "Request" if name.endswith(_SPEC) else name
     if made.endswith(_OUTPUT):
-        return "Filled" + made.removesuffix(_OUTPUT)
+        name = made.removesuffix(_OUTPUT)
+        return name if name.endswith(_SPEC) else name + _SPEC
+    return made
+
+
+def with_open_answers(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with closed bodies and open answers; a schema of both becomes two.
+
+    Raises
+    ------
+    ValueError
+        If two schemas would have the same name.
+    """
+    schemas = dict(document["components"]["schemas"])
+    every = [operation for operations in document["paths"].values() for operation in operations.values()]
+    in_bodies = _reached([operation.get("requestBody") for operation in every], schemas)
+    in_answers = _reached([operation["responses"] for operation in every], schemas)
+    closed = {name for name in in_answers & in_bodies if any(_closed(schemas[one]) for one in _reached(name, schemas))}
+    names = {name: name + _SPEC for name in closed}
+    if twice := schemas.keys() & names.values():
+        msg = f"two schemas would be called {min(twice)}"
+        raise ValueError(msg)
+    for name in in_answers:
+        opened = _with_references(_opened(schemas[name]), names)
+        schemas[names.get(name, name)] = {**opened, "title": names.get(name, name)}
+    paths = {
+        path: {
+            method: {**operation, "responses": _with_references(operation["responses"], names)}
+            for method, operation in operations.items()
+        }
+        for path, operations in document["paths"].items()
+    }
+    return {**document, "paths": paths, "components": {**document["components"], "schemas": schemas}}
+
+
+def _reached(start: Any, schemas: Mapping[str, Any]) -> set[str]:
+    """Names of the schemas that a part of the document refers to, directly or not; from a name, that one too."""
+    pending = [start] if isinstance(start, str) else list(_referred(start))
+    reached: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            pending.extend(_referred(schemas[name]))
+    return reached
+
+
+def _referred(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value.startswith(_REFERENCE):
+        yield value.removeprefix(_REFERENCE)
+    elif isinstance(value, Mapping | list):
+        for below in value.values() if isinstance(value, Mapping) else value:
+            yield from _referred(below)
+
+
+def _closed(schema: Any) -> bool:
+    if isinstance(schema, Mapping):
+        return schema.get("additionalProperties") is False or any(map(_closed, schema.values()))
+    return isinstance(schema, list) and any(map(_closed, schema))
+
+
+def _opened(schema: Any) -> Any:
+    """A schema of an answer: fields may be added, and so may values of enums."""
+    if isinstance(schema, list):
+        return [_opened(below) for below in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {
+        key: _opened(below) for key, below in schema.items() if not (key == "additionalProperties" and below is False)
+    }
+    if isinstance(made.get("enum"), list) and made.get("type") == "string":
+        description = str(made.get("description") or "").rstrip()
+        made["description"] = f"{description} {_MORE}" if description else _MORE
     return made
 
 

@@ -10,14 +10,14 @@ from app.errors import UnavailableError
 from app.storage.protocol import Storage
 
 
-def stored_response(storage: Storage, found: StoredResult, *, headers: Mapping[str, str] | None = None) -> Response:
+def stored_response(storage: Storage, result: StoredResult, *, headers: Mapping[str, str] | None = None) -> Response:
     """The result as the body of an answer."""
-    if found.body is not None:
-        return Response(found.body, media_type="application/json", headers=headers)
-    if found.key is None:
+    if result.body is not None:
+        return Response(result.body, media_type="application/json", headers=headers)
+    if result.key is None:
         raise UnavailableError("the result cannot be found")
     return StreamingResponse(
-        storage.chunks(found.key),
+        storage.chunks(result.key),
         media_type="application/json",
-        headers={**(headers or {}), "Content-Length": str(found.bytes)},
+        headers={**(headers or {}), "Content-Length": str(result.bytes)},
     )

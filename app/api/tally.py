@@ -21,7 +21,7 @@ from app.db.session import Database
 from app.errors import StorageFullError, UnavailableError
 from app.observability.logs import described
 
-#: Addresses that a process tells apart in a minute; all others are counted together.
+#: Addresses that a process distinguishes in a minute; all others are counted together.
 MOST_ADDRESSES: Final = 64
 OTHERS: Final = "others"
 FLUSH_SECONDS: Final = 1.0
@@ -52,7 +52,7 @@ class Tally:
         with self._lock:
             minute = self._begin_minute()
             if key_id is None or owner is None:
-                who = self._told_apart(_network(address))
+                who = self._distinguished(_network(address))
                 self._add(Counted(
                     bucket=f"{minute} refused {status} {who}", owner=NO_OWNER, key_id=None, action=LogAction.REFUSED,
                     subject="", facts={**facts, "address": who},
@@ -109,7 +109,7 @@ class Tally:
             self._addresses.clear()
         return minute
 
-    def _told_apart(self, address: str) -> str:
+    def _distinguished(self, address: str) -> str:
         if address not in self._addresses and len(self._addresses) >= MOST_ADDRESSES:
             return OTHERS
         self._addresses.add(address)

@@ -103,13 +103,13 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
 def _format(content_type: str, named: FileFormat | None) -> tuple[FileFormat, str | None]:
     """The format of a body, and the encoding of its text where that is not UTF-8."""
     media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
-    found = named if media_type == BYTES else MEDIA_TYPES.get(media_type)
-    if found is None:
+    file_format = named if media_type == BYTES else MEDIA_TYPES.get(media_type)
+    if file_format is None:
         raise UnsupportedMediaTypeError(
             f"Content-Type must be one of {', '.join(MEDIA_TYPES)}, or {BYTES} with `format` in the query"
         )
-    if named not in {None, found}:
-        detail = f"the Content-Type is that of {found.value}: leave `format` out, or send {BYTES}"
+    if named not in {None, file_format}:
+        detail = f"the Content-Type is that of {file_format.value}: leave `format` out, or send {BYTES}"
         raise InvalidError(f"format: {detail}", errors=[FieldError("?format", detail)])
     charset = None
     for parameter in parameters:
@@ -119,4 +119,4 @@ def _format(content_type: str, named: FileFormat | None) -> tuple[FileFormat, st
             if given not in CHARSETS:
                 raise UnsupportedMediaTypeError(f"charset in the Content-Type can be one of {', '.join(CHARSETS)}")
             charset = CHARSETS[given]
-    return found, charset
+    return file_format, charset

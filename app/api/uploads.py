@@ -50,21 +50,21 @@ class UploadRequest:
     key: str | None
 
 
-async def answer(request: Request, asked: UploadRequest) -> Response:
+async def answer(request: Request, upload: UploadRequest) -> Response:
     """Take the body in, have it read, and answer with the dataset."""
-    resources = asked.resources
-    kind = body_kind(request, named=asked.parameters.format, max_bytes=resources.settings.max_upload_bytes)
-    described = describe(asked.parameters, kind.format, charset=kind.charset)
-    refuse_word(asked.principal, described)
+    resources = upload.resources
+    kind = body_kind(request, named=upload.parameters.format, max_bytes=resources.settings.max_upload_bytes)
+    described = describe(upload.parameters, kind.format, charset=kind.charset)
+    refuse_word(upload.principal, described)
     staged = await stage(request, kind, storage=resources.storage, settings=resources.settings)
-    taken, accepted = await run_in_threadpool(_accept, asked, described, staged)
+    taken, accepted = await run_in_threadpool(_accept, upload, described, staged)
     if accepted is None:
-        return await run_in_threadpool(_replay, request, asked, taken)
+        return await run_in_threadpool(_replay, request, upload, taken)
     reservation = taken if isinstance(taken, Reservation) else None
     preferences = request.headers.getlist("prefer")
     if respond_async(preferences):
         applied = {"Preference-Applied": "respond-async"}
-        return await run_in_threadpool(_answer_reading, asked, reservation, accepted.dataset, applied)
+        return await run_in_threadpool(_answer_reading, upload, reservation, accepted.dataset, applied)
     wait = wait_seconds(preferences)
     applied = {} if wait is None else {"Preference-Applied": f"wait={wait}"}
     seconds = resources.settings.upload_wait_seconds
@@ -74,17 +74,17 @@ async def answer(request: Request, asked: UploadRequest) -> Response:
         job_id=accepted.job_id,
         seconds=seconds if wait is None else min(wait, seconds),
     )
-    return await run_in_threadpool(_settle, request, asked, reservation, accepted, applied)
+    return await run_in_threadpool(_settle, request, upload, reservation, accepted, applied)
 
 
 def _accept(
-    asked: UploadRequest, described: Described, staged: Staged
+    upload: UploadRequest, described: Described, staged: Staged
 ) -> tuple[Reservation | Replay | None, Accepted | None]:
     """Write the dataset unless its key was used before; staging keeps the bytes only for a dataset."""
-    resources = asked.resources
+    resources = upload.resources
     try:
-        taken = _take(asked, described, staged)
-        accepted = None if isinstance(taken, Replay) else _write(asked, described, staged, taken)
+        taken = _take(upload, described, staged)
+        accepted = None if isinstance(taken, Replay) else _write(upload, described, staged, taken)
     except UnavailableError:
         raise  # it may have been committed: housekeeping removes the bytes if it was not
     except BaseException:
@@ -95,29 +95,30 @@ def _accept(
     return taken, accepted
 
 
-def _take(asked: UploadRequest, described: Described, staged: Staged) -> Reservation | Replay | None:
-    if asked.key is None:
+def _take(upload: UploadRequest, described: Described, staged: Staged) -> Reservation | Replay | None:
+    if upload.key is None:
         return None
     return reserve(
-        database=asked.resources.database,
-        settings=asked.resources.settings,
-        owner=asked.principal.owner,
-        key=named_by(asked.principal, asked.key),
+        database=upload.resources.database,
+        settings=upload.resources.settings,
+        owner=upload.principal.owner,
+        key=named_by(upload.principal, upload.key),
         fingerprint=fingerprint(
             "dataset",
             staged.sha256,
             described.name,
-            described.labels,
+            described.tags,
             described.options.stored(),
-            *([described.same_data_as] if described.same_data_as else []),
-            *(["version_of"] if described.version_of else []),
+            *([described.same_data_as_dataset_id] if described.same_data_as_dataset_id else []),
+            *(["version_of_dataset_id"] if described.version_of_dataset_id else []),
+            *(["new_family"] if described.new_family else []),
         ),
-        now=asked.resources.clock(),
+        now=upload.resources.clock(),
     )
 
 
-def _write(asked: UploadRequest, described: Described, staged: Staged, reservation: Reservation | None) -> Accepted:
-    resources = asked.resources
+def _write(upload: UploadRequest, described: Described, staged: Staged, reservation: Reservation | None) -> Accepted:
+    resources = upload.resources
 
     def remember(connection: Connection, dataset: Dataset) -> None:
         if reservation is not None:  # the answer follows when the file is read
@@ -127,9 +128,9 @@ def _write(asked: UploadRequest, described: Described, staged: Staged, reservati
         return accept(
             database=resources.database,
             broker=resources.queue,
-            owner=asked.principal.owner,
-            key_id=asked.principal.key_id,
-            by_keeper=asked.principal.is_keeper,
+            owner=upload.principal.owner,
+            key_id=upload.principal.key_id,
+            by_keeper=upload.principal.is_keeper,
             described=described,
             staged=staged,
             max_unfinished=resources.settings.max_unfinished_jobs,
@@ -140,48 +141,48 @@ def _write(asked: UploadRequest, described: Described, staged: Staged, reservati
 
 def _settle(
     request: Request,
-    asked: UploadRequest,
+    upload: UploadRequest,
     reservation: Reservation | None,
     accepted: Accepted,
     applied: dict[str, str],
 ) -> Response:
     """Answer by what has become of the dataset."""
-    dataset = _read(asked, accepted.dataset.id)
+    dataset = _read(upload, accepted.dataset.id)
     if dataset.state is DatasetState.INGESTING:
-        return _answer_reading(asked, reservation, dataset, applied)
+        return _answer_reading(upload, reservation, dataset, applied)
     if dataset.state is DatasetState.READY:
         delete.remove_leftovers(
-            database=asked.resources.database, storage=asked.resources.storage, dataset_id=dataset.id
+            database=upload.resources.database, storage=upload.resources.storage, dataset_id=dataset.id
         )
-        return _remembered(asked, reservation, 201, {"Location": _location(dataset)} | applied, dataset)
+        return _remembered(upload, reservation, 201, {"Location": _location(dataset)} | applied, dataset)
 
     def forget(unit: UnitOfWork) -> None:
         if reservation is not None:
             withdraw(unit.connection, reservation)
 
     delete.withdraw(
-        database=asked.resources.database,
-        storage=asked.resources.storage,
-        owner=asked.principal.owner,
+        database=upload.resources.database,
+        storage=upload.resources.storage,
+        owner=upload.principal.owner,
         dataset_id=dataset.id,
-        now=asked.resources.clock(),
+        now=upload.resources.clock(),
         forget=forget,
     )
     return _problem(request, dataset.error)
 
 
 def _answer_reading(
-    asked: UploadRequest, reservation: Reservation | None, dataset: Dataset, applied: dict[str, str]
+    upload: UploadRequest, reservation: Reservation | None, dataset: Dataset, applied: dict[str, str]
 ) -> Response:
     headers = {"Location": _location(dataset), "Retry-After": str(RETRY_SECONDS)} | applied
-    return _remembered(asked, reservation, 202, headers, dataset)
+    return _remembered(upload, reservation, 202, headers, dataset)
 
 
 def _remembered(
-    asked: UploadRequest, reservation: Reservation | None, status: int, headers: dict[str, str], dataset: Dataset
+    upload: UploadRequest, reservation: Reservation | None, status: int, headers: dict[str, str], dataset: Dataset
 ) -> Response:
     if reservation is not None:
-        with asked.resources.database.unit_of_work() as unit:
+        with upload.resources.database.unit_of_work() as unit:
             complete(unit.connection, reservation, status=status, resource_id=dataset.id)
     return _response(status, headers, dataset)
 
@@ -190,12 +191,12 @@ def _response(status: int, headers: dict[str, str], dataset: Dataset) -> Respons
     return Response(dataset.model_dump_json(), status_code=status, media_type="application/json", headers=headers)
 
 
-def _replay(request: Request, asked: UploadRequest, taken: Reservation | Replay | None) -> Response:
+def _replay(request: Request, upload: UploadRequest, taken: Reservation | Replay | None) -> Response:
     """The dataset as it stands now; where the process that was to answer first has died, what it would answer now."""
     if not isinstance(taken, Replay):
         raise RequestInFlightError("this upload was neither accepted nor answered before")
     try:
-        dataset = _read(asked, taken.resource_id)
+        dataset = _read(upload, taken.resource_id)
     except NotFoundError:
         detail = "the dataset that this Idempotency-Key stands for was deleted; use a new key to upload it again"
         raise GoneError(detail) from None
@@ -214,15 +215,15 @@ def _replay(request: Request, asked: UploadRequest, taken: Reservation | Replay 
 
 def _problem(request: Request, why: Problem | None) -> Response:
     problem: dict[str, Any] = {} if why is None else why.model_dump(mode="json")
-    told = {"instance": request.url.path} | {name: value for name, value in problem.items() if name != "instance"}
-    ordered = {name: told[name] for name in _MEMBERS if name in told}
+    members = {"instance": request.url.path} | {name: value for name, value in problem.items() if name != "instance"}
+    ordered = {name: members[name] for name in _MEMBERS if name in members}
     body = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
     return Response(body.encode(), status_code=int(problem.get("status", 500)), media_type=MEDIA_TYPE)
 
 
-def _read(asked: UploadRequest, dataset_id: str) -> Dataset:
-    found = read_dataset(database=asked.resources.database, owner=asked.principal.owner, dataset_id=dataset_id)
-    return shown_to(asked.principal, found)
+def _read(upload: UploadRequest, dataset_id: str) -> Dataset:
+    dataset = read_dataset(database=upload.resources.database, owner=upload.principal.owner, dataset_id=dataset_id)
+    return shown_to(upload.principal, dataset)
 
 
 def _location(dataset: Dataset) -> str:

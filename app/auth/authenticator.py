@@ -34,8 +34,8 @@ class TtlCache(Generic[V]):
 
     def get(self, key: bytes) -> V | None:
         """The value, if it is fresh."""
-        found = self._values.get(key)
-        return found[1] if found is not None and found[0] > self._monotonic() else None
+        entry = self._values.get(key)
+        return entry[1] if entry is not None and entry[0] > self._monotonic() else None
 
     def put(self, key: bytes, value: V) -> None:
         """Keep a value."""

@@ -90,24 +90,24 @@ class Authority:
         AuthorityError
             There is no answer, or it is not about these bytes.
         """
-        asked = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
-        token = _posted(self.url, asked.as_bytes(), seconds=self.seconds)
+        request = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
+        token = _posted(self.url, request.as_bytes(), seconds=self.seconds)
         try:
-            return Timestamp(token, _checked(asked, decode_timestamp_response(token), content, self.trusted))
+            return Timestamp(token, _checked(request, decode_timestamp_response(token), content, self.trusted))
         except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension):
             raise AuthorityError("the answer is no timestamp") from None
 
 
 def _checked(
-    asked: TimeStampRequest, answer: TimeStampResponse, content: bytes, trusted: Sequence[x509.Certificate]
+    request: TimeStampRequest, answer: TimeStampResponse, content: bytes, trusted: Sequence[x509.Certificate]
 ) -> datetime:
-    """The time in an answer that is what was asked for."""
+    """The time in an answer that fits its request."""
     if PKIStatus(answer.status) is not PKIStatus.GRANTED:
         raise AuthorityError(f"the authority refused: {PKIStatus(answer.status).name.lower()}")
-    told = answer.tst_info
-    if told.nonce != asked.nonce:
+    tst_info = answer.tst_info
+    if tst_info.nonce != request.nonce:
         raise AuthorityError("the answer is to another question: its nonce is not the one that was sent")
-    imprint = told.message_imprint
+    imprint = tst_info.message_imprint
     if (imprint.hash_algorithm.dotted_string, imprint.message) != (_SHA256, hashlib.sha256(content).digest()):
         raise AuthorityError("the answer is about other bytes: its imprint is not the one that was sent")
     if not answer.signed_data.certificates:
@@ -119,7 +119,7 @@ def _checked(
             VerifierBuilder(roots=roots, intermediates=between).build().verify(answer, imprint.message)
         except (VerificationError, ValueError):
             raise AuthorityError("the answer is not signed by the authority of the certificate that is set") from None
-    return told.gen_time
+    return tst_info.gen_time
 
 
 def _is_root(certificate: x509.Certificate) -> bool:
@@ -141,16 +141,16 @@ def _posted(url: str, body: bytes, *, seconds: float) -> bytes:
                 answer = connection.getresponse()
                 if answer.status != HTTPStatus.OK:
                     raise AuthorityError(f"the authority answered {answer.status}")
-                found = answer.read(_LARGEST + 1)
-                if answer.length and len(found) <= _LARGEST:
+                content = answer.read(_LARGEST + 1)
+                if answer.length and len(content) <= _LARGEST:
                     raise TimeoutError
             finally:
                 ended.cancel()
     except (OSError, HTTPException, ValueError) as error:
         raise AuthorityError(f"the authority cannot be reached in time ({type(error).__name__})") from None
-    if len(found) > _LARGEST:
+    if len(content) > _LARGEST:
         raise AuthorityError("the answer is too long for a timestamp")
-    return found
+    return content
 
 
 def _hang_up(connected: socket.socket) -> None:

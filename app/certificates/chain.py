@@ -50,12 +50,12 @@ def _followed(owner: str, links: list[Link], keys: list[Mapping[str, Any]]) -> C
     broken: list[str] = []
     before: str | None = None
     for place, link in enumerate(links, 1):
-        told = f"certificate {place} ({link.release_id})"
+        label = f"certificate {place} ({link.release_id})"
         if link.position != place:
-            broken.append(f"{told}: one before it is missing")
+            broken.append(f"{label}: one before it is missing")
         if link.previous != before:
-            broken.append(f"{told}: does not name the one before it")
-        broken += [f"{told}: {fault}" for fault in _faults(link, keys)]
+            broken.append(f"{label}: does not name the one before it")
+        broken += [f"{label}: {fault}" for fault in _faults(link, keys)]
         before = link.sha256
     return ChainReport(owner, len(links), sum(each.envelope is None for each in links), before, tuple(broken))
 

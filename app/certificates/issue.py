@@ -25,7 +25,7 @@ from app.settings import Settings
 
 STATEMENT: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE: Final = "urn:surebox:certificate:1"
+PREDICATE_TYPE: Final = "urn:surebox:certificate:2"
 AT_PUBLICATION: Final = "at publication"
 AFTER_PUBLICATION: Final = "after publication"
 AT_MIGRATION: Final = "at migration"
@@ -71,8 +71,8 @@ def issue(connection: Connection, *, settings: Settings, release_id: str, issued
     if not any(jwk(key)["kid"] in signing for key in keys):
         return False
     at = certificates.now(connection)
-    told = statement(made, previous=previous, at=at, issued=issued, url=settings.public_url)
-    payload = rfc8785.dumps(_exact(told))
+    document = statement(made, previous=previous, at=at, issued=issued, url=settings.public_url)
+    payload = rfc8785.dumps(_exact(document))
     certificates.insert_certificate(
         connection,
         link=Link(
@@ -168,8 +168,8 @@ def canonical_statistics(public: Sequence[Mapping[str, Any]]) -> bytes:
 def public_parameters(made: Certifiable) -> dict[str, Any]:
     """What the release's public provenance says of how it was made."""
     activity = made.provenance.get("activity", {}).get(f"surebox:{made.job_id}", {})
-    found = json.loads(activity.get("surebox:parameters", "{}"))
-    return found if isinstance(found, dict) else {}
+    parameters = json.loads(activity.get("surebox:parameters", "{}"))
+    return parameters if isinstance(parameters, dict) else {}
 
 
 def payload_of(raw: bytes) -> bytes:

@@ -37,15 +37,15 @@ def read_certificate(*, database: Database, viewer: Viewer, release_id: str) -> 
     """
     with database.read() as connection:
         known = "\x00" not in release_id and releases.get(connection, viewer=viewer, release_id=release_id) is not None
-        found = certificates.get_envelope(connection, release_id=release_id) if known else None
+        certificate = certificates.get_envelope(connection, release_id=release_id) if known else None
     if not known:
         raise NotFoundError("there is no release with this id")
-    if found is None:
+    if certificate is None:
         raise NotFoundError(
             "this release has no certificate: it gets one when it is published, once the service's operator has set a "
             "signing key (SUREBOX_SIGNING_KEY_FILE)"
         )
-    return Signed(found, hashlib.sha256(found).hexdigest())
+    return Signed(certificate, hashlib.sha256(certificate).hexdigest())
 
 
 def read_timestamp(*, database: Database, viewer: Viewer, release_id: str) -> Signed:
@@ -58,29 +58,29 @@ def read_timestamp(*, database: Database, viewer: Viewer, release_id: str) -> Si
     """
     read_certificate(database=database, viewer=viewer, release_id=release_id)
     with database.read() as connection:
-        found = timestamps.get(connection, release_id=release_id)
-    if found is None:
+        timestamp = timestamps.get(connection, release_id=release_id)
+    if timestamp is None:
         raise NotFoundError(
             "the certificate of this release has no timestamp: it gets one soon after publication, once the service's "
             "operator has named an authority (SUREBOX_TIMESTAMP_URL)"
         )
-    return Signed(found.token, hashlib.sha256(found.token).hexdigest())
+    return Signed(timestamp.token, hashlib.sha256(timestamp.token).hexdigest())
 
 
 def certified_at(*, database: Database, release_id: str) -> dict[str, str]:
     """When the certificate of a release was issued, and when an authority saw it, as far as there are both."""
     with database.read() as connection:
         issued, stamped = timestamps.times(connection, release_id=release_id)
-    found = {"certified_at": issued, "timestamped_at": stamped}
-    return {name: rfc3339(at) for name, at in found.items() if at is not None}
+    times = {"certified_at": issued, "timestamped_at": stamped}
+    return {name: rfc3339(at) for name, at in times.items() if at is not None}
 
 
 def read_key_set(*, database: Database) -> dict[str, Any]:
     """All keys that ever signed as a JWK set: since when each signs, until when, and whether it is revoked."""
     with database.read() as connection:
-        found = signing_keys.list_keys(connection)
+        records = signing_keys.list_keys(connection)
     keys = []
-    for each in found:
+    for each in records:
         key: dict[str, Any] = {**each.jwk, "iat": int(each.created_at.timestamp())}
         if each.retires_at is not None:
             key["exp"] = int(each.retires_at.timestamp())

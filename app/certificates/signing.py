@@ -71,13 +71,13 @@ def open_keys(settings: Settings) -> Sequence[SigningKey]:
     if settings.signing_key_service is not None:
         module, _, name = settings.signing_key_service.partition(":")
         try:
-            found: Sequence[SigningKey] = getattr(importlib.import_module(module), name)()
+            keys: Sequence[SigningKey] = getattr(importlib.import_module(module), name)()
         except (ImportError, AttributeError) as error:
             raise CannotStartError(
                 f"SUREBOX_SIGNING_KEY_SERVICE={settings.signing_key_service} cannot be imported ({error}); it is "
                 "`module:function`, and the function returns the keys, newest first"
             ) from None
-        return found
+        return keys
     secret = settings.signing_key.get_secret_value()
     if secret:
         return read_pem(secret.encode(), where="SUREBOX_SIGNING_KEY")
@@ -134,11 +134,11 @@ def jwk(key: SigningKey) -> dict[str, str]:
 
 def is_signed(raw: bytes, jwks: Sequence[Mapping[str, str]]) -> bool:
     """Whether one of the keys signed an envelope, and none of them signed something else under its name."""
-    found = json.loads(raw)
-    name, payload = found["payloadType"].encode(), base64.b64decode(found["payload"])
+    document = json.loads(raw)
+    name, payload = document["payloadType"].encode(), base64.b64decode(document["payload"])
     known = {each["kid"]: each["x"] for each in jwks}
     good = 0
-    for each in found["signatures"]:
+    for each in document["signatures"]:
         if each["keyid"] in known:
             x = base64.urlsafe_b64decode(known[each["keyid"]] + "=")
             try:

@@ -38,14 +38,16 @@ def stamp_missing(*, database: Database, authority: Authority, stop: threading.E
         if stop.is_set():
             break
         try:
-            found = authority.stamp(each.envelope)
+            timestamp = authority.stamp(each.envelope)
         except AuthorityError as error:
             log.warning("timestamp.none", release_id=each.release_id, why=str(error))
             with database.unit_of_work() as unit:
                 timestamps.note_failure(unit.connection, release_id=each.release_id)
             break
         with database.unit_of_work() as unit:
-            count += timestamps.keep(unit.connection, release_id=each.release_id, token=found.token, at=found.at)
+            count += timestamps.keep(
+                unit.connection, release_id=each.release_id, token=timestamp.token, at=timestamp.at
+            )
     return count
 
 

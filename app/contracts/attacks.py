@@ -10,11 +10,11 @@ from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Share, check_different
 from app.contracts.demands import DeterminationDemands
 from app.contracts.examples import DATASET, RELEASE, Examples
-from app.contracts.families import Diverse
+from app.contracts.families import OverlayDiversity
 from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
-from app.contracts.table_results import AskedColumn
+from app.contracts.table_results import SpecifiedColumn
 
 
 def _joined(columns: Any) -> str:
@@ -50,25 +50,25 @@ class CompositionDemands(Contract):
 
 
 class CompositionSpec(JobSpec):
-    """What several releases of the same data tell together."""
+    """What several releases of the same data reveal together."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 2  # 2: `columns` as a mapping
+    version: ClassVar[int] = 2  # 2: `join_columns` as a mapping
     examples: ClassVar[Examples] = {
-        "what a release and those before it tell together": {
+        "what a release and those before it reveal together": {
             "release_ids": [RELEASE],
             "sensitive": ["job"],
         },
         "tables that others released of the same people": {
             "dataset_ids": [DATASET],
             "dataset_id": DATASET,
-            "columns": ["region", "age"],
-            "k": 2,
+            "join_columns": ["region", "age"],
+            "k_required": 2,
             "require": {"k": 2, "share_below": 0.01},
         },
     }
 
-    method: Literal["composition"] = Field(description="What several releases tell together.")
+    method: Literal["composition"] = Field(description="What several releases reveal together.")
     release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=50, description="Releases of this service.")
     dataset_ids: tuple[DatasetId, ...] = Field(
         default=(), max_length=50, description="Tables of the same persons that others released, uploaded here."
@@ -76,13 +76,13 @@ class CompositionSpec(JobSpec):
     dataset_id: DatasetId | None = Field(
         default=None, description="The original, as it is today; default: that of the newest of the releases."
     )
-    columns: JoiningColumns = Field(
+    join_columns: JoiningColumns = Field(
         default=(),
         description="Columns that join the tables of `dataset_ids` to the original: as they are, as bounds or as sets; "
         "a table is joined by those that it has. As a mapping: old names to those of the original, also of columns "
         "that were renamed or recoded since a release; whether that can be is checked.",
     )
-    k: float | None = Field(
+    k_required: float | None = Field(
         default=None,
         strict=True,
         ge=1,
@@ -91,7 +91,7 @@ class CompositionSpec(JobSpec):
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="Columns of the original whose diversity is looked at."
     )
-    person: ColumnName | None = Field(
+    person_column: ColumnName | None = Field(
         default=None, description="Column of the original that says whose record it is; default: the newest release's."
     )
     require: CompositionDemands | None = Field(default=None, description="Demands; default: k.")
@@ -104,13 +104,13 @@ class CompositionSpec(JobSpec):
             raise MisplacedError("there is nothing to compose", "release_ids")
         if self.dataset_ids and self.dataset_id is None:
             raise MisplacedError("tables that others released are composed over their original", "dataset_id")
-        if self.dataset_ids and not self.columns:
-            raise MisplacedError("these columns join the tables to the original", "columns")
+        if self.dataset_ids and not self.join_columns:
+            raise MisplacedError("these columns join the tables to the original", "join_columns")
         return self
 
 
-class ComposedColumn(Diverse, AskedColumn):
-    """A sensitive column over the persons that cannot be told apart."""
+class ComposedColumn(OverlayDiversity, SpecifiedColumn):
+    """A sensitive column over the persons that cannot be distinguished."""
 
 
 class CompositionResult(AuditResult):
@@ -118,13 +118,15 @@ class CompositionResult(AuditResult):
 
     method: Literal["composition"] = Field(default="composition", description="The job's method.")
     records: int = Field(description="Records of the original that are in some release.")
-    releases: int = Field(description="Releases and tables that were composed.")
-    k: float = Field(description="Persons that are to remain.")
-    least: float = Field(description="Persons that remain: the least of what follows; 1 where one cannot be placed.")
-    unplaced: int = Field(default=0, description="Persons of whom it cannot be told where they were in some release.")
+    release_count: int = Field(description="Releases and tables that were composed.")
+    k_required: float = Field(description="Persons that are to remain.")
+    composed_k: float = Field(
+        description="Persons that remain: the least of what follows; 1 where one cannot be placed."
+    )
+    unplaced: int = Field(default=0, description="Persons whose place in some release cannot be determined.")
     new: int = Field(default=0, description="Persons of the original who were not in the data of some release.")
     left: int = Field(default=0, description="Persons of a release's data who are no more in the original.")
-    groups: int = Field(description="Sets of records that agree in all boxes.")
+    group_count: int = Field(description="Sets of records that agree in all boxes.")
     overlay: int | None = Field(description="Persons in the smallest such set; null: no release has boxes.")
     overlay_below: float | None = Field(description="Share of the persons in sets of fewer than k.")
     candidates: int | None = Field(description="Fewest rows that may be a person's, joined by kept columns alone.")
@@ -141,22 +143,23 @@ class CompositionResult(AuditResult):
 
 
 class DeterminationSpec(JobSpec):
-    """Which values a release gives away although it names nobody."""
+    """Which values a release gives away although it names no person."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
     examples: ClassVar[Examples] = {
         "what a release gives away": {"release_ids": [RELEASE]},
         "incomes in hundreds": {
             "release_ids": [RELEASE],
-            "grid": {"income": 100.0},
-            "require": {"share_determined": 0.05, "share_certain": 0.2},
+            "value_step": {"income": 100.0},
+            "require": {"share_single_value": 0.05, "share_certain": 0.2},
         },
     }
 
     method: Literal["determination"] = Field(description="Which values a release gives away.")
     release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")
-    grid: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Steps of columns whose values lie on a grid; whole numbers and days have 1."
+    value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
     )
     require: DeterminationDemands | None = Field(
         default=None, description="Demands; default: none, and what is given away is found all the same."
@@ -167,7 +170,7 @@ class DeterminedColumn(Contract):
     """A column whose values were generalized."""
 
     column: str = Field(description="The column.")
-    share_determined: float = Field(description="Share of its cells that leave a single value.")
+    share_single_value: float = Field(description="Share of its cells that leave a single value.")
     mean_values: float | None = Field(
         description="Mean number of values a cell leaves; null: any number between bounds."
     )
@@ -179,7 +182,9 @@ class HomogeneousColumn(Contract):
     column: str = Field(description="The column.")
     share_certain: float = Field(description="Share of rows whose box has one value of it.")
     share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
-    t: float = Field(description="Largest distance of a box to the release: ordered for numbers and days, else equal.")
+    t_closeness: float = Field(
+        description="Largest distance of a box to the release: ordered for numbers and days, else equal."
+    )
     attribution: float = Field(description="How often a value drawn from a row's box is its own (CAP).")
     baseline: float = Field(description="The same with the whole release as one box.")
 
@@ -189,7 +194,7 @@ class DeterminedRelease(Contract):
 
     release_id: str = Field(description="The release.")
     columns: tuple[DeterminedColumn, ...] = Field(description="Columns that were generalized.")
-    kept: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
+    kept_columns: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
 
 
 class DeterminationResult(AuditResult):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-_LABEL = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
+_TAG = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
 
 
 class Contract(BaseModel):
@@ -57,15 +57,15 @@ Instant = Annotated[
 ]
 
 
-def _valid_labels(labels: dict[str, str]) -> dict[str, str]:
-    if len(labels) > 50:
-        msg = "at most 50 labels"
+def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
+    if len(tags) > 50:
+        msg = "at most 50 tags"
         raise ValueError(msg)
-    for key, value in labels.items():
-        if not _LABEL.match(key) or (value and not _LABEL.match(value)):
-            msg = "label names and values are 1 to 200 characters without control characters"
+    for key, value in tags.items():
+        if not _TAG.match(key) or (value and not _TAG.match(value)):
+            msg = "names and values of tags are 1 to 200 characters without control characters"
             raise ValueError(msg)
-    return labels
+    return tags
 
 
 #: With a limit pydantic looks at the text itself: half a surrogate pair, which JSON can spell and neither UTF-8 nor the
@@ -74,4 +74,4 @@ Short = Annotated[str, Field(max_length=200)]
 #: An identifier as a body names it.
 Id = Short
 
-Labels = Annotated[dict[Short, Short], AfterValidator(_valid_labels)]
+Tags = Annotated[dict[Short, Short], AfterValidator(_valid_tags)]

@@ -33,15 +33,14 @@ _MOST_LEVELS: Final = 20
 
 #: With a limit on texts pydantic looks at them itself (contracts/base.py).
 Text = Annotated[str, Field(max_length=10_000)]
-Value = TypeAliasType(
-    "Value",
+ColumnValue = TypeAliasType(
+    "ColumnValue",
     Annotated[
         StrictBool | StrictInt | Finite | Text | None,
         Field(description="A value as the column has it (a day as text); null is the missing value."),
     ],
 )
-Values = Annotated[tuple[Value, ...], Field(min_length=1, max_length=MOST_VALUES)]
-#: Public limits of a column of days, both included.
+Values = Annotated[tuple[ColumnValue, ...], Field(min_length=1, max_length=MOST_VALUES)]
 
 
 def is_day(text: str) -> bool:
@@ -80,15 +79,15 @@ def _end(value: Any) -> str:
     return "day" if isinstance(value, (str, date)) else "number"
 
 
-End = TypeAliasType(
-    "End",
+IntervalEnd = TypeAliasType(
+    "IntervalEnd",
     Annotated[
         Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")],
         Discriminator(_end),
         Field(description="A number or a day; null for an open end."),
     ],
 )
-Interval = Annotated[tuple[End, End], AfterValidator(_ordered)]
+Interval = Annotated[tuple[IntervalEnd, IntervalEnd], AfterValidator(_ordered)]
 
 
 def _ends(domain: Any) -> str:
@@ -108,7 +107,7 @@ Width = Annotated[Bound, Field(gt=0)]
 
 
 class ColumnKind(StrEnum):
-    """How a column of `columns` is cut and published."""
+    """How a column of `quasi_identifiers` is cut and published."""
 
     NUMBER = "number"
     INTEGER = "integer"
@@ -248,7 +247,7 @@ def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
     """
     declared = spec.get("nominal") or {}
     given = {name for name, one in declared.items() if one.get("values") or one.get("hierarchy")}
-    return {name: OTHER for name in spec["columns"] if name not in given}
+    return {name: OTHER for name in spec["quasi_identifiers"] if name not in given}
 
 
 def released_kind(name: str, columns: Mapping[str, str], ordinal: Collection[str]) -> ColumnKind:

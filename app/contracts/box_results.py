@@ -6,6 +6,24 @@ from pydantic import Field
 
 from app.contracts.base import Contract
 from app.contracts.box_statistics import RestrictedStatistic
+from app.contracts.columns import SuppressedRecords
+
+
+class PendingChanges(Contract):
+    """What a new version does not show yet: too few records have changed."""
+
+    boxes: int = Field(description="Boxes whose changes wait.")
+    records_in_no_box: int = Field(description="Records that are in no box and wait, fewer than k.")
+
+
+class Uncertainty(Contract):
+    """How far the statistics may be off, each divided by its natural scale and weighted."""
+
+    privacy: float = Field(description="Because values are hidden in boxes: half of what their widths leave open.")
+    statistical: float = Field(description="Because the records are a sample, at the level `confidence`.")
+    asymptotic: float | None = Field(
+        description="What `privacy` would be with boxes of the best shape: a guide, no bound; null: not computed."
+    )
 
 
 class BoxesResult(Contract):
@@ -13,39 +31,29 @@ class BoxesResult(Contract):
 
     method: Literal["boxes"] = Field(default="boxes", description="The job's method.")
     records: int = Field(description="Of the dataset.")
-    kept: int = Field(description="Records that are released.")
-    dismissed: int = Field(description="Rare records left out.")
-    dropped: int = Field(description="Records left out for a missing value.")
-    suppressed: int = Field(
-        default=0,
-        description="Records left out because their kept values, or what they lack, are too rare for a box, "
-        "or a value of theirs for a codebook from the data.",
+    released: int = Field(description="Records that are released.")
+    suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
+    suppressed_cells: int = Field(
+        default=0, description="Values published as missing so that records find others like them."
     )
-    blanked: int = Field(default=0, description="Values published as missing so that records find others like them.")
-    waiting: int | None = Field(
-        default=None, description="Of a new version: boxes whose changes wait, for too few changed; else null."
+    pending: PendingChanges | None = Field(
+        default=None, description="Of a new version: what waits for a later one; else null."
     )
-    outside: int | None = Field(
-        default=None, description="Of a new version: records that lie in no box and wait, fewer than k; else null."
-    )
-    boxes: int = Field(description="Boxes that are released.")
+    box_count: int = Field(description="Boxes that are released.")
     smallest_box: int = Field(description="Records in the smallest one.")
     largest_box: int = Field(description="Records in the largest one.")
-    k_with_keep: int = Field(description="Least number of rows that agree in box and kept columns.")
-    privacy_uncertainty: float | None = Field(
-        description="What the boxes' widths may move the statistics by, weighted: Delta."
+    k_with_kept: int = Field(description="Least number of rows that agree in box and kept columns.")
+    uncertainty: Uncertainty | None = Field(
+        description="How far the statistics may be off, summed by their weights; null where it cannot be computed."
     )
-    asymptotic_uncertainty: float | None = Field(description="The same at optimal widths: a guide, not a bound.")
-    statistical_uncertainty: float | None = Field(description="What sampling alone moves them by, at `confidence`.")
-    lambda_: float | None = Field(
-        alias="lambda",
+    weight_cutoff: float | None = Field(
         default=None,
-        description="Lambda, where rare records are dismissed or weighed; else null.",
+        description="Cost above which a box has no weight (the papers' lambda); null: there is none.",
     )
     mean_width: dict[str, float] = Field(
         description="Of columns with two ends: width of a row's box, on average (ordinal ones: in ranks)."
     )
-    share_determined: dict[str, float] = Field(description="Share of rows, by column, whose box leaves one value.")
+    share_single_value: dict[str, float] = Field(description="Share of rows, by column, whose box leaves one value.")
     ncp: dict[str, float] = Field(
         description="Normalized certainty penalty, by column: width over the column's range, or share of the codebook "
         "that the box leaves, 0 where that is one value; on average over rows."
@@ -56,10 +64,10 @@ class BoxesResult(Contract):
     share_nearly_certain: dict[str, float] = Field(
         default_factory=dict, description="Share of rows, by sensitive column, whose box has one value in 9 of 10 rows."
     )
-    t: dict[str, float] = Field(
+    t_closeness: dict[str, float] = Field(
         default_factory=dict,
         description="Largest distance, by sensitive column, of the values in a box from those in all boxes.",
     )
     statistics: tuple[RestrictedStatistic, ...] = Field(
-        description="As asked, in that order; one without `values` has one for each value."
+        description="In the order of the specification; one without `values` has one for each value."
     )

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError, may_lack
-from app.contracts.box_columns import End, Interval, Value, Values, check_values
+from app.contracts.box_columns import ColumnValue, Interval, IntervalEnd, Values, check_values
 from app.contracts.columns import LARGEST, ColumnName
 
 
@@ -124,7 +124,7 @@ def steers(statistic: Statistic, columns: Collection[str]) -> bool:
     """Whether boxes are made narrow for a statistic; all others are answered from the boxes once they are there.
 
     What kept columns have is published as it is, and an interval of a column is no function of where its boxes are cut.
-    A statistic that concerns them has a range from the release alone, as any question asked later.
+    A statistic that concerns them has a range from the release alone, as any later question.
 
     Parameters
     ----------
@@ -140,59 +140,64 @@ class RegressionTerm(Contract):
     """What a coefficient of a regression is of."""
 
     column: str | None = Field(description="The predictor; null for the intercept.")
-    value: Value | None = Field(
+    value: ColumnValue | None = Field(
         default=None, description="Of a nominal predictor the value that it is about, compared with the first one."
     )
 
 
-Range = TypeAliasType(
-    "Range", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
+ValueRange = TypeAliasType(
+    "ValueRange", Annotated[tuple[float, float], Field(description="Least and greatest value, both included.")]
 )
-Estimate = TypeAliasType(
-    "Estimate",
+EstimatedValue = TypeAliasType(
+    "EstimatedValue",
     Annotated[
         float | tuple[float | None, ...],
         Field(description="A number; of a regression one per coefficient, the intercept first."),
     ],
 )
-Ranges = TypeAliasType(
-    "Ranges",
+StatisticRanges = TypeAliasType(
+    "StatisticRanges",
     Annotated[
-        Range | tuple[Range | None, ...],
+        ValueRange | tuple[ValueRange | None, ...],
         Field(description="A range; of a regression one per coefficient, the intercept first."),
     ],
 )
 
 
-class AboutCore(Contract):
-    """What a release with marked boxes says of a statistic over the records of its core."""
+class AboutRange(Contract):
+    """How narrow a range is, and why there is none."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
-
-    estimate: Estimate | None = Field(description="As of the statistic itself, like the following.")
-    linear: Ranges | None = Field(description="Range by the linear approximation.")
-    guaranteed: Ranges | None = Field(description="Certain to hold the value over the core's records.")
-    inner: Ranges | None = Field(description="Reached by data consistent with the core's boxes.")
-    exact: bool = Field(
+    sharp: bool = Field(
         description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
-        "Not that the value is known: an exact range may be wide (`value_known`)."
+        "Not that the value is known: a sharp range may be wide (`value_known`)."
     )
-    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
-    domain_may_be_empty: bool | None = Field(
-        default=None,
-        description="domain_mean: whether the core may have no record with the values, as far as the "
-        "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
-        "Null of other statistics, and where the release is older than this field.",
-    )
+    gap: float | None = Field(description="Relative excess of `guaranteed` over `attained`.")
     value_known: bool | None = Field(
         default=None,
-        description="Whether `guaranteed` is one value (of a regression each of them): then the release tells the "
-        "statistic. `exact` does not say this. Null where the release is older than this field.",
+        description="Whether `guaranteed` is one value (of a regression each of them): then the release "
+        "determines the statistic. `sharp` does not say this. Null where the release is older than this field.",
     )
     reason: str | None = Field(
         default=None,
         description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
         "there are both, and where the release is older than this field.",
+    )
+
+
+class CoreStatistic(AboutRange):
+    """What a release with marked boxes says of a statistic over the records of its core."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
+
+    estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
+    first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to hold the value over the core's records.")
+    attained: StatisticRanges | None = Field(description="Reached by data consistent with the core's boxes.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the core may have no record with the values, as far as the "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "Null of other statistics, and where the release is older than this field.",
     )
 
 
@@ -203,11 +208,11 @@ class NamedStatistic(Contract):
 
     kind: StatisticKind = Field(description="Which statistic.")
     of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
-    values: tuple[Value, ...] | None = Field(
+    values: tuple[ColumnValue, ...] | None = Field(
         default=None,
         description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
     )
-    interval: tuple[End, End] | None = Field(
+    interval: tuple[IntervalEnd, IntervalEnd] | None = Field(
         default=None, description="share, domain_mean: the interval it is about; null where it is about values."
     )
     p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
@@ -217,7 +222,7 @@ class NamedStatistic(Contract):
     )
 
 
-class StatisticResult(NamedStatistic):
+class StatisticResult(AboutRange, NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval"))
@@ -229,41 +234,26 @@ class StatisticResult(NamedStatistic):
     ddof: int | None = Field(
         default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
     )
-    estimate: Estimate | None = Field(description="Its value by the boxes; null where it is undefined.")
-    linear: Ranges | None = Field(description="Range by the linear approximation.")
-    guaranteed: Ranges | None = Field(description="Certain to hold the kept records' value.")
-    inner: Ranges | None = Field(description="Reached by data consistent with the boxes.")
-    exact: bool = Field(
-        description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
-        "Not that the value is known: an exact range may be wide (`value_known`)."
-    )
-    gap: float | None = Field(description="Relative excess of `guaranteed` over `inner`.")
+    estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
+    first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to hold the kept records' value.")
+    attained: StatisticRanges | None = Field(description="Reached by data consistent with the boxes.")
     domain_may_be_empty: bool | None = Field(
         default=None,
         description="domain_mean: whether the release may have no record with the values, as far as the "
-        "boxes tell: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
         "Null of other statistics, and where the release is older than this field.",
     )
-    value_known: bool | None = Field(
-        default=None,
-        description="Whether `guaranteed` is one value (of a regression each of them): then the release tells the "
-        "statistic. `exact` does not say this. Null where the release is older than this field.",
-    )
-    reason: str | None = Field(
-        default=None,
-        description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
-        "there are both, and where the release is older than this field.",
-    )
-    core: AboutCore | None = Field(
+    core: CoreStatistic | None = Field(
         default=None, description="The same about the core alone, where boxes are marked; else null."
     )
 
 
 class RestrictedStatistic(StatisticResult):
-    """What only the job's owner sees beside it; null of statistics that are answered from the release alone."""
+    """What only the job's owner sees too; null of statistics that are answered from the release alone."""
 
-    true_value: Estimate | None = Field(description="The kept records' value.")
-    shift: Estimate | None = Field(description="All records' value less the kept records'.")
-    delta_at_records: Estimate | None = Field(
+    true_value: EstimatedValue | None = Field(description="The kept records' value.")
+    shift: EstimatedValue | None = Field(description="All records' value less the kept records'.")
+    delta_at_records: EstimatedValue | None = Field(
         default=None, description="Linear half-width with influences at the true records."
     )

@@ -17,20 +17,20 @@ from app.contracts.jobs import JobKind, ReleasingSpec
 _LEAST_K_OF_MEANS = 4
 
 
-class Bounds(StrEnum):
+class BoxBounds(StrEnum):
     """What the bounds of a box are."""
 
     CELLS = "cells"
-    SNUG = "snug"
+    GRID = "grid"
     TIGHT = "tight"
 
 
-class Content(StrEnum):
-    """What a release says of the records in a box beside its bounds."""
+class BoxMeans(StrEnum):
+    """Whether a release has the means of the records in a box: none, an interval, or the exact ones."""
 
-    BOUNDS = "bounds"
-    ROUNDED_MEANS = "rounded_means"
-    MEANS = "means"
+    NONE = "none"
+    ROUNDED = "rounded"
+    EXACT = "exact"
 
 
 class RareRecords(StrEnum):
@@ -38,18 +38,18 @@ class RareRecords(StrEnum):
 
     KEEP = "keep"
     MARK = "mark"
-    DISMISS = "dismiss"
+    SUPPRESS = "suppress"
     WEIGH = "weigh"
 
 
-class Objective(StrEnum):
+class SuppressionObjective(StrEnum):
     """What is weighed against what when rare records are left out."""
 
-    WITH_SHIFT = "with_shift"
+    BIAS_AWARE = "bias_aware"
     PAPER = "paper"
 
 
-class Partition(StrEnum):
+class PartitionMethod(StrEnum):
     """How the data space is subdivided."""
 
     OPTIMAL = "optimal"
@@ -57,15 +57,15 @@ class Partition(StrEnum):
     MONDRIAN = "mondrian"
 
 
-class MissingValues(StrEnum):
-    """What becomes of records with a missing value in `columns`."""
+class BoxesMissingPolicy(StrEnum):
+    """What becomes of records with a missing value in `quasi_identifiers`."""
 
     REFUSE = "refuse"
     DROP = "drop"
     PATTERN = "pattern"
 
 
-class Distance(StrEnum):
+class DistributionDistance(StrEnum):
     """How far two distributions of a sensitive column are apart, for `t`."""
 
     EQUAL = "equal"
@@ -95,7 +95,7 @@ class BoxesSpec(ReleasingSpec):
                 {"kind": "mean", "of": ["income"], "weight": 2.0},
                 {"kind": "regression", "of": ["income", "age"]},
             ],
-            "rare_records": "dismiss",
+            "rare_records": "suppress",
             "domains": {"age": [0, 120]},
             "keep": ["job"],
         },
@@ -108,17 +108,19 @@ class BoxesSpec(ReleasingSpec):
     base_release_id: ReleaseId | None = Field(
         default=None,
         description="A published release of boxes: the new one is a later release of its series, made from what it "
-        "publishes and from nothing else. `columns` and `keep` are among the base's, `k` is at least the base's; all "
-        "else but `statistics` and `ddof` is the base's and may be left out.",
+        "publishes and from nothing else. `quasi_identifiers` and `keep` are among the base's, `k` is at least the "
+        "base's; all else but `statistics` and `ddof` is the base's and may be left out.",
     )
     previous_release_id: ReleaseId | None = Field(
         default=None,
-        description="A published release of boxes of the data that the dataset is a new version of (`version_of`): the "
-        "new one has its boxes, and shows additions and removals only where none or at least k rows changed; "
-        "`columns`, `keep` and `k` are the same, all else but `statistics` and `ddof` may be left out. Default: the "
-        "last one with these `columns`, `keep` and `k`, where the dataset is a new version; null: none.",
+        description="A published release of boxes of the data that the dataset is a new version of "
+        "(`version_of_dataset_id`): the new one has its boxes, and shows additions and removals only where none or at "
+        "least k rows changed; "
+        "`quasi_identifiers`, `keep` and `k` are the same, all else but `statistics` and `ddof` may be left out. "
+        "Default: the last one with these `quasi_identifiers`, `keep` and `k`, where the dataset is a new version; "
+        "null: none.",
     )
-    columns: tuple[ColumnName, ...] = Field(
+    quasi_identifiers: tuple[ColumnName, ...] = Field(
         min_length=1, description="Quasi-identifiers, published as boxes: numbers, days, texts, booleans."
     )
     nominal: dict[ColumnName, NominalColumn] = Field(
@@ -129,19 +131,19 @@ class BoxesSpec(ReleasingSpec):
         default_factory=dict, description="Columns whose values have this order; published as first and last value."
     )
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(
-        description="Least number of records (with `person`, of persons) in a box."
+        description="Least number of records (with `person_column`, of persons) in a box."
     )
-    person: ColumnName | None = Field(
+    person_column: ColumnName | None = Field(
         default=None, description="Who a record is of, where persons have several: k counts persons."
     )
     statistics: tuple[Statistic, ...] | None = Field(
         default=None,
         min_length=1,
         max_length=MOST_STATISTICS,
-        description="What to keep narrow; default: all means, variances and correlations of numeric `columns`, and all "
-        "shares of nominal ones.",
+        description="What to keep narrow; default: all means, variances and correlations of numeric "
+        "`quasi_identifiers`, and all shares of nominal ones.",
     )
-    floor: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+    unlisted_column_weight: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.03,
         description="Weight of every column that no statistic names, as a share of the least one named (in natural "
         "scales), so that it is cut too; 0 leaves such columns whole.",
@@ -152,85 +154,86 @@ class BoxesSpec(ReleasingSpec):
     )
     l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)
         default=None,
-        description="Least number of distinct values in a box, of each column of `sensitive` and `epsilon`.",
+        description="Least number of distinct values in a box, of each column of `sensitive` and `min_separation`.",
     )
     t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
         default=None,
         description="Largest distance between the distribution of a `sensitive` column in a box and in all boxes.",
     )
-    t_distance: dict[ColumnName, Distance] = Field(
+    t_distance: dict[ColumnName, DistributionDistance] = Field(
         default_factory=dict,
         description="How `t` measures a column; default: `ordered` where it is numeric or ordinal, else `equal`.",
     )
     alpha: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Largest share of a box that one value of a `sensitive` column may have."
     )
-    epsilon: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
-        default_factory=dict, description="Columns whose `l` values must lie this far apart, pairwise."
+    min_separation: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
+        default_factory=dict, description="Columns whose `l` values must be this far apart, pairwise."
     )
     sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that `l`, `t` and `alpha` are about.")
     domains: dict[ColumnName, BoxDomain] = Field(
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
-    bounds: Bounds = Field(
-        default=Bounds.CELLS,
-        description="`cells` tile the space; `snug` ones are narrowed to a grid; `tight` ones are somebody's values.",
+    bounds: BoxBounds = Field(
+        default=BoxBounds.CELLS,
+        description="`cells` tile the space; `grid` ones are narrowed to a grid; `tight` ones are values of records.",
     )
-    grid: dict[ColumnName, Width] = Field(
+    value_step: dict[ColumnName, Width] = Field(
         default_factory=dict,
-        description="Steps of columns: what their values are multiples of, and where `snug` bounds may lie.",
+        description="Steps of columns: their values are multiples of them, and `grid` bounds are a step apart.",
     )
-    snug_records: Annotated[int, Field(strict=True, ge=1, le=2)] = Field(
-        default=1, description="Records that share the last step of the grid at a `snug` bound."
+    min_records_at_bound: Annotated[int, Field(strict=True, ge=1, le=2)] = Field(
+        default=1, description="Records that share the last step of the grid at a `grid` bound."
     )
-    minimum_width: dict[ColumnName, Width] = Field(
+    min_width: dict[ColumnName, Width] = Field(
         default_factory=dict, description="Least width of a box in a column, so that it leaves more than one value."
     )
-    content: Content = Field(
-        default=Content.BOUNDS, description="Whether boxes also have the means of their records, or intervals for them."
+    box_means: BoxMeans = Field(
+        default=BoxMeans.NONE, description="Whether boxes also have the means of their records, or intervals for them."
     )
-    mean_rounding: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
-        default=1.0, description="`rounded_means`: width of the interval of a sum, in widths of its box."
+    mean_interval_in_boxes: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+        default=1.0, description="For `rounded` means: width of the interval of a sum, in widths of its box."
     )
-    p: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+    p_percent: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
         default=10.0,
-        description="Means are left out where the largest value could be told within this percentage.",
+        description="Means are left out where the largest value could be estimated within this percentage.",
     )
     rare_records: RareRecords = Field(
         default=RareRecords.KEEP, description="What becomes of records that make the statistics wide."
     )
-    dismiss_at_most: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+    max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.05,
-        description="Largest share of records, whatever they weigh, that are left out (`dismiss`, `weigh`), or not of "
+        description="Largest share of records, whatever they weigh, that are left out (`suppress`, `weigh`), or not of "
         "the core (`mark`).",
     )
-    objective: Objective = Field(
-        default=Objective.WITH_SHIFT,
-        description="`dismiss`, `weigh`: whether leaving records out, or giving them less weight, is weighed against "
-        "how it shifts the statistics, or not (`paper`: then `dismiss_at_most` does not count either).",
+    objective: SuppressionObjective = Field(
+        default=SuppressionObjective.BIAS_AWARE,
+        description="`suppress`, `weigh`: whether leaving records out, or giving them less weight, is weighed against "
+        "how it shifts the statistics, or not (`paper`: then `max_suppressed` does not count either).",
     )
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
     )
-    partition: Partition = Field(default=Partition.OPTIMAL, description="`mondrian` is for comparison.")
-    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the box.")
-    count_keep: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
-    suppress_at_most: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
+    partition: PartitionMethod = Field(default=PartitionMethod.OPTIMAL, description="`mondrian` is for comparison.")
+    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")
+    k_counts_kept: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
+    max_suppressed_classes: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
         default=0.02,
-        description="Largest share of records left out because their kept values are too rare (`count_keep`), and "
+        description="Largest share of records left out because their kept values are too rare (`k_counts_kept`), and "
         "largest share left out because fewer than k have a value of a column whose codebook is taken from the data.",
     )
-    survey_weight: ColumnName | None = Field(
+    survey_weight_column: ColumnName | None = Field(
         default=None, description="Design weights, above 0, that all statistics count records with."
     )
-    weights: ReleasedWeights = Field(
+    released_weights: ReleasedWeights = Field(
         default=ReleasedWeights.BOX,
         description="`box`: rows carry an interval that holds the mean weight of their box; `row`: their own, which "
-        "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`count_keep`).",
+        "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`k_counts_kept`).",
     )
-    missing: MissingValues = Field(
-        default=MissingValues.REFUSE,
-        description="Whether a missing value in `columns` is refused, its record left out, or missing in the release.",
+    missing_policy: BoxesMissingPolicy = Field(
+        default=BoxesMissingPolicy.REFUSE,
+        description="Whether a missing value in `quasi_identifiers` is refused, its record left out, or missing in "
+        "the release.",
     )
 
     @model_validator(mode="after")
@@ -248,7 +251,7 @@ class BoxesSpec(ReleasingSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        for name in ("columns", "keep", "sensitive"):
+        for name in ("quasi_identifiers", "keep", "sensitive"):
             check_different(field=name, names=getattr(self, name))
         _check_domains(self.domains)
         for name, values in self.ordinal.items():
@@ -260,15 +263,15 @@ class BoxesSpec(ReleasingSpec):
 
     @model_validator(mode="after")
     def _sensitive_columns(self) -> Self:
-        asked = self.l is not None or self.t is not None or self.alpha is not None
-        if self.sensitive and not asked:
+        constrained = self.l is not None or self.t is not None or self.alpha is not None
+        if self.sensitive and not constrained:
             msg = "`sensitive` columns need `l`, `t` or `alpha`"
             raise MisplacedError(msg, "l")
-        if self.epsilon and self.l is None:
-            msg = "columns of `epsilon` need `l`"
+        if self.min_separation and self.l is None:
+            msg = "columns of `min_separation` need `l`"
             raise MisplacedError(msg, "l")
-        if self.l is not None and not (self.epsilon or self.sensitive):
-            msg = "`l` needs `sensitive` or `epsilon` columns that it counts"
+        if self.l is not None and not (self.min_separation or self.sensitive):
+            msg = "`l` needs `sensitive` or `min_separation` columns that it counts"
             raise MisplacedError(msg, "l")
         for name in ("t", "alpha"):
             if getattr(self, name) is not None and not self.sensitive:
@@ -277,8 +280,8 @@ class BoxesSpec(ReleasingSpec):
         return self
 
     @model_validator(mode="after")
-    def _content(self) -> Self:
-        if self.content is Content.MEANS and self.k < _LEAST_K_OF_MEANS:
+    def _exact_means(self) -> Self:
+        if self.box_means is BoxMeans.EXACT and self.k < _LEAST_K_OF_MEANS:
             msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: who knows the others has the last one's values"
             raise MisplacedError(msg, "k")
         return self

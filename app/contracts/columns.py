@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from app.contracts.base import MisplacedError
+from app.contracts.base import Contract, MisplacedError
 
 ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -18,11 +18,23 @@ Bound = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 Domain = tuple[Bound, Bound]
 
 
-class Missing(StrEnum):
-    """What becomes of records with a missing value in `columns`."""
+class MissingPolicy(StrEnum):
+    """What becomes of records with a missing value in `quasi_identifiers`."""
 
     REFUSE = "refuse"
     DROP = "drop"
+
+
+class SuppressedRecords(Contract):
+    """Records of the dataset that are left out, by reason."""
+
+    missing: int = Field(default=0, description="They lack a value.")
+    rare: int = Field(default=0, description="They are rare: they make the statistics wide, or the scales large.")
+    rare_class: int = Field(
+        default=0,
+        description="Fewer than k have their kept values, the same missing values, or a value of theirs whose codebook "
+        "is taken from the data.",
+    )
 
 
 def check_different(*, field: str, names: tuple[str, ...], inner: str | None = None) -> None:

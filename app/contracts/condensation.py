@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from app.contracts.base import Contract
-from app.contracts.columns import ColumnName, Domain, Missing, check_different
+from app.contracts.columns import ColumnName, Domain, MissingPolicy, SuppressedRecords, check_different
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.jobs import JobKind, ReleasingSpec
 
@@ -20,21 +20,25 @@ class CondensationSpec(ReleasingSpec):
             **QUASI_IDENTIFIERS,
             "k": 20,
             "keep": ["way"],
-            "labels": {"purpose": "teaching"},
+            "tags": {"purpose": "teaching"},
         },
     }
 
     method: Literal["condensation"] = Field(description="Groups of k records, published as made-up records.")
-    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers, published condensed.")
+    quasi_identifiers: tuple[ColumnName, ...] = Field(
+        min_length=1, description="Numeric quasi-identifiers, published condensed."
+    )
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a group.")
     keep: tuple[ColumnName, ...] = Field(
         default=(), description="Columns published unchanged, each row with the values of a record of its group."
     )
-    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
+    missing_policy: MissingPolicy = Field(
+        default=MissingPolicy.REFUSE, description="Whether a missing value in `quasi_identifiers` is refused."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        check_different(field="columns", names=self.columns)
+        check_different(field="quasi_identifiers", names=self.quasi_identifiers)
         check_different(field="keep", names=self.keep)
         return self
 
@@ -50,7 +54,7 @@ class CondensationResult(Contract):
     method: Literal["condensation"] = Field(default="condensation", description="The job's method.")
     records: int = Field(description="Of the dataset.")
     released: int = Field(description="Rows of the release.")
-    dropped: int = Field(description="Records left out for a missing value.")
-    groups: int = Field(description="Groups that were condensed.")
+    suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
+    group_count: int = Field(description="Groups that were condensed.")
     smallest_group: int = Field(description="Records in the smallest one.")
     largest_group: int = Field(description="Records in the largest one.")

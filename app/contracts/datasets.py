@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from app.contracts.base import Contract, Instant, Labels
+from app.contracts.base import Contract, Instant, Tags
 from app.contracts.problems import Problem
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 
 
 class ColumnType(StrEnum):
@@ -69,14 +69,18 @@ class ReadOptions(Contract):
         default=None, min_length=1, max_length=10, description="Lines that begin so are left out."
     )
     trim: bool = Field(default=True, description="Remove blanks around a field.")
-    missing: tuple[str, ...] = Field(default=(), description="Tokens that mean missing, beside the empty field.")
+    missing_values: tuple[str, ...] = Field(
+        default=(), description="Tokens that mean missing; an empty field always does."
+    )
     type: dict[str, ColumnType] = Field(default_factory=dict, description="Types of columns, where not to be inferred.")
     decimal: str | None = Field(default=None, max_length=1, description="Before the fraction of a number; `.` or `,`.")
     thousands: str | None = Field(default=None, max_length=1, description="Between groups of three digits, if any.")
-    date_format: str | None = Field(default=None, max_length=40, description="How days are written beside YYYY-MM-DD.")
+    date_format: str | None = Field(
+        default=None, max_length=40, description="How days are written, besides YYYY-MM-DD."
+    )
 
     charset: str | None = Field(
-        default=None, max_length=20, description="Encoding of the text, as asked or found; null for UTF-8."
+        default=None, max_length=20, description="Encoding of the text, as specified or detected; null for UTF-8."
     )
 
     def stored(self) -> dict[str, Any]:
@@ -116,7 +120,7 @@ class Profile(Contract):
     columns: tuple[DatasetColumn, ...]
     numeric: dict[str, NumericSummary] = Field(default_factory=dict)
     options: ReadOptions | None = None
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[JobWarning, ...] = ()
 
 
 class DatasetState(StrEnum):
@@ -139,14 +143,16 @@ class Dataset(Contract):
     sha256: str = Field(description="Checksum of the decoded file.")
     created_at: Instant = Field(description="When it was uploaded.")
     expires_at: Instant | None = Field(description="When it will be deleted; null: never by itself.")
-    labels: Labels = Field(description="As given with the upload.")
+    tags: Tags = Field(description="As given with the upload.")
     options: ReadOptions | None = Field(
-        default=None, description="How the file was read: as asked, and what was found out (`delimiter`)."
+        default=None, description="How the file was read: as specified, and what was detected (`delimiter`)."
     )
     columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
-    warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
+    warnings: tuple[JobWarning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     error: Problem | None = Field(default=None, description="Why it cannot be read; null where nothing is wrong.")
-    version_of: str | None = Field(default=None, description="The dataset that it is a new version of, if of one.")
+    version_of_dataset_id: str | None = Field(
+        default=None, description="The dataset that it is a new version of, if of one."
+    )
     family_id: str | None = Field(
         default=None,
         description="Of the same data; null until it is read, and without both of `jobs:read` and `datasets:read`.",

@@ -12,7 +12,7 @@ from app.contracts.columns import ColumnName, Share, check_different
 Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
-class MissingCells(StrEnum):
+class MissingMatches(StrEnum):
     """What a missing value of a quasi-identifier is to an adversary."""
 
     OWN_VALUE = "own_value"
@@ -30,7 +30,7 @@ class RecursiveDemand(Contract):
 class TableDemands(Contract):
     """What is required of a table; what is not named is not looked at."""
 
-    k: int | None = Field(default=None, strict=True, ge=1, description="Least records (persons, with `person`).")
+    k: int | None = Field(default=None, strict=True, ge=1, description="Least records (persons, with `person_column`).")
     l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
     entropy_l: Annotated[float, Field(strict=True, ge=1)] | None = Field(default=None, description="Entropy l.")
     recursive: RecursiveDemand | None = Field(default=None, description="Recursive (c, l)-diversity.")
@@ -51,7 +51,7 @@ class TableDemands(Contract):
     population_uniques: Amount | None = Field(default=None, description="Most persons alone in the population.")
     region_population: Amount | None = Field(default=None, description="Least persons of the population in a region.")
     share_certain: Share | None = Field(
-        default=None, description="Largest share of records whose class tells a sensitive value."
+        default=None, description="Largest share of records whose class reveals a sensitive value."
     )
     sensitive_cells: int | None = Field(default=None, strict=True, ge=0, description="Most cells of `sums` that fail.")
 
@@ -61,10 +61,10 @@ NEEDED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("l", "entropy_l", "recursive", "alpha", "t", "delta", "beta", "enhanced_beta", "share_certain"), ("sensitive",)
     ),
-    **dict.fromkeys(("population_k", "population_uniques"), ("sampling_fraction", "weight")),
-    "region_population": ("region",),
+    **dict.fromkeys(("population_k", "population_uniques"), ("sampling_fraction", "survey_weight_column")),
+    "region_population": ("region_columns",),
     "sensitive_cells": ("sums",),
-    "dis_suda": ("sampling_fraction", "weight"),
+    "dis_suda": ("sampling_fraction", "survey_weight_column"),
 }
 
 
@@ -80,14 +80,16 @@ def unmet_needs(require: TableDemands | None, given: Any) -> None:
 class DeterminationDemands(Contract):
     """What is required of the cells of a release."""
 
-    share_determined: Share | None = Field(default=None, description="Largest share of a column's cells.")
-    share_certain: Share | None = Field(default=None, description="Largest share of rows whose kept value a box tells.")
+    share_single_value: Share | None = Field(default=None, description="Largest share of a column's cells.")
+    share_certain: Share | None = Field(
+        default=None, description="Largest share of rows whose kept value a box reveals."
+    )
     share_nearly_certain: Share | None = Field(default=None, description="The same with probability 0.9 or more.")
     t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
 
 
 class LinkageDemands(Contract):
-    """What is required of the attack of somebody who knows the records, in the strongest form that is tried.
+    """What is required of the attack of an adversary who knows the records, in the strongest form that is tried.
 
     Forms are by fit alone, with the scales matched, and of all rows at once (`joint`).
     """
@@ -118,7 +120,7 @@ class CompositionGate(Contract):
 
     method: Literal["composition"] = Field(description="The audit that the gate runs.")
     require: ComposedDemands = Field(description="What it must find.")
-    columns: dict[ColumnName, ColumnName] = Field(
+    join_columns: dict[ColumnName, ColumnName] = Field(
         default_factory=dict,
         max_length=60,
         description="By the names of earlier data, columns of these that are the same under other names or in other "
@@ -132,19 +134,23 @@ class TableGate(Contract):
     method: Literal["table"] = Field(description="The audit that the gate runs.")
     require: TableDemands = Field(description="What it must find.")
     quasi_identifiers: tuple[ColumnName, ...] = Field(
-        default=(), max_length=60, description="What an adversary may know; default: the job's `columns`."
+        default=(), max_length=60, description="What an adversary may know; default: the job's `quasi_identifiers`."
     )
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="Columns of the release that must not be learned of a person."
     )
-    missing: MissingCells = Field(
-        default=MissingCells.OWN_VALUE, description="What a missing quasi-identifier is to an adversary."
+    missing_matches: MissingMatches = Field(
+        default=MissingMatches.OWN_VALUE, description="What a missing quasi-identifier is to an adversary."
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Share of the population that the release holds."
     )
-    weight: ColumnName | None = Field(default=None, description="Persons of the population that a row stands for.")
-    person: ColumnName | None = Field(default=None, description="A column of the release that says whose row it is.")
+    survey_weight_column: ColumnName | None = Field(
+        default=None, description="Number of persons of the population that a row represents."
+    )
+    person_column: ColumnName | None = Field(
+        default=None, description="A column of the release that says whose row it is."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -159,21 +165,22 @@ class DeterminationGate(Contract):
 
     method: Literal["determination"] = Field(description="The audit that the gate runs.")
     require: DeterminationDemands = Field(description="What it must find.")
-    grid: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Steps of columns whose values lie on a grid; whole numbers and days have 1."
+    value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
     )
 
 
 class LinkageGate(Contract):
-    """What somebody who knows the original may find of it in the release."""
+    """What an adversary who knows the original may find of it in the release."""
 
     method: Literal["linkage"] = Field(description="The audit that the gate runs.")
     require: LinkageDemands = Field(description="What it must find.")
 
 
 #: What must be found before a release is published; other audits are put to a draft.
-Demand = TypeAliasType(
-    "Demand",
+GateDemand = TypeAliasType(
+    "GateDemand",
     Annotated[
         CompositionGate | TableGate | DeterminationGate | LinkageGate,
         Field(discriminator="method", description="What an audit must find before the release is published."),

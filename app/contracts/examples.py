@@ -13,7 +13,7 @@ DATASET: Final = "ds_0123456789abcdef01234567"
 RELEASE: Final = "rel_0123456789abcdef01234567"
 GROUP_JOB: Final = "job_0123456789abcdef01234567"
 
-QUASI_IDENTIFIERS: Final = {"dataset_id": DATASET, "columns": ["age", "income"]}
+QUASI_IDENTIFIERS: Final = {"dataset_id": DATASET, "quasi_identifiers": ["age", "income"]}
 VARIABLES: Final[list[dict[str, Any]]] = [
     {
         "column": "age",

@@ -5,18 +5,18 @@ from pydantic import Field
 from app.contracts.base import Contract, Instant
 
 
-class Diverse(Contract):
+class OverlayDiversity(Contract):
     """A sensitive column over the overlay groups."""
 
-    l: int = Field(description="Distinct values in the least diverse group.")  # noqa: E741  (the literature's name)
+    l_diversity: int = Field(description="Distinct values in the least diverse group.")
     alpha: float = Field(description="Greatest share of one value in a group.")
     homogeneous: float = Field(description="Share of records whose group has one value.")
 
 
-class Composition(Contract):
+class FamilyComposition(Contract):
     """What all releases that were published of the same data leave together, persons counted."""
 
-    k: float = Field(
+    composed_k: float = Field(
         description="Persons that are left: the least of `overlay`, `expected` and `changed`; 1 where rows are the "
         "original's (`swaps`) or follow them (`condensation`), and where a person cannot be placed."
     )
@@ -27,10 +27,12 @@ class Composition(Contract):
     changed: int | None = Field(description="Fewest rows that were added to a box or have left it; null: none.")
     expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
     expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
-    diversity: dict[str, Diverse] = Field(description="Of kept and sensitive columns.")
-    releases: int = Field(description="How many were composed.")
-    exact: bool = Field(description="False: of some persons it is not known where they were; `k` is 1 then.")
-    unplaced: int = Field(default=0, description="Persons of whom that is not known: each is hidden among nobody.")
+    diversity: dict[str, OverlayDiversity] = Field(description="Of kept and sensitive columns.")
+    release_count: int = Field(description="How many were composed.")
+    exact: bool = Field(description="False: of some persons it is not known where they were; `composed_k` is 1 then.")
+    unplaced: int = Field(
+        default=0, description="Persons of whom that is not known: each counts as hidden among no others."
+    )
     new: int = Field(default=0, description="Persons of these data who were not in some earlier ones.")
     left: int = Field(default=0, description="Persons of earlier data who are not in these.")
 
@@ -43,7 +45,9 @@ class FamilyPublication(Contract):
     published_at: Instant = Field(description="When.")
     base_release_id: str | None = Field(description="Of a series: what it was made from alone.")
     previous_release_id: str | None = Field(description="Of a new version of the data: the release whose boxes it has.")
-    composition: Composition | None = Field(description="What all up to this one leave; null: it was not computed.")
+    composition: FamilyComposition | None = Field(
+        description="What all up to this one leave; null: it was not computed."
+    )
 
 
 class FamilyDataset(Contract):

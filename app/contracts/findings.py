@@ -9,7 +9,7 @@ from pydantic import Field
 from app.contracts.base import Contract
 
 
-class Severity(StrEnum):
+class FindingSeverity(StrEnum):
     """How much a finding weighs."""
 
     HIGH = "high"
@@ -21,10 +21,12 @@ class Finding(Contract):
     """One thing that an audit found."""
 
     audit: str = Field(description="The audit that found it: the name by which it is accepted.")
-    severity: Severity = Field(description="How much it weighs; those of `high` keep a release from being published.")
+    severity: FindingSeverity = Field(
+        description="How much it weighs; those of `high` keep a release from being published."
+    )
     detail: str = Field(description="What was found, and what would work instead.")
-    figure: float | None = Field(description="What was measured; null where there is no number.")
-    limit: float | None = Field(description="What was demanded of it.")
+    measured: float | None = Field(description="What was measured; null where there is no number.")
+    required: float | None = Field(description="What was demanded of it.")
 
 
 class MeasuredDemand(Contract):

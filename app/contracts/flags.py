@@ -31,22 +31,22 @@ class Flag(StrEnum):
             "kept columns. The job's result has both."
         ),
     )
-    RARE_RECORDS_DISMISSED = (
-        "rare-records-dismissed",
+    RARE_RECORDS_SUPPRESSED = (
+        "rare-records-suppressed",
         (
-            "Rare records, or a share of the records, were asked to be left out. The flag is raised whether or not "
+            "The specification leaves out rare records, or a share of the records. The flag is raised whether or not "
             "any was; neither their number nor the original's is in the release."
         ),
     )
     TIGHT_BOUNDS = (
         "tight-bounds",
-        "The bounds of a box are its records' least and greatest values: every bound is somebody's value.",
+        "The bounds of a box are its records' least and greatest values: every bound is a record's value.",
     )
-    SNUG_BOUNDS = (
-        "snug-bounds",
+    GRID_BOUNDS = (
+        "grid-bounds",
         (
-            "The bounds of a box lie at most a step of a grid beyond its records: that near each bound is somebody's "
-            "value. Who knows the others has that value to a step."
+            "The bounds of a box lie at most a step of a grid beyond its records: that near each bound is a "
+            "record's value. Who knows the others has that value to a step."
         ),
     )
     CODEBOOK_FROM_DATA = (
@@ -81,9 +81,9 @@ class Flag(StrEnum):
     SURVEY_WEIGHTS = (
         "survey-weights",
         (
-            "Rows carry design weights: an interval that holds the mean of their box or, as `weights` says, their own. "
-            "Weights say how a person was sampled; who knows those of the others of a box knows the last one's within "
-            "the interval."
+            "Rows carry design weights: an interval that holds the mean of their box or, as `released_weights` says, "
+            "their own. Weights say how a person was sampled; who knows those of the others of a box knows the last "
+            "one's within the interval."
         ),
     )
     WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")
@@ -95,15 +95,15 @@ class Flag(StrEnum):
         "zero-scale",
         "Some values are published as they are: of records that `k` others equal, or of columns with one value.",
     )
-    REPEATED_DRAW = (
-        "repeated-draw",
+    REPEATED_RELEASE = (
+        "repeated-release",
         (
             "Such a release of these data was published before, deleted ones counted: what was ever public may have "
             "been read. Fewer than `k` records fit both draws. Earlier releases cannot know it and are not flagged."
         ),
     )
-    REPEATED = (
-        "repeated",
+    COMPOSITION_ACCEPTED = (
+        "composition-accepted",
         "Releases of the same data were published before, and that they are fewer than `k` together was accepted.",
     )
     DECLARED_DATA = (
@@ -121,11 +121,11 @@ class Flag(StrEnum):
         ),
     )
     GROUPS_OF_ONE = ("groups-of-one", "`k` was 1: the rows are the records.")
-    PARAMETER_VALUES_SWAPPED = (
-        "parameter-values-swapped",
+    REGIONS_SWAPPED = (
+        "regions-swapped",
         (
-            "The parameter values (regions) of some records are not their own. Neither how many nor which is "
-            "published, nor which places were masked, by which rules, or which columns were dropped."
+            "The regions of some records are not their own. Neither how many nor which is published, nor which "
+            "regions were masked, by which rules, or which columns were dropped."
         ),
     )
     RECORDS_NOT_ANONYMOUS = (

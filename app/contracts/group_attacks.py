@@ -1,4 +1,4 @@
-"""What attacks on a group's places say, by rules and by classifiers; restricted, for it points to places."""
+"""What attacks on a group's regions say, by rules and by classifiers; restricted, for it points to regions."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from app.contracts.base import Contract
 
 
 class SignalStanding(Contract):
-    """What one signal of the profile of the rules says of the places that matter."""
+    """What one signal of the profile of the rules says of the masked regions."""
 
     name: Literal[
         "members",
@@ -24,27 +24,27 @@ class SignalStanding(Contract):
     ] = Field(
         description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
         "alpha; as many to each member and five; records that fit so many rules at least; that fit one of so many most "
-        "confident rules; three of these as shares of the place's records in range; and of how many of all these "
-        "signals a place is an outlier."
+        "confident rules; three of these as shares of the region's records in range; and of how many of all "
+        "these signals a region is an outlier."
     )
     alpha: float = Field(description="The grade from which on it counts.")
     rules: int | None = Field(
         description="Least number of rules that a record fits, or how many of the most confident rules count; null: "
         "the signal goes by the best rule."
     )
-    outliers: tuple[int, ...] = Field(description="Of the signal, high or low, by place.")
-    found: tuple[int, ...] = Field(description="Places that matter among them.")
+    outliers: tuple[int, ...] = Field(description="Of the signal, high or low: indexes of regions.")
+    detected: tuple[int, ...] = Field(description="Masked regions among them.")
     exposed: tuple[int, ...] = Field(
-        description="Places that matter that are outliers of it, or have one of the highest ranks of a set of records; "
-        "where half of the values are equal, those above the second largest of the other places."
+        description="Masked regions that are outliers of it, or have one of the highest ranks of a set of records; "
+        "where half of the values are equal, those above the second largest of the other regions."
     )
     auc: float | None = Field(
-        description="Probability that a place that matters has the higher value than another one; null: there is none."
+        description="Probability that a masked region has the higher value than another one; null: there is none."
     )
     auc_deviation: float | None = Field(description="Its distance from 1/2, in standard deviations of chance.")
-    highest: float | None = Field(description="Share of places that matter among as many of its highest values.")
+    highest: float | None = Field(description="Share of masked regions among as many of its highest values.")
     highest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
-    lowest: float | None = Field(description="Share of places that matter among as many of its lowest values.")
+    lowest: float | None = Field(description="Share of masked regions among as many of its lowest values.")
     lowest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
 
 
@@ -63,23 +63,23 @@ class DrivingColumn(Contract):
 
 
 class ClassifierScope(Contract):
-    """What a classifier sees in some records: how many of the group it expects, place by place."""
+    """What a classifier sees in some records: how many of the group it expects, region by region."""
 
     records: int = Field(description="Records that were scored.")
-    signal: tuple[float, ...] = Field(description="Sum of the probabilities at each place.")
-    outliers: tuple[int, ...] = Field(description="Of the signal, by place.")
-    found: tuple[int, ...] = Field(description="Places that matter among them.")
-    ranks: tuple[float, ...] = Field(description="Of the places that matter, 1 the highest; in the order of those.")
+    signal: tuple[float, ...] = Field(description="Sum of the probabilities in each region.")
+    outliers: tuple[int, ...] = Field(description="Of the signal: indexes of regions.")
+    detected: tuple[int, ...] = Field(description="Masked regions among them.")
+    ranks: tuple[float, ...] = Field(description="Of the masked regions, 1 the highest; in their order.")
     precision: float | None = Field(
-        description="Share of places that matter among as many of the highest; null: none does."
+        description="Share of masked regions among as many of the highest; null: none does."
     )
 
 
 class MovedRecords(Contract):
-    """Whether records that were moved can be told from others that fit the rules, outside the masked places."""
+    """Whether moved records can be distinguished from others that fit the rules, outside the masked regions."""
 
-    records: int = Field(description="Records of the fuzzy group outside the masked places.")
-    moved: int = Field(description="Of these, moved there from a masked place.")
+    records: int = Field(description="Records of the fuzzy group outside the masked regions.")
+    moved: int = Field(description="Of these, moved there from a masked region.")
     auc: float | None = Field(description="Probability that a moved one has the higher score; null: none to compare.")
     precision_at_recall: tuple[PrecisionAtRecall, ...] = Field(description="Of telling who was moved.")
 
@@ -94,8 +94,8 @@ class ClassifierReport(Contract):
     auc: float | None = Field(description="Cross-validated on the auxiliary data: who is the group's.")
     precision_at_recall: tuple[PrecisionAtRecall, ...] = Field(description="Likewise, for the auxiliary population.")
     driving_columns: tuple[DrivingColumn, ...] = Field(description="What it leans on most.")
-    all_records: ClassifierScope | None = Field(description="On all records that have a place.")
+    all_records: ClassifierScope | None = Field(description="On all records that have a region.")
     out_of_range: ClassifierScope | None = Field(
         description="On those alone that rules never see, and swaps never move; null: there are none."
     )
-    moved: MovedRecords | None = Field(description="Who was moved; null where that is not known, or nobody was.")
+    moved: MovedRecords | None = Field(description="Who was moved; null where that is not known, or none was.")

@@ -1,4 +1,4 @@
-"""Audit `group`: whether a group's places can be found although the columns that name the group are gone."""
+"""Audit `group`: whether an attack can find a group's regions although the columns that name the group are gone."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -15,13 +15,13 @@ from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.microfiles import (
     MOST_VARIABLES,
     CellValue,
+    ExcludedRecords,
+    FuzzyVariable,
+    GroupCondition,
+    HiddenGroup,
     OutlierOptions,
     Recode,
     Recodings,
-    RecordCounts,
-    Variable,
-    Vital,
-    VitalSet,
     check_variables,
 )
 
@@ -43,7 +43,8 @@ class EvolutionSearch(Contract):
     diversity: bool = Field(
         default=True,
         strict=True,
-        description="False: the paper's evolution, whose runs resemble each other, but for `guard` in its fitness.",
+        description="False: the paper's evolution, whose runs resemble each other, but for `denominator_floor` in "
+        "its fitness.",
     )
 
     @model_validator(mode="after")
@@ -84,20 +85,20 @@ class GroupSpec(JobSpec):
     examples: ClassVar[Examples] = {
         "can soldiers' regions be found?": {
             "auxiliary_dataset_id": DATASET,
-            "vital": {"column": "job", "values": ["army"]},
-            "parameter": ["region"],
+            "hidden_group": {"column": "job", "values": ["army"]},
+            "region_columns": ["region"],
             "variables": VARIABLES,
             "search": {"method": "exhaustive"},
         },
         "soldiers of one sex, rules evolved": {
             "auxiliary_dataset_id": DATASET,
             "target_dataset_id": DATASET,
-            "vital": [{"column": "job", "values": ["army"]}, {"column": "sex", "values": [1]}],
-            "parameter": ["region"],
+            "hidden_group": [{"column": "job", "values": ["army"]}, {"column": "sex", "values": [1]}],
+            "region_columns": ["region"],
             "variables": VARIABLES,
             "recode": {"auxiliary": {"way": {"2": 1}}, "target": {"way": {"2": 1}}},
             "search": {"method": "evolution", "generations": 20, "runs": 2},
-            "outliers": {"exclude": [["R00"]]},
+            "outliers": {"ignore": [["R00"]]},
         },
     }
 
@@ -108,29 +109,33 @@ class GroupSpec(JobSpec):
     target_dataset_id: DatasetId | None = Field(
         default=None, description="What is attacked; default: the auxiliary one."
     )
-    vital: VitalSet = Field(description="Who belongs to the group.")
-    parameter: tuple[ColumnName, ...] = Field(
-        min_length=1, max_length=20, description="Columns whose values, taken together, divide the microfile."
+    hidden_group: HiddenGroup = Field(description="Who belongs to the group.")
+    region_columns: tuple[ColumnName, ...] = Field(
+        min_length=1,
+        max_length=20,
+        description="Columns whose values, taken together, are the regions that divide the microfile.",
     )
-    variables: tuple[Variable, ...] = Field(
+    variables: tuple[FuzzyVariable, ...] = Field(
         min_length=1, max_length=MOST_VARIABLES, description="What rules may speak of, and which records count."
     )
     recode: Recode = Field(default_factory=Recode, description="Harmonisation, per dataset.")
-    alpha: float = Field(default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts.")
-    gamma: float = Field(
+    min_membership: float = Field(
+        default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
+    )
+    min_relative_confidence: float = Field(
         default=0.75, strict=True, ge=0, allow_inf_nan=False, description="Least relative confidence of a rule."
     )
-    kappa: float = Field(default=0.001, strict=True, ge=0, lt=1, description="A rule's support must exceed this.")
+    min_support: float = Field(default=0.001, strict=True, ge=0, lt=1, description="A rule's support must exceed this.")
     search: GroupSearch = Field(
         default_factory=lambda: EvolutionSearch(method="evolution"), description="How rules are found."
     )
     outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
     signal: SignalKind = Field(default=SignalKind.QUANTITY, description="What the signals count.")
-    split_by: ColumnName | None = Field(
+    split_column: ColumnName | None = Field(
         default=None,
         description="Outliers also within each value of this column, say a state.",
     )
-    split_minimum: float = Field(
+    min_split_share: float = Field(
         default=0.005,
         strict=True,
         ge=0,
@@ -140,15 +145,15 @@ class GroupSpec(JobSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        check_different(field="parameter", names=self.parameter)
-        check_different(field="vital", names=tuple(one.column for one in self.conditions), inner="column")
+        check_different(field="region_columns", names=self.region_columns)
+        check_different(field="hidden_group", names=tuple(one.column for one in self.conditions), inner="column")
         check_variables(self.variables)
         return self
 
     @property
-    def conditions(self) -> tuple[Vital, ...]:
+    def conditions(self) -> tuple[GroupCondition, ...]:
         """What must hold, all of it, for a record to be the group's."""
-        return self.vital if isinstance(self.vital, tuple) else (self.vital,)
+        return self.hidden_group if isinstance(self.hidden_group, tuple) else (self.hidden_group,)
 
     @property
     def recode_of_target(self) -> Recodings:
@@ -158,7 +163,7 @@ class GroupSpec(JobSpec):
         return self.recode.target
 
 
-class Rule(Contract):
+class FuzzyRule(Contract):
     """One rule of the model: terms by place among the variables that have terms, 0 = any."""
 
     terms: tuple[int, ...] = Field(description="Places among the terms of each variable, from 1; 0 = any.")
@@ -169,61 +174,63 @@ class Rule(Contract):
     support: float = Field(description="Share of the group that fits it.")
 
 
-class Adequacy(Contract):
+class SignalAdequacy(Contract):
     """How well the outliers of the auxiliary signal are those of the signal itself."""
 
-    tp: int = Field(description="Outliers of both signals.")
-    fp: int = Field(description="Outliers of the signal that the auxiliary one misses: the paper's name.")
-    fn: int = Field(description="Outliers of the auxiliary signal alone: the paper's name.")
-    tn: int = Field(description="Places that stand out of neither.")
-    prediction_accuracy: float | None = Field(description="Share of the places that are judged rightly.")
+    hits: int = Field(description="Outliers of both signals.")
+    misses: int = Field(description="Outliers of the signal that the auxiliary one misses; the paper's FP.")
+    false_alarms: int = Field(description="Outliers of the auxiliary signal alone; the paper's FN.")
+    correct_rejections: int = Field(description="Regions that are outliers of neither.")
+    prediction_accuracy: float | None = Field(description="Share of the regions that are judged rightly.")
     youden_j: float | None = Field(description="As the paper counts; conventionally this is markedness.")
     bayes_mb: float | None = Field(description="Evidence of dependence, natural logarithm, least over the priors.")
     bayes_t1: int | None = Field(description="The prior at which it is least.")
     bayes_t2: int | None = Field(description="The other parameter of that prior.")
     interpretation: str | None = Field(description="What that evidence amounts to, in words.")
     sensitivity: float | None = Field(description="Share of the signal's outliers that are found.")
-    specificity: float | None = Field(description="Share of the other places that are left alone.")
+    specificity: float | None = Field(description="Share of the other regions that are left alone.")
     precision: float | None = Field(description="Share of what is found that is right.")
     youden_conventional: float | None = Field(description="Sensitivity + specificity - 1.")
     markedness: float | None = Field(description="How far the judgement can be relied on, either way.")
 
 
-class Records(Contract):
+class GroupRecordCounts(Contract):
     """In-range records, and those left out."""
 
     auxiliary: int = Field(description="Of the auxiliary microfile.")
-    vital: int = Field(description="Of these, the group's.")
+    members: int = Field(description="Of these, the group's.")
     target: int = Field(description="Of what is attacked.")
-    target_vital: int | None = Field(description="Of these, the group's; null where nobody can tell.")
-    left_out: dict[str, RecordCounts] = Field(description="By dataset, `auxiliary` and `target`.")
+    target_members: int | None = Field(description="Of these, the group's; null where the target lacks its columns.")
+    excluded: dict[str, ExcludedRecords] = Field(description="By dataset, `auxiliary` and `target`.")
 
 
-class SplitPart(Contract):
-    """One part of the parameter's values, as a line of the paper's tables 6 and 7."""
+class RegionSplitPart(Contract):
+    """One part of the regions, as a line of the paper's tables 6 and 7."""
 
     value: CellValue = Field(description="The value of the column that splits.")
     group_share: float = Field(description="Share of the group (of the auxiliary signal, where it is not known).")
-    outliers: tuple[int, ...] | None = Field(description="Of the signal, by place among the parameter values.")
-    undisclosed: tuple[int, ...] | None = Field(description="Outliers of the signal that the auxiliary one misses.")
+    outliers: tuple[int, ...] | None = Field(description="Of the signal: indexes of regions.")
+    misses: tuple[int, ...] | None = Field(description="Outliers of the signal that the auxiliary one misses.")
     auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
-    false: tuple[int, ...] | None = Field(description="Outliers of the auxiliary signal alone.")
+    false_alarms: tuple[int, ...] | None = Field(description="Outliers of the auxiliary signal alone.")
 
 
-class Split(Contract):
+class RegionSplit(Contract):
     """Outliers within each part, and the totals of the parts shown."""
 
     column: str = Field(description="The column that splits.")
-    minimum: float = Field(description="Share of the group above which a part is shown.")
+    min_share: float = Field(description="Share of the group above which a part is shown.")
     shown: int = Field(description="Parts that are shown.")
-    left_out: int = Field(description="Parts with too small a share of the group.")
-    parts: tuple[SplitPart, ...] = Field(description="The parts that are shown.")
+    not_shown: int = Field(description="Parts with too small a share of the group.")
+    parts: tuple[RegionSplitPart, ...] = Field(description="The parts that are shown.")
     total: dict[str, int | None] = Field(description="Outliers of all parts shown, by kind.")
-    adequacy: Adequacy | None = Field(description="Over all parts shown; null where the target cannot tell.")
+    adequacy: SignalAdequacy | None = Field(
+        description="Over all parts shown; null where the target lacks the group's columns."
+    )
 
 
 class UnreachedTerm(Contract):
-    """A term that no record reaches with a grade of alpha."""
+    """A term that no record reaches with a grade of `min_membership`."""
 
     column: str = Field(description="The variable's column.")
     term: str = Field(description="The term's name.")
@@ -231,31 +238,35 @@ class UnreachedTerm(Contract):
 
 
 class GroupResult(AuditResult):
-    """Result of a `group` job; restricted to its owner, for it points to places."""
+    """Result of a `group` job; restricted to its owner, for it points to regions."""
 
     method: Literal["group"] = Field(default="group", description="The job's method.")
-    records: Records = Field(description="How many records took part, and how many were left out.")
-    rules: tuple[Rule, ...] = Field(description="The most general rules over the thresholds, best support first.")
+    record_counts: GroupRecordCounts = Field(description="How many records took part, and how many were left out.")
+    rules: tuple[FuzzyRule, ...] = Field(description="The most general rules over the thresholds, best support first.")
     common: tuple[str, ...] = Field(description="What all rules, or most of them, have in common.")
-    unreached_terms: tuple[UnreachedTerm, ...] = Field(description="Terms that no rule can use, for nobody fits them.")
-    rules_over_thresholds: int = Field(description="All rules that were found, the less general ones included.")
-    evaluations: int = Field(description="Rules that were looked at.")
-    search: str = Field(description="The method of the search.")
-    guard: float = Field(description="Least denominator of the relative confidence in a rule's fitness.")
-    parameter: tuple[str, ...] = Field(description="As asked.")
-    parameter_values: tuple[tuple[CellValue, ...], ...] = Field(
-        description="The places: signals are in their order, outliers are indexes into them, from 0."
+    unreached_terms: tuple[UnreachedTerm, ...] = Field(
+        description="Terms that no rule can use, for no record fits them."
     )
-    sizes: tuple[int, ...] = Field(description="In-range records per parameter value.")
-    signal_kind: SignalKind = Field(description="As asked.")
+    rules_over_thresholds: int = Field(description="All rules that were found, the less general ones included.")
+    evaluation_count: int = Field(description="Rules that were looked at.")
+    search: str = Field(description="The method of the search.")
+    denominator_floor: float = Field(description="Least denominator of the relative confidence in a rule's fitness.")
+    region_columns: tuple[str, ...] = Field(description="Of the specification.")
+    regions: tuple[tuple[CellValue, ...], ...] = Field(
+        description="The regions: signals are in their order, outliers are indexes into them, from 0."
+    )
+    region_sizes: tuple[int, ...] = Field(description="In-range records of each region.")
+    signal_kind: SignalKind = Field(description="Of the specification.")
     signal: tuple[float, ...] | None = Field(description="The group's; null where the target lacks its columns.")
     auxiliary_signal: tuple[float, ...] = Field(description="Grades of membership, summed.")
-    crisp_auxiliary_signal: tuple[float, ...] = Field(description="Records whose grade is at least alpha.")
+    crisp_auxiliary_signal: tuple[float, ...] = Field(description="Records whose grade is at least `min_membership`.")
     outliers: tuple[int, ...] | None = Field(description="Of the signal; null as it is.")
     auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
     degenerate: bool = Field(description="Half of a signal's values are equal: whatever differs is an outlier.")
-    adequacy: Adequacy | None = Field(description="How well the attack did; null where the target cannot tell.")
-    split: Split | None = Field(description="Outliers within each value of `split_by`; null where none was asked for.")
+    adequacy: SignalAdequacy | None = Field(
+        description="How well the attack did; null where the target lacks the group's columns."
+    )
+    split: RegionSplit | None = Field(description="Outliers within each value of `split_column`; null without one.")
 
     @classmethod
     def long(cls) -> tuple[str, ...]:
@@ -268,6 +279,6 @@ class GroupResult(AuditResult):
 
 
 class GroupSummary(GroupResult):
-    """Result of a `group` job without its longest lists: those over 1,000 entries stand in the whole result only."""
+    """Result of a `group` job without its longest lists: those over 1,000 entries are in the whole result only."""
 
     model_config = ConfigDict(json_schema_extra=may_lack(*GroupResult.long()))

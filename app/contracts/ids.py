@@ -51,12 +51,12 @@ def references(spec: BaseModel) -> Iterator[Reference]:
 @cache
 def naming_fields(spec_type: type[BaseModel]) -> dict[str, Named]:
     """The fields that hold ids, or lists of them."""
-    found: dict[str, Named] = {}
+    fields: dict[str, Named] = {}
     for name, field in spec_type.model_fields.items():
         kinds = [*(one for one in field.metadata if isinstance(one, Named)), *_kinds(field.annotation)]
         if kinds:
-            found[name] = kinds[0]
-    return found
+            fields[name] = kinds[0]
+    return fields
 
 
 def _kinds(annotation: Any) -> Iterator[Named]:

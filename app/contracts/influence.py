@@ -48,10 +48,10 @@ class InfluenceSpec(JobSpec):
     require: InfluenceDemands | None = Field(default=None, description="Demands; default: slope 0.5, change 0.1.")
 
 
-class Influenced(Contract):
+class InfluencedStatistic(Contract):
     """One published number, and what single records do to it."""
 
-    number: str = Field(description="What is published, as `mean(age) estimate` or `age_hi, greatest`.")
+    published_figure: str = Field(description="What is published, as `mean(age) estimate` or `age_hi, greatest`.")
     value: float = Field(description="As the job gives it on all records.")
     change: float = Field(description="Largest share of itself by which it changes without one of the records tried.")
     slope: float = Field(description="Largest share of a record's move that it follows: at 1 it is its value.")
@@ -64,7 +64,7 @@ class InfluencedRelease(Contract):
     release_id: str = Field(description="The release.")
     runs: int = Field(description="Times the job was run again.")
     failed: int = Field(description="Runs that could not be made without the record, or with it moved.")
-    numbers: tuple[Influenced, ...] = Field(description="Those that follow a record most, first; at most 200.")
+    numbers: tuple[InfluencedStatistic, ...] = Field(description="Those that follow a record most, first; at most 200.")
 
 
 class InfluenceResult(AuditResult):
@@ -112,8 +112,8 @@ class FrontierSpec(_OfBoxes):
                 first = error.errors()[0]
                 inner = first.get("ctx", {}).get("error")
                 parts = inner.parts if isinstance(inner, MisplacedError) else first["loc"]
-                told = str(inner or "boxes do not take this")
-                raise MisplacedError(told, *(("k", index) if parts == ("k",) else parts)) from None
+                detail = str(inner or "boxes do not take this")
+                raise MisplacedError(detail, *(("k", index) if parts == ("k",) else parts)) from None
         return self
 
     def at(self, k: int) -> BoxesSpec:
@@ -133,12 +133,12 @@ class FrontierStatistic(NamedStatistic):
 class FrontierPoint(Contract):
     """What one k costs."""
 
-    k: int = Field(description="As asked.")
-    boxes: int | None = Field(description="Boxes; null where this k cannot be had.")
-    kept: int | None = Field(description="Records that would be released.")
+    k: int = Field(description="Of the specification.")
+    box_count: int | None = Field(description="Boxes; null where this k cannot be had.")
+    released: int | None = Field(description="Records that would be released.")
     ncp: float | None = Field(description="Normalized certainty penalty: 0 nothing is lost, 1 all.")
-    share_determined: dict[str, float] | None = Field(description="By column, cells that leave one value.")
-    statistics: tuple[FrontierStatistic, ...] = Field(description="As asked.")
+    share_single_value: dict[str, float] | None = Field(description="By column, cells that leave one value.")
+    statistics: tuple[FrontierStatistic, ...] = Field(description="Of the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
 
 
@@ -146,5 +146,5 @@ class FrontierResult(AuditResult):
     """Result of a `frontier` job; restricted to its owner: nothing is published."""
 
     method: Literal["frontier"] = Field(default="frontier", description="The job's method.")
-    points: tuple[FrontierPoint, ...] = Field(description="By k, as asked.")
+    points: tuple[FrontierPoint, ...] = Field(description="One for each k, in the order of the specification.")
     meaning: dict[str, str] = Field(description="What each figure says.")

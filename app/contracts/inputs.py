@@ -115,6 +115,6 @@ class Inputs:
         return next(iter(self.datasets.values()), None)
 
 
-def listed(found: Mapping[str, T], name: str) -> dict[str, T]:
+def listed(by_role: Mapping[str, T], name: str) -> dict[str, T]:
     """Those that a list of ids names, by their roles and in their order."""
-    return {role: one for role, one in found.items() if role.startswith(f"{name}/")}
+    return {role: one for role, one in by_role.items() if role.startswith(f"{name}/")}

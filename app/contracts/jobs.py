@@ -1,18 +1,18 @@
 """Jobs: states, the table of allowed transitions, and what every job's specification shares."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from app.contracts.base import Contract, Instant, Labels
-from app.contracts.demands import Demand
+from app.contracts.base import Contract, Instant, Tags
+from app.contracts.demands import GateDemand
 from app.contracts.examples import Examples
 from app.contracts.findings import Finding
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
-from app.contracts.releases import DEFAULT_FORMATS, Delimiter, Formats, Publish
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.releases import DEFAULT_FORMATS, Delimiter, Formats, PublicationMode
+from app.contracts.warnings import JobWarning
 
 
 class JobState(StrEnum):
@@ -73,12 +73,12 @@ class JobSpec(Contract):
     #: Bodies as somebody might send them: the document shows them, tests send them.
     examples: ClassVar[Examples] = {}
 
-    method: str = Field(description="What is to be done, and the name by which specifications are told apart.")
+    method: str = Field(description="What is to be done: specifications are distinguished by it.")
     seed: Seed | None = Field(
         default=None,
         description="For tests only: makes the release reproducible, and marks it so. Shown as `given`, never itself.",
     )
-    labels: Labels = Field(default_factory=dict, description="Labels of the job and of its release.")
+    tags: Tags = Field(default_factory=dict, description="Tags of the job and of its release.")
 
 
 class DatasetJobSpec(JobSpec):
@@ -90,25 +90,26 @@ class DatasetJobSpec(JobSpec):
 class ReleasingSpec(DatasetJobSpec):
     """A specification of a job that makes a release."""
 
-    #: 2: `formats`; 3: `publish`, `gate`, `allow_repeat`; 4, 5, 6: more of `gate`; 7: `csv.excel`, `delimiter`.
+    #: 2: `formats`; 3: `publish`, `gate`; 4, 5, 6: more of `gate`; 7: `csv.excel`, `delimiter`.
     version: ClassVar[int] = 7
 
     formats: Formats = DEFAULT_FORMATS
     delimiter: Delimiter = ","
-    publish: Publish = Field(
-        default=Publish.AUTO, description="`auto`: at once, unless a finding stands; `draft`: when it is asked for."
+    publish: PublicationMode = Field(
+        default=PublicationMode.AUTO,
+        description="`auto`: at once, unless a finding prevents it; `draft`: once you publish it.",
     )
-    gate: Annotated[tuple[Demand, ...], Field(max_length=20)] = Field(
+    gate: Annotated[tuple[GateDemand, ...], Field(max_length=20)] = Field(
         default=(), description="Audits of the release before it is published, and what they must find."
     )
-    allow_repeat: bool = Field(
-        default=False,
-        strict=True,
-        description="Publish although releases of the same data leave fewer than k persons together; flagged.",
+    accept_findings: Annotated[tuple[Literal["composition"], ...], Field(max_length=1)] = Field(
+        default=(),
+        description="`composition`: publish although releases of the same data leave fewer than k persons together; "
+        "flagged.",
     )
 
 
-class Progress(Contract):
+class JobProgress(Contract):
     """How far a job has come."""
 
     fraction: float = Field(ge=0, le=1, description="Share of the work that is done, by estimate.")
@@ -126,23 +127,23 @@ class JobEnvelope(Contract):
     """What jobs of all methods show alike; `method`, `spec` and `result` are each method's own."""
 
     id: str = Field(description="Names the job for as long as it is kept.")
-    kind: JobKind = Field(description="The endpoint that it was asked of.")
-    method: str = Field(description="What is done, and the name by which jobs are told apart.")
+    kind: JobKind = Field(description="Which endpoint created it.")
+    method: str = Field(description="What is done: jobs are distinguished by it.")
     state: JobState = Field(description="`succeeded`, `failed` and `cancelled` are final.")
-    labels: Labels = Field(description="As given with the specification.")
-    progress: Progress = Field(description="How far it has come.")
+    tags: Tags = Field(description="As given with the specification.")
+    progress: JobProgress = Field(description="How far it has come.")
     attempts: int = Field(description="How often a worker has begun with it.")
-    created_at: Instant = Field(description="When it was asked for.")
+    created_at: Instant = Field(description="When it was created.")
     started_at: Instant | None = Field(description="When a worker last began with it; null: none has.")
     finished_at: Instant | None = Field(description="When it reached its final state; null: it has not.")
     spec: JobSpec | None = Field(
-        description="What was asked, defaults filled in; null without `jobs:read` (of a question, `releases:read`)."
+        description="The specification, defaults filled in; null without `jobs:read` (of a question, `releases:read`)."
     )
     result: Contract | None = Field(
         description="What came of it, without the longest lists; null until it has succeeded, without the scope that "
         "shows `spec`, and once it was erased."
     )
-    warnings: tuple[Warning, ...] = Field(
+    warnings: tuple[JobWarning, ...] = Field(
         default=(),
         description="What succeeded but will disappoint or expose; like `result`, for keys with `jobs:read` only.",
     )

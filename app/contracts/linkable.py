@@ -5,7 +5,7 @@ from typing import Final
 from app.contracts.inputs import ReleaseInput
 
 #: Records and boxes find each other; of rows of all other methods it has to be written which record they stand for.
-_FOUND: Final = "boxes"
+_LINKED_BY_VALUES: Final = "boxes"
 
 
 def unlinked(base: str | None, previous: str | None) -> str | None:
@@ -19,7 +19,7 @@ def unlinked(base: str | None, previous: str | None) -> str | None:
 
 def unfit(release: ReleaseInput) -> str | None:
     """Why it is not known which record a row of a release stands for."""
-    if release.method != _FOUND and not release.linked:
+    if release.method != _LINKED_BY_VALUES and not release.linked:
         return (
             "it is no longer known which record each row of this release stands for: its job or its original was "
             "deleted; make the release again to audit it"

@@ -25,7 +25,7 @@ class LinkageSpec(JobSpec):
         "with the original": {"release_id": RELEASE},
         "with a dataset that the adversary knows": {
             "release_id": RELEASE,
-            "dataset_id": DATASET,
+            "knowledge_dataset_id": DATASET,
         },
         "several releases jointly": {"release_ids": [RELEASE]},
     }
@@ -37,13 +37,13 @@ class LinkageSpec(JobSpec):
     release_ids: tuple[ReleaseId, ...] = Field(
         default=(),
         max_length=50,
-        description="Releases of boxes and uncertain ones of one original, attacked jointly by whoever can tell which "
-        "of their rows are one person's, and knows what they keep.",
+        description="Releases of boxes and uncertain ones of one original, attacked jointly by an adversary who "
+        "knows which of their rows are one person's, and what they keep.",
     )
-    dataset_id: DatasetId | None = Field(
+    knowledge_dataset_id: DatasetId | None = Field(
         default=None, description="What the adversary knows; default: the original of the release."
     )
-    original_id: DatasetId | None = Field(
+    original_dataset_id: DatasetId | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
     )
     require: LinkageDemands | None = Field(
@@ -60,8 +60,8 @@ class LinkageSpec(JobSpec):
         return self
 
 
-class Ranks(Contract):
-    """Where the true records stand among those the adversary knows, best fit first; ties count against him."""
+class LinkageRanks(Contract):
+    """Ranks of the true records among those the adversary knows, best fit first; ties count against him."""
 
     mean_rank: float = Field(description="Mean place of the true record; 1: it fits best.")
     rank_quantiles: dict[str, float] = Field(description="By probability.")
@@ -76,22 +76,24 @@ class Ranks(Contract):
     )
 
 
-class Attack(Ranks):
-    """An attack that knows every record of the dataset, and beside it one that knows 90 % of them."""
+class LinkageAttack(LinkageRanks):
+    """An attack that knows every record of the dataset, and one that knows 90 % of them."""
 
-    known_90: Ranks | None = Field(default=None, description="The same for rows whose record is among 90 % known.")
+    adversary_knows_90_percent: LinkageRanks | None = Field(
+        default=None, description="The same for rows whose record is among the 90 % that the adversary knows."
+    )
 
 
-class Joint(Contract):
+class JointMatching(Contract):
     """An adversary who matches all rows at once: a record stands behind one row only."""
 
     mean_posterior: float = Field(description="Mean probability of the true record.")
     share_rank_1: float = Field(description="Rows whose true record is more probable than every other one.")
     share_posterior_above_half: float = Field(description="Rows with a record that is more probable than not.")
-    share_of_these_right: float | None = Field(description="Of these, rows whose record it is; null: there are none.")
+    precision_above_half: float | None = Field(description="Of these, rows whose record it is; null: there are none.")
 
 
-class LinkageResult(Attack, AuditResult):
+class LinkageResult(LinkageAttack, AuditResult):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
     method: Literal["linkage"] = Field(default="linkage", description="The job's method.")
@@ -99,19 +101,19 @@ class LinkageResult(Attack, AuditResult):
     candidates: int = Field(description="Records the adversary knows.")
     sampled: int = Field(description="Rows that were tried.")
     k: float | None = Field(description="The release's k, of several the least; null where each record has its own.")
-    releases: int = Field(default=1, description="Releases that were attacked jointly.")
+    release_count: int = Field(default=1, description="Releases that were attacked jointly.")
     share_posterior_above_half: float | None = Field(
         default=None, description="Rows with a record that is more probable than not, row by row; null: not known."
     )
-    share_of_these_right: float | None = Field(
+    precision_above_half: float | None = Field(
         default=None, description="Of these, rows whose record it is; null: there are none, or it is not known."
     )
-    joint: Joint | None = Field(
+    joint: JointMatching | None = Field(
         default=None,
         description="All rows matched at once, over the 50 records that fit each best; null for boxes and "
         "for several releases.",
     )
-    with_scale_matching: Attack | None = Field(
+    after_scale_matching: LinkageAttack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."
     )
     meaning: dict[str, str] = Field(default_factory=dict, description="What each figure says.")

@@ -13,7 +13,7 @@ class LogAction(StrEnum):
 
     PUBLISHED = "published"
     ACCEPTED = "accepted"
-    WITHDREW = "withdrew"
+    WITHDRAWN = "withdrawn"
     SHARED = "shared"
     READ = "read"
     ERASED = "erased"
@@ -40,11 +40,14 @@ class LogEntry(Contract):
     """One entry. `hash` is SHA-256 of the others, with the owner, as JSON with sorted keys and without blanks.
 
     Entries about publishing, and about reading what is restricted, form a chain and stay for ever. All others have null
-    for `number`, `previous` and `hash`, and are removed after a time.
+    for `sequence`, `previous` and `hash`, and are removed after a time. Keys with neither `admin` nor `jobs:read` see
+    no hashes.
     """
 
-    number: int | None = Field(description="In the chain: from 1, without gaps. Null: not chained.")
-    at: Instant = Field(description="When; of what is counted by the minute, when it was first done in that minute.")
+    sequence: int | None = Field(description="In the chain: from 1, without gaps. Null: not chained.")
+    created_at: Instant = Field(
+        description="When; of what is counted by the minute, when it was first done in that minute."
+    )
     key_id: str | None = Field(description="The key that did it; null: the service, the operator, or no key at all.")
     action: LogAction = Field(description="What was done.")
     subject: str = Field(description="Id of what it was done to; empty where it was nothing that has one.")

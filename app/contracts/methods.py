@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from app.contracts.asked_statistics import ComputedStatistics, ComputedSummary, StatisticsSpec
 from app.contracts.attacks import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
 from app.contracts.box_results import BoxesResult
 from app.contracts.box_statistics import StatisticResult
 from app.contracts.boxes import BoxesSpec
+from app.contracts.computed_statistics import ComputedStatistics, ComputedSummary, StatisticsSpec
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag
 from app.contracts.group_audits import (
@@ -25,7 +25,14 @@ from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.linkage import LinkageResult, LinkageSpec
 from app.contracts.method import Method, method_name
 from app.contracts.publication import PublicationResult, PublicationSpec
-from app.contracts.queries import Classified, ClassifiedSummary, ClassifySpec, Counts, CountSpec, CountsSummary
+from app.contracts.queries import (
+    Classification,
+    ClassificationSummary,
+    ClassifySpec,
+    CountResult,
+    CountSpec,
+    CountSummary,
+)
 from app.contracts.reports import (
     JobReport,
     JobReportSpec,
@@ -49,12 +56,12 @@ METHODS: Final[dict[str, Method]] = {
             statistic=StatisticResult,
             flags=(
                 Flag.TIGHT_BOUNDS,
-                Flag.SNUG_BOUNDS,
+                Flag.GRID_BOUNDS,
                 Flag.NEW_VERSION,
                 Flag.MEANS,
                 Flag.CODEBOOK_FROM_DATA,
                 Flag.OUTER_BOUNDS_FROM_DATA,
-                Flag.RARE_RECORDS_DISMISSED,
+                Flag.RARE_RECORDS_SUPPRESSED,
                 Flag.WEIGHED,
                 Flag.SURVEY_WEIGHTS,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
@@ -72,9 +79,9 @@ METHODS: Final[dict[str, Method]] = {
             flags=(
                 Flag.SCALES_PER_RECORD,
                 Flag.ZERO_SCALE,
-                Flag.RARE_RECORDS_DISMISSED,
+                Flag.RARE_RECORDS_SUPPRESSED,
                 Flag.KEPT_COLUMNS_NOT_COUNTED,
-                Flag.REPEATED_DRAW,
+                Flag.REPEATED_RELEASE,
             ),
             draws=True,
             ledgered=True,
@@ -90,7 +97,7 @@ METHODS: Final[dict[str, Method]] = {
             SwapsSpec,
             SwapsResult,
             summary=SwapsSummary,
-            flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
+            flags=(Flag.REGIONS_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
             answers=frozenset({"publication", "table", "composition", "group_profile", "swap_detection", "count"}),
         ),
         Method(GroupSpec, GroupResult, summary=GroupSummary),
@@ -103,8 +110,8 @@ METHODS: Final[dict[str, Method]] = {
         Method(InfluenceSpec, InfluenceResult),
         Method(FrontierSpec, FrontierResult),
         Method(PublicationSpec, PublicationResult),
-        Method(CountSpec, Counts, summary=CountsSummary),
-        Method(ClassifySpec, Classified, summary=ClassifiedSummary),
+        Method(CountSpec, CountResult, summary=CountSummary),
+        Method(ClassifySpec, Classification, summary=ClassificationSummary),
         Method(StatisticsSpec, ComputedStatistics, summary=ComputedSummary),
         Method(ReleaseReportSpec, ReleaseReport, summary=ReleaseReportSummary),
         Method(JobReportSpec, JobReport, summary=JobReportSummary),

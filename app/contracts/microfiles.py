@@ -48,16 +48,16 @@ def _listed(given: Any) -> Any:
     return [given] if isinstance(given, str | int | float) else given
 
 
-_PARAMETER_VALUE: Final = "One value of the parameter: a cell per parameter column."
-ParameterValue = TypeAliasType(
-    "ParameterValue",
+_REGION: Final = "One region: a cell for each of `region_columns`."
+Region = TypeAliasType(
+    "Region",
     Annotated[
         tuple[CellValue, ...],
-        Field(min_length=1, description=_PARAMETER_VALUE),
+        Field(min_length=1, description=_REGION),
         BeforeValidator(
             _listed,
             json_schema_input_type=Annotated[
-                Annotated[tuple[CellValue, ...], Field(min_length=1)] | CellValue, Field(description=_PARAMETER_VALUE)
+                Annotated[tuple[CellValue, ...], Field(min_length=1)] | CellValue, Field(description=_REGION)
             ],
         ),
     ],
@@ -100,18 +100,20 @@ class PointsTerm(Contract):
         return self
 
 
-Term = TypeAliasType(
-    "Term",
+FuzzyTerm = TypeAliasType(
+    "FuzzyTerm",
     Annotated[GaussianTerm | PointsTerm, Field(discriminator="shape", description="A term of a variable.")],
 )
 
 
-class Variable(Contract):
+class FuzzyVariable(Contract):
     """A linguistic variable: accepted values of a column, and the terms that rules may use."""
 
     column: ColumnName = Field(description="The column that it looks at.")
     range: tuple[Finite, Finite] = Field(description="Accepted values, both ends included; other records are left out.")
-    terms: tuple[Term, ...] = Field(default=(), max_length=MOST_TERMS, description="Without terms it only filters.")
+    terms: tuple[FuzzyTerm, ...] = Field(
+        default=(), max_length=MOST_TERMS, description="Without terms it only filters."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -126,7 +128,7 @@ class Variable(Contract):
         return self
 
 
-def check_variables(variables: tuple[Variable, ...]) -> None:
+def check_variables(variables: tuple[FuzzyVariable, ...]) -> None:
     """Raise ValueError when a column stands twice, or no variable has terms."""
     check_different(field="variables", names=tuple(one.column for one in variables), inner="column")
     if not any(variable.terms for variable in variables):
@@ -134,7 +136,7 @@ def check_variables(variables: tuple[Variable, ...]) -> None:
         raise MisplacedError(msg, "variables")
 
 
-class Vital(Contract):
+class GroupCondition(Contract):
     """What makes a record one of the group's: one of these values in this column; a missing value does not."""
 
     column: ColumnName = Field(description="A column that names the group.")
@@ -147,29 +149,29 @@ def _number(given: Any) -> str:
     return "several" if isinstance(given, list | tuple) else "one"
 
 
-VitalSet = TypeAliasType(
-    "VitalSet",
+HiddenGroup = TypeAliasType(
+    "HiddenGroup",
     Annotated[
-        Annotated[Vital, Tag("one")]
-        | Annotated[tuple[Vital, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
+        Annotated[GroupCondition, Tag("one")]
+        | Annotated[tuple[GroupCondition, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
         Discriminator(_number),
         Field(description="One condition, or several that must all hold."),
     ],
 )
 
 
-class Case(Contract):
+class RecodeCase(Contract):
     """One case of a derived column: where every named column has one of its values, this is what the record gets."""
 
     when: dict[ColumnName, tuple[CellValue, ...]] = Field(min_length=1, description="By column, the values that fit.")
     to: RecodedValue = Field(description="What the record gets; null: missing.")
 
 
-class Derived(Contract):
+class DerivedColumn(Contract):
     """A column made from others: the first case that fits decides; one column without cases is taken as it is."""
 
     columns: tuple[ColumnName, ...] = Field(min_length=1, max_length=20, description="Columns that it is made from.")
-    cases: tuple[Case, ...] = Field(default=(), max_length=10_000, description="Tried in this order.")
+    cases: tuple[RecodeCase, ...] = Field(default=(), max_length=10_000, description="Tried in this order.")
     otherwise: RecodedValue = Field(default=None, description="Where no case fits; null: missing.")
 
     @model_validator(mode="after")
@@ -195,14 +197,16 @@ RecodedValues = TypeAliasType(
 
 
 def _kind(given: Any) -> str:
-    is_derived = isinstance(given, Derived) or (isinstance(given, dict) and isinstance(given.get("columns"), list))
+    is_derived = isinstance(given, DerivedColumn) or (
+        isinstance(given, dict) and isinstance(given.get("columns"), list)
+    )
     return "derived" if is_derived else "values"
 
 
 Recoding = TypeAliasType(
     "Recoding",
     Annotated[
-        Annotated[RecodedValues, Tag("values")] | Annotated[Derived, Tag("derived")],
+        Annotated[RecodedValues, Tag("values")] | Annotated[DerivedColumn, Tag("derived")],
         Discriminator(_kind),
         Field(description="How one column is harmonised: value by value, or derived from columns."),
     ],
@@ -220,16 +224,18 @@ class Recode(Contract):
 class OutlierOptions(Contract):
     """How outliers of a signal are found: the modified Thompson tau."""
 
-    alpha: float = Field(default=0.01, strict=True, gt=0, lt=1, description="Significance.")
+    significance_level: float = Field(
+        default=0.01, strict=True, gt=0, lt=1, description="Level of the test for outliers."
+    )
     robust: bool = Field(
         default=True, strict=True, description="Median and interquartile range in place of mean and deviation."
     )
-    exclude: tuple[ParameterValue, ...] = Field(
-        default=(), max_length=MOST_VALUES, description="Parameter values that an expert does not count as outliers."
+    ignore: tuple[Region, ...] = Field(
+        default=(), max_length=MOST_VALUES, description="Regions that an expert does not count as outliers."
     )
 
 
-class RecordCounts(Contract):
+class ExcludedRecords(Contract):
     """Records that were left out of a dataset, by reason; one record may have several."""
 
     records: int = Field(description="Left out altogether.")

@@ -10,8 +10,8 @@ class OwnerSettings(Contract):
 
     owner: str = Field(description="Whose settings they are: the owner of the key.")
     jobs_publish: bool = Field(
-        description="Whether jobs publish what they make (`publish: auto`) whoever asked for them. False: only those "
-        "of keys with `releases:publish` do, all others leave drafts."
+        description="Whether jobs publish what they make (`publish: auto`) whichever key created them. False: only "
+        "those of keys with `releases:publish` do, all others leave drafts."
     )
 
 
@@ -21,5 +21,5 @@ class OwnerChanges(Contract):
     jobs_publish: bool | None = Field(
         default=None,
         strict=True,
-        description="Whether jobs publish what they make, whoever asked for them; null: as it is.",
+        description="Whether jobs publish what they make, whichever key created them; null: as it is.",
     )

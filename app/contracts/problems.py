@@ -18,13 +18,15 @@ class FieldProblem(Contract):
 class Problem(Contract):
     """Problem details (RFC 9457)."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "missing", "quota"))
+    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "unavailable", "quota"))
 
     type: str = Field(description="Stable path of the kind of problem, `/problems/<code>`.")
     title: str = Field(description="The kind of problem in words.")
-    status: int = Field(description="Status of the answer, or that of a refusal which only computing could tell.")
+    status: int = Field(description="Status of the answer, or that of a refusal that only the computation could show.")
     detail: str = Field(description="What was wrong, where, and what would work.")
     instance: str | None = Field(description="Path of the request; null where there was none, as in a job.")
     errors: tuple[FieldProblem, ...] = Field(default=(), exclude_if=not_, description="Fields that are not valid.")
-    missing: tuple[str, ...] = Field(default=(), exclude_if=not_, description="Of `/readyz`: parts that are not there.")
+    unavailable: tuple[str, ...] = Field(
+        default=(), exclude_if=not_, description="Of `/readyz`: parts that are not there."
+    )
     quota: Quota | None = Field(default=None, exclude_if=not_, description="The limit of the owner that was met.")

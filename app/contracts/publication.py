@@ -7,7 +7,7 @@ from pydantic import Field
 from app.contracts.base import Contract, Short
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec, Queue
-from app.contracts.releases import Readers
+from app.contracts.releases import ReleaseReaders
 
 
 class PublicationSpec(JobSpec):
@@ -19,8 +19,8 @@ class PublicationSpec(JobSpec):
     method: Literal["publication"] = Field(default="publication", description="Publishing a draft.")
     dataset_id: DatasetId = Field(description="The data that it was made from.")
     release_id: ReleaseId = Field(description="The draft.")
-    accept: tuple[Short, ...] = Field(default=(), description="Audits whose findings are accepted.")
-    readers: Readers | None = Field(default=None, description="Who else is to read it.")
+    accept_findings: tuple[Short, ...] = Field(default=(), description="Audits whose findings are accepted.")
+    readers: ReleaseReaders | None = Field(default=None, description="Who else is to read it.")
 
 
 class PublicationResult(Contract):

@@ -61,8 +61,8 @@ def understood(name: str, columns: Collection[str]) -> QuasiIdentifier | None:
 
 def all_understood(names: Iterable[str], columns: Collection[str]) -> tuple[QuasiIdentifier, ...]:
     """What names mean, each once: both bounds of a column are one quasi-identifier."""
-    found = (understood(name, columns) for name in names)
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    identifiers = (understood(name, columns) for name in names)
+    return tuple(dict.fromkeys(one for one in identifiers if one is not None))
 
 
 def published(name: str, columns: Collection[str]) -> QuasiIdentifier:
@@ -90,6 +90,6 @@ def telling_boxes(spec: Mapping[str, Any], columns: Collection[str]) -> tuple[Qu
     columns
         The release's.
     """
-    kept = spec.get("keep", ()) if spec.get("count_keep") else ()
+    kept = spec.get("keep", ()) if spec.get("k_counts_kept") else ()
     plain = (QuasiIdentifier(name, Form.PLAIN, (name,)) for name in kept if name in columns)
-    return (*(published(name, columns) for name in spec["columns"]), *plain)
+    return (*(published(name, columns) for name in spec["quasi_identifiers"]), *plain)

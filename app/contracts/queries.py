@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, with_config
 from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.box_columns import Interval, Value, Values
+from app.contracts.box_columns import ColumnValue, Interval, Values
 from app.contracts.columns import ColumnName
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
@@ -15,34 +15,37 @@ from app.contracts.jobs import JobKind, JobSpec, Queue
 MOST_QUERIES: Final = 10_000
 
 
-ValueSet = TypedDict(
-    "ValueSet", {"in": Annotated[Values, Field(description="The values; a record counts that has one of them.")]}
-)
-_TOLD: Final = "Values of a column without numbers: a record counts if it has one of them."
-with_config(ConfigDict(extra="forbid", json_schema_extra={"description": _TOLD}))(ValueSet)
+_OF_VALUES: Final = "Values of a column without numbers: a record counts if it has one of them."
+
+
+@with_config(ConfigDict(extra="forbid", json_schema_extra={"description": _OF_VALUES}))
+class ValueSet(TypedDict):
+    """Values of a column without numbers; a plain dictionary, for there may be many."""
+
+    values: Annotated[Values, Field(description="The values; a record counts that has one of them.")]
 
 
 def _restriction(value: Any) -> str:
     return "values" if isinstance(value, dict) else "interval"
 
 
-Restriction = TypeAliasType(
-    "Restriction",
+ColumnRestriction = TypeAliasType(
+    "ColumnRestriction",
     Annotated[
         Annotated[Interval, Tag("interval")] | Annotated[ValueSet, Tag("values")],
         Discriminator(_restriction),
-        Field(description='A closed interval, null for an open end; or `{"in": [values]}`.'),
+        Field(description='A closed interval, null for an open end; or `{"values": [values]}`.'),
     ],
 )
-Query = dict[ColumnName, Restriction]
-Point = tuple[Value, ...]
+Query = dict[ColumnName, ColumnRestriction]
+Point = dict[ColumnName, ColumnValue]
 Queries = Annotated[tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Points = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Neighbours = Annotated[int, Field(strict=True, ge=1, le=1_000)]
 
 
 class CountRequest(Contract):
-    """How many records lie in each of these boxes."""
+    """How many records are in each of these boxes."""
 
     queries: Queries = Field(
         description="Per column a closed interval, null for an open end, or values; columns that are not named are not "
@@ -50,23 +53,23 @@ class CountRequest(Contract):
     )
 
 
-class Count(Contract):
-    """How many of the released records' originals lie in a box."""
+class QueryCount(Contract):
+    """How many of the released records' originals are in a box."""
 
     estimate: float = Field(description="Expected number.")
     standard_error: float | None = Field(description="Null where the model gives none.")
     guaranteed: tuple[int, int] | None = Field(description="Certain to hold the number; null where nothing is certain.")
 
 
-class Counts(Contract):
+class CountResult(Contract):
     """One count a query, in their order."""
 
-    method: Literal["count"] = Field(default="count", description="What was asked.")
-    counts: tuple[Count, ...] = Field(description="One a query, in their order.")
+    method: Literal["count"] = Field(default="count", description="The method.")
+    counts: tuple[QueryCount, ...] = Field(description="One a query, in their order.")
 
 
-class CountsSummary(Counts):
-    """Answer in a job: the counts stand in its whole result."""
+class CountSummary(CountResult):
+    """Answer in a job: the counts are in its whole result."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("counts"))
 
@@ -74,23 +77,23 @@ class CountsSummary(Counts):
 class ClassifyRequest(Contract):
     """Which class of a kept column each of these points belongs to."""
 
-    label: ColumnName = Field(description="A column that the release keeps unchanged.")
+    target: ColumnName = Field(description="A column that the release keeps unchanged.")
     neighbours: Neighbours = Field(default=10, description="Released records that fit a point best, and vote.")
-    points: Points = Field(description="Values of `columns` of the release's specification, in their order.")
+    points: Points = Field(description="A value for each quasi-identifier of the release, by name.")
 
 
-class Classified(Contract):
-    """One label and the probability of each class a point, in their order."""
+class Classification(Contract):
+    """The most probable class of each point, and the probability of every class; points in their order."""
 
-    method: Literal["classify"] = Field(default="classify", description="What was asked.")
-    labels: tuple[str, ...] = Field(description="The most probable class of each point, in their order.")
+    method: Literal["classify"] = Field(default="classify", description="The method.")
+    classes: tuple[str, ...] = Field(description="The most probable class of each point, in their order.")
     probabilities: tuple[dict[str, float], ...] = Field(description="By class; classes of probability 0 left out.")
 
 
-class ClassifiedSummary(Classified):
-    """Answer in a job: labels and probabilities stand in its whole result."""
+class ClassificationSummary(Classification):
+    """Answer in a job: classes and probabilities are in its whole result."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("labels", "probabilities"))
+    model_config = ConfigDict(json_schema_extra=may_lack("classes", "probabilities"))
 
 
 class CountSpec(JobSpec):
@@ -99,8 +102,8 @@ class CountSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["count"] = Field(default="count", description="What is asked.")
-    release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
+    method: Literal["count"] = Field(default="count", description="The method.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
     queries: Queries = Field(description="Per column a closed interval, null for an open end, or values.")
 
 
@@ -110,8 +113,8 @@ class ClassifySpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["classify"] = Field(default="classify", description="What is asked.")
-    release_id: Annotated[str, Named.RELEASE] = Field(description="The release that is asked.")
-    label: ColumnName = Field(description="A column that the release keeps unchanged.")
+    method: Literal["classify"] = Field(default="classify", description="The method.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
+    target: ColumnName = Field(description="A column that the release keeps unchanged.")
     neighbours: Neighbours = Field(description="Released records that fit a point best, and vote.")
-    points: Points = Field(description="Values of `columns` of the release's specification, in their order.")
+    points: Points = Field(description="A value for each quasi-identifier of the release, by name.")

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from app.contracts.datasets import ColumnType
-from app.contracts.microfiles import Derived
+from app.contracts.microfiles import DerivedColumn
 
 Cell = str | int | float | bool | date
 
@@ -64,15 +64,15 @@ def unparsable(value: object, kind: ColumnType) -> bool:
     return False
 
 
-def recoded_type(recoding: dict[str, Any] | Derived, types: Mapping[str, ColumnType], name: str) -> ColumnType:
+def recoded_type(recoding: dict[str, Any] | DerivedColumn, types: Mapping[str, ColumnType], name: str) -> ColumnType:
     """The type of a recoded column; its own columns exist.
 
     Numbers where everything it can become is a number (a text that reads as a number counts as that number, any other
     text as missing), else texts.
     """
-    if isinstance(recoding, Derived) and not recoding.cases:
+    if isinstance(recoding, DerivedColumn) and not recoding.cases:
         return types[recoding.columns[0]]
-    if isinstance(recoding, Derived):
+    if isinstance(recoding, DerivedColumn):
         made = [*(case.to for case in recoding.cases), recoding.otherwise]
     else:
         made = list(recoding.values())
@@ -80,7 +80,7 @@ def recoded_type(recoding: dict[str, Any] | Derived, types: Mapping[str, ColumnT
     if not all(isinstance(one, int | float) for one in numbers):
         return ColumnType.STRING
     is_integer = all(isinstance(one, int) for one in numbers)
-    if isinstance(recoding, Derived):
+    if isinstance(recoding, DerivedColumn):
         return ColumnType.INTEGER if is_integer else ColumnType.NUMBER
     own = types[name]
     if not numbers:  # nothing but values that become missing

@@ -6,9 +6,9 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Instant, Labels, Short
+from app.contracts.base import Contract, Instant, Short, Tags
 from app.contracts.findings import Finding
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 
 
 class ReleaseState(StrEnum):
@@ -19,7 +19,7 @@ class ReleaseState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class Publish(StrEnum):
+class PublicationMode(StrEnum):
     """When the release of a job is published."""
 
     AUTO = "auto"
@@ -38,11 +38,11 @@ def _owners(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-Readers = TypeAliasType(
-    "Readers",
+ReleaseReaders = TypeAliasType(
+    "ReleaseReaders",
     Annotated[
         Annotated[tuple[Short, ...], Field(max_length=1000), AfterValidator(_owners)] | Literal["public"],
-        Field(description="Owners who read the release beside its own; `public`: everybody."),
+        Field(description="Owners who read the release besides its own; `public`: everyone."),
     ],
 )
 
@@ -96,6 +96,24 @@ Delimiter = TypeAliasType(
 )
 
 
+#: What each format is sent as.
+MEDIA_TYPES: Final = {
+    ReleaseFormat.CSV: "text/csv; charset=utf-8",
+    ReleaseFormat.PARQUET: "application/vnd.apache.parquet",
+    ReleaseFormat.NDJSON: "application/x-ndjson",
+    ReleaseFormat.CSV_GZ: "application/gzip",
+    ReleaseFormat.CSV_EXCEL: "text/csv; charset=utf-8",
+}
+
+
+class ReleasedFile(Contract):
+    """One file of a release."""
+
+    sha256: str = Field(description="SHA-256 of its bytes: its `ETag`.")
+    bytes: int = Field(description="Its size in bytes.")
+    media_type: str = Field(description="Its `Content-Type`.")
+
+
 class ReleaseColumn(Contract):
     """One column of a release."""
 
@@ -116,10 +134,10 @@ class Release(Contract):
     published_at: Instant | None = Field(description="When it was published; null: it was not.")
     rows: int = Field(description="Rows of every file.")
     columns: tuple[ReleaseColumn, ...] = Field(description="In the files' order.")
-    sha256: dict[ReleaseFormat, str] = Field(description="SHA-256 of the file in each format: its ETag.")
+    files: dict[ReleaseFormat, ReleasedFile] = Field(description="The file in each format.")
     flags: tuple[str, ...] = Field(description="What a reader must know, such as `reproducible`.")
-    labels: Labels = Field(description="As given with the job's specification.")
-    warnings: tuple[Warning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
+    tags: Tags = Field(description="As given with the job's specification.")
+    warnings: tuple[JobWarning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
     base_release_id: str | None = Field(default=None, description="The release of whose series it is, if of one.")
     previous_release_id: str | None = Field(
         default=None, description="Of a new version of the data: the release whose boxes it has."
@@ -128,7 +146,9 @@ class Release(Contract):
         description="The first release of those that it goes on (`base_release_id`, `previous_release_id`), or its own "
         "id: what `GET /v1/releases/latest` takes."
     )
-    readers: Readers | None = Field(default=None, description="Who else reads it; null for who is not a keeper of it.")
+    readers: ReleaseReaders | None = Field(
+        default=None, description="Who else reads it; null for who is not a keeper of it."
+    )
     findings: tuple[Finding, ...] | None = Field(
         default=None, description="What its gate found; null for who is not a keeper of it."
     )
@@ -140,15 +160,15 @@ class Release(Contract):
 class PublishRequest(Contract):
     """What is said at publishing."""
 
-    accept: tuple[Short, ...] = Field(
-        default=(), max_length=100, description="Audits whose findings stand and are accepted."
+    accept_findings: tuple[Short, ...] = Field(
+        default=(), max_length=100, description="Audits whose findings are accepted."
     )
-    readers: Readers | None = Field(default=None, description="Who else is to read it; null: as it is.")
+    readers: ReleaseReaders | None = Field(default=None, description="Who else is to read it; null: as it is.")
 
 
 class WithdrawRequest(Contract):
     """What is said at withdrawing."""
 
     reason: Annotated[Short, Field(min_length=1)] | None = Field(
-        default=None, description="Why: those who read it may be told; null: no reason is given."
+        default=None, description="Why: those who read it may learn it; null: no reason is given."
     )

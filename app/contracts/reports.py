@@ -1,8 +1,12 @@
-"""Reports: pages for people. That of a release is for its readers; that of a job shows true values, to its owner."""
+"""Reports: pages for people. That of a release is for its readers; that of a job shows true values, to its owner.
+
+What the jobs carry for themselves is left out of the document: no client needs it.
+"""
 
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from app.contracts.base import Contract, may_lack
 from app.contracts.ids import JobId, ReleaseId
@@ -13,31 +17,31 @@ class Page(Contract):
     """A page that asks nothing of the network."""
 
     html: str = Field(description="The page.")
-    policy: str = Field(description="The Content-Security-Policy that it is made for.")
+    policy: SkipJsonSchema[str] = Field(description="The Content-Security-Policy that it is made for.")
 
 
 class ReleaseReport(Page):
-    """The report of a release, for whoever may read the release."""
+    """The report of a release, for all who may read the release."""
 
-    method: Literal["release_report"] = Field(default="release_report", description="What was asked.")
+    method: Literal["release_report"] = Field(default="release_report", description="The method.")
 
 
 class JobReport(Page):
-    """The report of a job, for whoever may read the job."""
+    """The report of a job, for all who may read the job."""
 
-    method: Literal["job_report"] = Field(default="job_report", description="What was asked.")
+    method: Literal["job_report"] = Field(default="job_report", description="The method.")
 
 
 class ReleaseReportSummary(ReleaseReport):
-    """Answer in a job: the page stands in its whole result."""
+    """Answer in a job: the page is in its whole result."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("html", "policy"))
+    model_config = ConfigDict(json_schema_extra=may_lack("html"))
 
 
 class JobReportSummary(JobReport):
-    """Answer in a job: the page stands in its whole result."""
+    """Answer in a job: the page is in its whole result."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("html", "policy"))
+    model_config = ConfigDict(json_schema_extra=may_lack("html"))
 
 
 class ReleaseReportSpec(JobSpec):
@@ -46,12 +50,16 @@ class ReleaseReportSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["release_report"] = Field(default="release_report", description="What is asked.")
+    method: Literal["release_report"] = Field(default="release_report", description="The method.")
     release_id: ReleaseId = Field(description="The release.")
-    release: dict[str, Any] = Field(description="The release as its readers see it.")
-    statistics: tuple[dict[str, Any], ...] = Field(description="Its statistics as its readers see them.")
-    parameters: dict[str, Any] = Field(description="What its provenance publishes of the specification.")
-    software: dict[str, Annotated[str, Field(max_length=200)]] = Field(
+    release: SkipJsonSchema[dict[str, Any]] = Field(description="The release as its readers see it.")
+    statistics: SkipJsonSchema[tuple[dict[str, Any], ...]] = Field(
+        description="Its statistics as its readers see them."
+    )
+    parameters: SkipJsonSchema[dict[str, Any]] = Field(
+        description="What its provenance publishes of the specification."
+    )
+    software: SkipJsonSchema[dict[str, Annotated[str, Field(max_length=200)]]] = Field(
         description="Versions, as its provenance names them."
     )
 
@@ -63,8 +71,10 @@ class JobReportSpec(JobSpec):
     queue: ClassVar[Queue] = Queue.INTERACTIVE
     version: ClassVar[int] = 2  # 2: `release_id`
 
-    method: Literal["job_report"] = Field(default="job_report", description="What is asked.")
+    method: Literal["job_report"] = Field(default="job_report", description="The method.")
     job_id: JobId = Field(description="The job.")
-    told: dict[str, Any] = Field(description="The job's times, attempts and warnings.")
-    release: ReleaseReportSpec | None = Field(default=None, description="What it published, while that is there.")
+    job: SkipJsonSchema[dict[str, Any]] = Field(description="The job's times, attempts and warnings.")
+    release: SkipJsonSchema[ReleaseReportSpec | None] = Field(
+        default=None, description="What it published, while that is there."
+    )
     release_id: ReleaseId | None = Field(default=None, description="Its release, whose boxes are shown.")

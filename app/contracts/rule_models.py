@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.contracts.groups import GroupSpec
-from app.contracts.microfiles import Derived, Recodings, Variable
+from app.contracts.microfiles import DerivedColumn, FuzzyVariable, Recodings
 from app.contracts.swaps import SwapsSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """What a model says of the records, wherever it comes from: no rules yet, those lie in a result."""
+class RecordModel:
+    """What a model says of the records, wherever it comes from; its rules are in a result."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[FuzzyVariable, ...]
     recode: Recodings
-    vital: tuple[str, ...]
+    group_columns: tuple[str, ...]
     where: str
 
 
@@ -23,15 +23,15 @@ def group_spec(stored: Any) -> GroupSpec:
     return GroupSpec.model_validate({**stored, "seed": None})
 
 
-def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> Model | None:
+def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> RecordModel | None:
     """The model that a specification names; None where the job it names is no `group` job."""
-    if spec.model is not None:
-        return Model(spec.model.variables, spec.model.recode, (), "/model/variables")
+    if spec.rules_model is not None:
+        return RecordModel(spec.rules_model.variables, spec.rules_model.recode, (), "/rules_model/variables")
     if learned is None:
         return None
     is_auxiliary = spec.dataset_id == learned.auxiliary_dataset_id and spec.dataset_id != learned.target_dataset_id
     recode = learned.recode.auxiliary if is_auxiliary else learned.recode_of_target
-    return Model(learned.variables, recode, tuple(_naming(learned)), "/model_job_id")
+    return RecordModel(learned.variables, recode, tuple(_naming(learned)), "/model_job_id")
 
 
 def _naming(learned: GroupSpec) -> dict[str, None]:
@@ -45,5 +45,5 @@ def _naming(learned: GroupSpec) -> dict[str, None]:
 
 
 def _raw(name: str, recode: Recodings) -> tuple[str, ...]:
-    found = recode.get(name)
-    return found.columns if isinstance(found, Derived) else (name,)
+    recoding = recode.get(name)
+    return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)

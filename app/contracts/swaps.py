@@ -13,10 +13,10 @@ from app.contracts.jobs import JobKind, ReleasingSpec
 from app.contracts.microfiles import (
     MOST_VALUES,
     MOST_VARIABLES,
+    FuzzyVariable,
     OutlierOptions,
-    ParameterValue,
     Recodings,
-    Variable,
+    Region,
     check_variables,
 )
 
@@ -25,7 +25,7 @@ MOST_GENERATIONS: Final = 1_000_000
 _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
-class GivenRule(Contract):
+class RulesModelRule(Contract):
     """A rule: terms by place among the variables that have terms, 0 = any."""
 
     terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(
@@ -33,16 +33,18 @@ class GivenRule(Contract):
     )
 
 
-class GivenModel(Contract):
-    """A fuzzy model of the group that was found elsewhere."""
+class RulesModel(Contract):
+    """A fuzzy model of the group that was learned elsewhere."""
 
-    variables: tuple[Variable, ...] = Field(
+    variables: tuple[FuzzyVariable, ...] = Field(
         min_length=1, max_length=MOST_VARIABLES, description="What the rules speak of, and which records count."
     )
-    rules: tuple[GivenRule, ...] = Field(
+    rules: tuple[RulesModelRule, ...] = Field(
         min_length=1, max_length=MOST_VALUES, description="Who fits one of them is taken for the group's."
     )
-    alpha: float = Field(default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts.")
+    min_membership: float = Field(
+        default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
+    )
     recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
 
     @model_validator(mode="after")
@@ -62,10 +64,10 @@ class GivenModel(Contract):
         return self
 
 
-class Mask(Contract):
-    """What the crisp auxiliary signal may be at one parameter value: at most a number, or at least one."""
+class RegionMask(Contract):
+    """What the crisp auxiliary signal may be in one region: at most a number, or at least one."""
 
-    value: ParameterValue = Field(description="The place that is masked.")
+    region: Region = Field(description="The region that is masked.")
     at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
     zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="From here on the search sees no merit; default: the value now."
@@ -94,14 +96,14 @@ class Mask(Contract):
         return self
 
 
-class Ceiling(Contract):
+class RegionCeiling(Contract):
     """What the crisp auxiliary signal may at most become at a target."""
 
-    value: ParameterValue = Field(description="The target.")
+    region: Region = Field(description="The target.")
     at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] = Field(description="Is met.")
 
 
-class Metric(Contract):
+class RecordDistance(Contract):
     """How far two records are apart: columns that count, and how much a difference there weighs."""
 
     ordinal: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Squared relative difference.")
@@ -156,7 +158,7 @@ SwapSearch = TypeAliasType(
 SwapMask = TypeAliasType(
     "SwapMask",
     Annotated[
-        Literal["outliers"] | Annotated[tuple[Mask, ...], Field(min_length=1, max_length=MOST_VALUES)],
+        Literal["outliers"] | Annotated[tuple[RegionMask, ...], Field(min_length=1, max_length=MOST_VALUES)],
         Field(description="What is masked: every outlier, or what is listed."),
     ],
 )
@@ -166,30 +168,30 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 5  # 3: `profile`, `decoys`; 4: as all releases; 5: by how many rules fit
+    version: ClassVar[int] = 5  # 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit
     examples: ClassVar[Examples] = {
         "every outlier that a group job found": {
             "dataset_id": DATASET,
-            "parameter": ["region"],
+            "region_columns": ["region"],
             "model_job_id": GROUP_JOB,
             "search": {"method": "assignment"},
         },
         "one region, by a rule of one's own": {
             "dataset_id": DATASET,
-            "parameter": ["region"],
-            "model": {"variables": VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
-            "mask": [{"value": "R04", "at_most": 12}],
+            "region_columns": ["region"],
+            "rules_model": {"variables": VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
+            "mask": [{"region": "R04", "at_most": 12}],
             "drop": ["job"],
             "search": {"method": "memetic", "population": 30, "pairs": 12, "generations": 50},
         },
     }
 
     method: Literal["swaps"] = Field(description="Outlier regions masked by records that exchange their regions.")
-    parameter: tuple[ColumnName, ...] = Field(
+    region_columns: tuple[ColumnName, ...] = Field(
         min_length=1, max_length=20, description="Columns whose values, taken together, are exchanged."
     )
     model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
-    model: GivenModel | None = Field(default=None, description="A model that was found elsewhere.")
+    rules_model: RulesModel | None = Field(default=None, description="A model that was learned elsewhere.")
     auxiliary_dataset_id: DatasetId | None = Field(
         default=None,
         description="Where the attack afterwards learns new rules; default: as the model's.",
@@ -201,13 +203,14 @@ class SwapsSpec(ReleasingSpec):
     )
     mask: SwapMask = Field(
         default="outliers",
-        description="What is masked; `outliers`: every outlier not excluded, down to the largest value that is none.",
+        description="What is masked; `outliers`: every outlier but those of `outliers.ignore`, down to the largest "
+        "value that is none.",
     )
-    profile: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
+    protected_alphas: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
         default=(0.5, 0.4, 0.3, 0.2, 0.1),
         min_length=1,
         max_length=20,
-        description="Alphas at which masked places must not stand out, nor by those who almost reach the model's own, "
+        description="Alphas at which masked regions must not stand out, nor by those who almost reach the model's own, "
         "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, masks "
         "what the paper masks, by its search with one more operator: partners are sought in all targets too.",
     )
@@ -216,22 +219,22 @@ class SwapsSpec(ReleasingSpec):
         strict=True,
         ge=0,
         le=10,
-        description="Swaps between unmasked places, as a share of those that mask; at 1 it is an even chance that a "
-        "moved member comes from a masked place.",
+        description="Swaps between unmasked regions, as a share of those that mask; at 1 it is an even chance that a "
+        "moved member comes from a masked region.",
     )
-    sources: tuple[ParameterValue, ...] | None = Field(
+    sources: tuple[Region, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="Where members leave; default: what is lowered."
     )
-    targets: tuple[ParameterValue, ...] | None = Field(
+    targets: tuple[Region, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="Where they go; default: all others."
     )
-    ceilings: tuple[Ceiling, ...] = Field(
+    ceilings: tuple[RegionCeiling, ...] = Field(
         default=(), max_length=MOST_VALUES, description="Targets that must not rise above a value of their own."
     )
     drop: tuple[ColumnName, ...] = Field(
         default=(), description="Columns left out of the release; those that name the group always are."
     )
-    metric: Metric | None = Field(default=None, description="Default: all variables, by their columns' types.")
+    metric: RecordDistance | None = Field(default=None, description="Default: all variables, by their columns' types.")
     search: SwapSearch = Field(
         default_factory=lambda: MemeticSearch(method="memetic"), description="How the swaps are found."
     )
@@ -239,11 +242,11 @@ class SwapsSpec(ReleasingSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        check_different(field="parameter", names=self.parameter)
+        check_different(field="region_columns", names=self.region_columns)
         check_different(field="drop", names=self.drop)
-        if len(set(self.profile)) < len(self.profile):
-            raise MisplacedError("an alpha stands there twice", "profile")
-        if (self.model_job_id is None) == (self.model is None):
-            msg = "either `model_job_id` or `model` is needed"
-            raise MisplacedError(msg, "model_job_id" if self.model is None else "model")
+        if len(set(self.protected_alphas)) < len(self.protected_alphas):
+            raise MisplacedError("an alpha is listed twice", "protected_alphas")
+        if (self.model_job_id is None) == (self.rules_model is None):
+            msg = "either `model_job_id` or `rules_model` is needed"
+            raise MisplacedError(msg, "model_job_id" if self.rules_model is None else "rules_model")
         return self

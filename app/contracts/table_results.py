@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.contracts.base import Contract
-from app.contracts.demands import MissingCells
+from app.contracts.columns import SuppressedRecords
+from app.contracts.demands import MissingMatches
 from app.contracts.findings import AuditResult
 
 
@@ -23,7 +24,7 @@ class ClassCounts(Contract):
     histogram: tuple[ClassSize, ...] = Field(description="By size, ascending.")
 
 
-class Recursive(Contract):
+class RecursiveDiversity(Contract):
     """Recursive diversity: (c, l)-diverse for every c above this one."""
 
     l: int = Field(description="l.")  # noqa: E741 - the field's own name
@@ -35,10 +36,10 @@ class LDiversity(Contract):
 
     distinct: int = Field(description="Least distinct values in a class.")
     entropy: float = Field(description="Least exp(entropy) of a class.")
-    recursive: Recursive = Field(description="For the l that distinct diversity has.")
+    recursive: RecursiveDiversity = Field(description="For the l that distinct diversity has.")
 
 
-class Closeness(Contract):
+class TCloseness(Contract):
     """Largest distance of a class to the table."""
 
     value: float = Field(description="Ordered distance for numbers and dates, equal distance for others.")
@@ -54,19 +55,19 @@ class BetaLikeness(Contract):
     enhanced_holds: bool = Field(description="Whether no value gains more than min(basic, -ln q).")
 
 
-class AskedColumn(Contract):
+class SpecifiedColumn(Contract):
     """A column that the specification names."""
 
     column: str = Field(description="As named.")
 
 
-class SensitiveColumn(AskedColumn):
+class SensitiveColumn(SpecifiedColumn):
     """The measures of one sensitive column."""
 
-    values: int = Field(description="Different values; a missing one is one of them.")
+    value_count: int = Field(description="Different values; a missing one is one of them.")
     alpha: float = Field(description="Largest share of one value in a class.")
-    l: LDiversity = Field(description="Diversity.")  # noqa: E741
-    t: Closeness = Field(description="Closeness.")
+    l_diversity: LDiversity = Field(description="Diversity.")
+    t_closeness: TCloseness = Field(description="Closeness.")
     delta_disclosure: float = Field(description="Largest |ln(p / q)| over values that a class has.")
     absent_values: bool = Field(description="A class lacks a value: by the letter of the definition delta is infinite.")
     beta: BetaLikeness = Field(description="Likeness.")
@@ -82,12 +83,12 @@ class AdversaryRisk(Contract):
     share_above: float = Field(description="Share of records whose risk is above the threshold.")
 
 
-class Risks(Contract):
+class ReidentificationRisks(Contract):
     """Chances of naming the person behind a record."""
 
-    threshold: float = Field(description="As asked.")
+    threshold: float = Field(description="Of the specification.")
     prosecutor: AdversaryRisk = Field(description="He knows that his person is in the table.")
-    journalist: AdversaryRisk = Field(description="He looks for anybody, in the population.")
+    journalist: AdversaryRisk = Field(description="He looks for any person of the population.")
     marketer: AdversaryRisk = Field(description="He matches every record; the average is the share he gets right.")
 
 
@@ -99,7 +100,7 @@ class PopulationUniques(Contract):
     zayatz: float | None = Field(description="By Zayatz' estimate.")
 
 
-class Combination(Contract):
+class UniqueCombination(Contract):
     """Records that one set of columns singles out, and no part of it."""
 
     columns: tuple[str, ...] = Field(description="Quasi-identifiers.")
@@ -112,14 +113,14 @@ class SampleUniques(Contract):
     depth: int = Field(description="Columns of the largest sets that were looked at.")
     records: int = Field(description="Records that some set singles out.")
     by_size: tuple[int, ...] = Field(description="Minimal uniques of one column, of two, of three.")
-    combinations: tuple[Combination, ...] = Field(description="Sets that single somebody out, most records first.")
+    combinations: tuple[UniqueCombination, ...] = Field(description="Sets that single records out, most records first.")
 
 
 class SpecialUniques(Contract):
-    """Scores of special uniques (SUDA), and what they stand for (DIS)."""
+    """Scores of special uniques (SUDA), and what they mean (DIS)."""
 
     dis: float | None = Field(
-        description="Chance that a match of a unique is right; null: nobody is unique, or no sample."
+        description="Chance that a match of a unique is right; null: no record is unique, or no sample."
     )
     highest_score: float = Field(description="Largest score of a record.")
     highest_risk: float | None = Field(description="Largest DIS-SUDA score of a record; null without a sample.")
@@ -127,7 +128,7 @@ class SpecialUniques(Contract):
 
 
 class IdentifyingColumn(Contract):
-    """How much one quasi-identifier tells."""
+    """How much one quasi-identifier identifies."""
 
     column: str = Field(description="The quasi-identifier.")
     distinct: int = Field(description="Different values.")
@@ -168,7 +169,7 @@ class ProposedPair(Contract):
     sentence: str = Field(description="The same in words.")
 
 
-class Proposal(Contract):
+class QuasiIdentifierProposal(Contract):
     """Which columns identify, where none were named. Nothing is anonymized, and no demand is checked on it."""
 
     direct_identifiers: tuple[str, ...] = Field(description="Columns to leave out of any release.")
@@ -179,7 +180,7 @@ class Proposal(Contract):
     pairs: tuple[ProposedPair, ...] = Field(description="Of the columns that contribute most; most records first.")
 
 
-class Utility(Contract):
+class TableUtility(Contract):
     """What anonymizing has cost."""
 
     average_class_size: float = Field(description="Records by classes.")
@@ -192,14 +193,14 @@ class Utility(Contract):
         "(`20-39`, `[20, 40[`, `{a, b}`, `*`): 0 none, 1 all; null: it cannot be measured. Words are single values."
     )
     not_measured: tuple[str, ...] = Field(
-        default=(), description="Columns of which nobody can tell how much their words leave open: why `ncp` is null."
+        default=(), description="Columns whose cells do not say how much they leave open: why `ncp` is null."
     )
 
 
 class RegionPopulation(Contract):
     """Population of regions."""
 
-    regions: int = Field(description="Different regions.")
+    region_count: int = Field(description="Different regions.")
     least: float = Field(description="Persons of the population in the smallest.")
 
 
@@ -220,27 +221,27 @@ class TableResult(AuditResult):
 
     method: Literal["table"] = Field(default="table", description="The job's method.")
     records: int = Field(description="Records that were looked at.")
-    dropped: int = Field(description="Records left out for a missing value.")
+    suppressed: SuppressedRecords = Field(description="Records that were not looked at, by reason.")
     quasi_identifiers: tuple[str, ...] = Field(description="As understood: two bounds or a set are one.")
-    missing: MissingCells = Field(description="As asked.")
-    k: int = Field(description="Records (persons, with `person`) of the smallest class.")
+    missing_matches: MissingMatches = Field(description="Of the specification.")
+    k: int = Field(description="Records (persons, with `person_column`) of the smallest class.")
     k_records: int = Field(description="Records of the smallest class.")
     classes: ClassCounts = Field(description="Equivalence classes.")
     unique: int = Field(description="Records that are alone in their class.")
     alpha: float | None = Field(description="Largest of all sensitive columns; null: none was named. So are the next.")
-    l: LDiversity | None = Field(description="Least.")  # noqa: E741
-    t: Closeness | None = Field(description="Largest.")
+    l_diversity: LDiversity | None = Field(description="Least.")
+    t_closeness: TCloseness | None = Field(description="Largest.")
     delta_disclosure: float | None = Field(description="Largest.")
     beta: BetaLikeness | None = Field(description="Largest.")
     sensitive: tuple[SensitiveColumn, ...] = Field(description="By column.")
-    risk: Risks = Field(description="Chances of adversaries.")
+    risk: ReidentificationRisks = Field(description="Chances of adversaries.")
     population_k: float | None = Field(description="Least persons of the population in a class; null: not known.")
     population_uniques: PopulationUniques | None = Field(description="Null: the table is not said to be a sample.")
     sample_uniques: SampleUniques = Field(description="The smallest sets of columns that single records out.")
     special_uniques: SpecialUniques = Field(description="SUDA and DIS.")
-    columns: tuple[IdentifyingColumn, ...] = Field(description="By how much they identify, most first.")
-    utility: Utility = Field(description="What anonymizing has cost.")
+    quasi_identifier_risks: tuple[IdentifyingColumn, ...] = Field(description="By how much they identify, most first.")
+    utility: TableUtility = Field(description="What anonymizing has cost.")
     regions: RegionPopulation | None = Field(description="Null: no region was named.")
-    sums: tuple[SumsResult, ...] = Field(description="Tables of sums, as asked.")
-    proposal: Proposal | None = Field(description="Where no quasi-identifiers were named; else null.")
+    sums: tuple[SumsResult, ...] = Field(description="Tables of sums, in the order of the specification.")
+    proposal: QuasiIdentifierProposal | None = Field(description="Where no quasi-identifiers were named; else null.")
     meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, check_different
-from app.contracts.demands import MissingCells, TableDemands, unmet_needs
+from app.contracts.demands import MissingMatches, TableDemands, unmet_needs
 from app.contracts.examples import DATASET, Examples
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
@@ -14,20 +14,32 @@ from app.contracts.jobs import JobKind, JobSpec
 MOST_QUASI_IDENTIFIERS: Final = 60
 
 
+class DominanceRule(Contract):
+    """The rule of dominance: the largest contributors may not make up most of a cell."""
+
+    n: int = Field(default=1, strict=True, ge=1, le=10, description="How many of the largest contributors.")
+    percent: float = Field(
+        default=75.0,
+        strict=True,
+        gt=0,
+        le=100,
+        description="Largest share of a cell that they may make up, in percent.",
+    )
+
+
 class SumsAudit(Contract):
     """A table of sums that is to be published: which of its cells a contributor could see through."""
 
     of: ColumnName = Field(description="The magnitude that is summed.")
     by: tuple[ColumnName, ...] = Field(min_length=1, max_length=10, description="Columns that make the cells.")
-    p: float = Field(
+    p_percent: float = Field(
         default=10.0,
         strict=True,
         gt=0,
         le=100,
-        description="The p %-rule: nobody's contribution may be estimated within p %.",
+        description="The p %-rule: no contribution may be estimated within p %.",
     )
-    n: int = Field(default=1, strict=True, ge=1, le=10, description="Dominance: the n largest contributors ...")
-    percent: float = Field(default=75.0, strict=True, gt=0, le=100, description="... give at most so much of a cell.")
+    dominance: DominanceRule = Field(default_factory=DominanceRule, description="The rule of dominance.")
 
 
 class TableSpec(JobSpec):
@@ -44,7 +56,7 @@ class TableSpec(JobSpec):
         "a sample, and sums by region that are to be published": {
             "dataset_id": DATASET,
             "quasi_identifiers": ["region", "age"],
-            "missing": "matches_anything",
+            "missing_matches": "matches_anything",
             "sampling_fraction": 0.01,
             "sums": [{"of": "income", "by": ["region"]}],
         },
@@ -62,19 +74,21 @@ class TableSpec(JobSpec):
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="What must not be learned of a person."
     )
-    missing: MissingCells = Field(
-        default=MissingCells.OWN_VALUE,
+    missing_matches: MissingMatches = Field(
+        default=MissingMatches.OWN_VALUE,
         description="What a missing quasi-identifier is to an adversary: a value as others, possibly any value, or a "
         "reason to leave the record out.",
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Share of the population that the table holds."
     )
-    person: ColumnName | None = Field(
+    person_column: ColumnName | None = Field(
         default=None, description="Column that says whose record it is (or of which household); k counts these."
     )
-    weight: ColumnName | None = Field(default=None, description="Persons of the population a record stands for.")
-    region: tuple[ColumnName, ...] = Field(
+    survey_weight_column: ColumnName | None = Field(
+        default=None, description="Number of persons of the population that a record represents."
+    )
+    region_columns: tuple[ColumnName, ...] = Field(
         default=(), max_length=10, description="Columns that make regions, whose population is looked at."
     )
     sums: tuple[SumsAudit, ...] = Field(

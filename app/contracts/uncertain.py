@@ -7,13 +7,21 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import LARGEST, ColumnName, Domain, Missing, check_different, check_domains
+from app.contracts.columns import (
+    LARGEST,
+    ColumnName,
+    Domain,
+    MissingPolicy,
+    SuppressedRecords,
+    check_different,
+    check_domains,
+)
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.jobs import JobKind, ReleasingSpec
 
 NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
-MinimumScale = TypeAliasType(
-    "MinimumScale",
+MinScale = TypeAliasType(
+    "MinScale",
     Annotated[
         NotNegative | dict[ColumnName, NotNegative],
         Field(description="Least scale, in the columns' own units: one for all columns, or for each."),
@@ -21,15 +29,15 @@ MinimumScale = TypeAliasType(
 )
 
 
-class Model(StrEnum):
+class DensityFamily(StrEnum):
     """The family of densities."""
 
     GAUSSIAN = "gaussian"
     UNIFORM = "uniform"
 
 
-class Scales(StrEnum):
-    """Who shares a scale; a scale of one's own names the record to whoever knows the original."""
+class ScaleSharing(StrEnum):
+    """Who shares a scale; a scale of its own identifies the record to an adversary who knows the original."""
 
     COMMON = "common"
     LEVELS = "levels"
@@ -37,7 +45,7 @@ class Scales(StrEnum):
     PER_RECORD = "per_record"
 
 
-class Scaling(StrEnum):
+class DensityAxes(StrEnum):
     """The shape of the densities: the columns' own units, those of the neighbours, or the neighbours' main axes."""
 
     GLOBAL = "global"
@@ -66,29 +74,29 @@ class UncertainSpec(ReleasingSpec):
         "uniform noise, fitted to cells of the data": {
             **QUASI_IDENTIFIERS,
             "k": 5,
-            "model": "uniform",
+            "density": "uniform",
             "scales": "shared",
-            "minimum_scale": {"income": 100.0},
-            "allow_repeat": True,
+            "min_scale": {"income": 100.0},
+            "accept_findings": ["composition"],
         },
     }
 
     method: Literal["uncertain"] = Field(description="Uncertain k-anonymity: noise, published with its size.")
-    columns: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
+    quasi_identifiers: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
     k: Annotated[float, Field(strict=True, ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
         default=None, description="Expected number of records that fit a released one; may be fractional."
     )
     k_column: ColumnName | None = Field(
         default=None, description="A numeric column with the k of each record; it wins over `k`."
     )
-    model: Model = Field(default=Model.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
-    scales: Scales = Field(
-        default=Scales.LEVELS,
+    density: DensityFamily = Field(default=DensityFamily.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
+    scales: ScaleSharing = Field(
+        default=ScaleSharing.LEVELS,
         description="`levels`: a few of a fixed ladder, each shared by records of like density, among which k are "
         "counted; `common`: one for all; `shared`: one per cell of space; `per_record`: the smallest, but they "
-        "identify records to whoever knows the original.",
+        "identify records to an adversary who knows the original.",
     )
-    dismiss: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
+    suppress_share: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
         default=None,
         description="Share of rare records left out; default 0.01 with `common` and `shared`, none with `levels`; "
         "not with `per_record`.",
@@ -96,24 +104,26 @@ class UncertainSpec(ReleasingSpec):
     cell_size: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
         default=None, description="Least number of records that share a scale under `shared`; default 8 k."
     )
-    scaling: Scaling = Field(
-        default=Scaling.GLOBAL, description="`local` and `rotated` not with `common` and `levels`."
+    axes: DensityAxes = Field(
+        default=DensityAxes.GLOBAL, description="`local` and `rotated` not with `common` and `levels`."
     )
-    minimum_scale: MinimumScale = Field(
+    min_scale: MinScale = Field(
         default=0.0, description="Least scale, in the columns' own units: one for all columns, or for each."
     )
     domains: dict[ColumnName, Domain] = Field(
         default_factory=dict, description="Public limits of columns; counts are conditioned on them."
     )
-    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, beside the noise.")
-    missing: Missing = Field(default=Missing.REFUSE, description="Whether a missing value in `columns` is refused.")
+    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the noisy ones.")
+    missing_policy: MissingPolicy = Field(
+        default=MissingPolicy.REFUSE, description="Whether a missing value in `quasi_identifiers` is refused."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.k is None and self.k_column is None:
             msg = "`k` or `k_column` is needed"
             raise MisplacedError(msg, "k")
-        check_different(field="columns", names=self.columns)
+        check_different(field="quasi_identifiers", names=self.quasi_identifiers)
         check_different(field="keep", names=self.keep)
         check_domains(self.domains)
         return self
@@ -134,24 +144,23 @@ class UncertainResult(Contract):
     method: Literal["uncertain"] = Field(default="uncertain", description="The job's method.")
     records: int = Field(description="Of the dataset.")
     released: int = Field(description="Rows of the release.")
-    dismissed: int = Field(description="Rare records left out.")
-    dropped: int = Field(description="Records left out for a missing value.")
-    k: float | None = Field(description="As asked; null where each record has its own.")
-    model: Model = Field(description="As asked.")
-    scales: Scales = Field(description="As asked.")
-    scaling: Scaling = Field(description="As asked.")
+    suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
+    k: float | None = Field(description="Of the specification; null where each record has its own.")
+    density: DensityFamily = Field(description="Of the specification.")
+    scales: ScaleSharing = Field(description="Of the specification.")
+    axes: DensityAxes = Field(description="Of the specification.")
     expected_anonymity: Anonymity = Field(description="Never above the true one; `min` holds for every record.")
     certified_error: float = Field(description="Most by which the true expected anonymity exceeds it.")
     zero_scale_records: int = Field(description="Records published as they are.")
     mean_scale: dict[str, float] = Field(description="By column, over the released records.")
-    cells: int | None = Field(description="Sets of records that share a scale; null where none do.")
-    expected_anonymity_with_keep: Anonymity | None = Field(
+    cell_count: int | None = Field(description="Sets of records that share a scale; null where none do.")
+    expected_anonymity_with_kept: Anonymity | None = Field(
         default=None, description="Counted among records that agree in the kept columns; null where none is kept."
     )
-    draw: int = Field(description="1: the first release of these data; 2: the second, and so on.")
-    expected_anonymity_of_all_draws: Anonymity | None = Field(
+    release_number: int = Field(description="1: the first release of these data; 2: the second, and so on.")
+    expected_anonymity_of_all_releases: Anonymity | None = Field(
         default=None,
-        description="At least so many fit all draws together, had all the same scales; null at the first.",
+        description="At least so many fit all releases together, had all the same scales; null at the first.",
     )
 
 
@@ -161,4 +170,4 @@ class EstimatedStatistic(Contract):
     kind: str = Field(description="Which statistic; `scaling_unit`: a column's unit in scaled space.")
     of: tuple[str, ...] = Field(description="Its columns.")
     estimate: float | None = Field(description="Unbiased; null where it is undefined.")
-    standard_error: float | None = Field(description="Of the noise: how far the released records' own value may lie.")
+    standard_error: float | None = Field(description="Of the noise: how far the released records' own value may be.")

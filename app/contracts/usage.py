@@ -10,7 +10,7 @@ from app.contracts.base import Contract, may_lack
 from app.errors import QuotaExceededError
 
 
-class Resource(StrEnum):
+class LimitedResource(StrEnum):
     """What is limited for each owner."""
 
     ROWS = "rows"
@@ -22,19 +22,19 @@ class Resource(StrEnum):
 
 
 #: What each counts, and what frees some of it.
-COUNTED: Final[Mapping[Resource, tuple[str, str]]] = {
-    Resource.ROWS: ("rows of datasets", "Deleting datasets frees them."),
-    Resource.BYTES: (
+COUNTED: Final[Mapping[LimitedResource, tuple[str, str]]] = {
+    LimitedResource.ROWS: ("rows of datasets", "Deleting datasets frees them."),
+    LimitedResource.BYTES: (
         "bytes of uploads, of files of releases and of results of jobs",
         "Deleting datasets, releases or jobs frees them.",
     ),
-    Resource.DATASETS: ("datasets", "Deleting datasets frees them."),
-    Resource.RELEASES: (
+    LimitedResource.DATASETS: ("datasets", "Deleting datasets frees them."),
+    LimitedResource.RELEASES: (
         "releases, with those that unfinished anonymizations will make",
         "Deleting releases, or cancelling unfinished anonymizations, frees them.",
     ),
-    Resource.JOBS: ("jobs", "Deleting jobs frees them; their releases remain."),
-    Resource.CPU_SECONDS: (
+    LimitedResource.JOBS: ("jobs", "Deleting jobs frees them; their releases remain."),
+    LimitedResource.CPU_SECONDS: (
         "seconds of CPU that the jobs of the last 24 hours were expected to take",
         "Time frees them; a job that is cancelled or fails does not count.",
     ),
@@ -46,13 +46,13 @@ class Quota(Contract):
 
     model_config = Contract.model_config | {"json_schema_extra": may_lack("requested")}
 
-    resource: Resource = Field(description="What is limited.")
+    resource: LimitedResource = Field(description="What is limited.")
     used: float | None = Field(description="How much there is; null for keys without `jobs:read`.")
     limit: float = Field(description="How much there may be.")
     requested: float | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="In a refusal: how much more was asked for, where that was known.",
+        description="In a refusal: how much more was requested, where that was known.",
     )
     counts: str = Field(description="What is counted.")
     freed_by: str = Field(description="What frees some of it.")
@@ -65,21 +65,23 @@ class Usage(Contract):
     quotas: tuple[Quota, ...] = Field(description="One for each resource.")
 
 
-def quota(resource: Resource, *, used: float | None, limit: float, requested: float | None = None) -> Quota:
+def quota(resource: LimitedResource, *, used: float | None, limit: float, requested: float | None = None) -> Quota:
     """A limit and how much of it is used, in words as well."""
     counts, freed_by = COUNTED[resource]
     return Quota(resource=resource, used=used, limit=limit, requested=requested, counts=counts, freed_by=freed_by)
 
 
 def limit_met(
-    resource: Resource, *, used: float, limit: float, requested: float | None, keeper: bool
+    resource: LimitedResource, *, used: float, limit: float, requested: float | None, keeper: bool
 ) -> dict[str, Any]:
-    """The limit that was met, as a problem tells it; how much is used is for keepers."""
+    """The limit that was met, as a problem states it; how much is used is for keepers."""
     shown = quota(resource, used=used if keeper else None, limit=limit, requested=requested if keeper else None)
     return shown.model_dump(mode="json")
 
 
-def refuse_above(resource: Resource, *, used: float, limit: float, requested: float | None, keeper: bool) -> None:
+def refuse_above(
+    resource: LimitedResource, *, used: float, limit: float, requested: float | None, keeper: bool
+) -> None:
     """Refuse what would be kept beyond the limit.
 
     Parameters
@@ -87,7 +89,7 @@ def refuse_above(resource: Resource, *, used: float, limit: float, requested: fl
     resource, used, limit
         Of what, how much there is, and how much there may be.
     requested
-        How much more is asked for; None: something, but how much is not known yet.
+        How much more is requested; None: something, but how much is not known yet.
     keeper
         Whether the refusal may say how much there is.
 
@@ -96,7 +98,8 @@ def refuse_above(resource: Resource, *, used: float, limit: float, requested: fl
     QuotaExceededError
         It would be more than there may be.
     """
-    if used < limit if requested is None else used + requested <= limit:
+    fits = used < limit if requested is None else used + requested <= limit
+    if fits:
         return
     counts, freed_by = COUNTED[resource]
     more = "this needs more" if requested is None else f"this needs {requested:,.0f} more"

@@ -121,7 +121,7 @@ class WarningCode(StrEnum):
     )
 
 
-class Warning(Contract):  # noqa: A001 - the word of the HTTP contract
+class JobWarning(Contract):
     """What succeeded but will disappoint or expose."""
 
     code: str = Field(description="Stable code, listed in docs/warnings.md; more may be added.")
@@ -129,7 +129,7 @@ class Warning(Contract):  # noqa: A001 - the word of the HTTP contract
     detail: str = Field(description="What was found, and what to do about it.")
 
 
-def warning(code: WarningCode, detail: str, pointer: str | None = None) -> Warning:
+def warning(code: WarningCode, detail: str, pointer: str | None = None) -> JobWarning:
     """A warning. The code is kept as text: older processes read those that newer ones wrote.
 
     Parameters
@@ -141,4 +141,4 @@ def warning(code: WarningCode, detail: str, pointer: str | None = None) -> Warni
     pointer
         Where, in the dataset, job or release that carries it; for a job, `/spec/…`.
     """
-    return Warning(code=code.value, pointer=pointer, detail=detail)
+    return JobWarning(code=code.value, pointer=pointer, detail=detail)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from app.auth.principal import Principal
 from app.contracts.base import new_id
@@ -18,9 +18,6 @@ from app.jobs.quotas import admit_upload
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
-
-#: The keeper says that nothing that was uploaded before is the same data.
-APART: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def accept(
     Raises
     ------
     InvalidError
-        If `same_data_as` or `version_of` names no dataset of the owner.
+        If `same_data_as_dataset_id` or `version_of_dataset_id` names no dataset of the owner.
     QuotaExceededError
         If the owner may not keep it.
     TooManyJobsError
@@ -77,13 +74,13 @@ def accept(
         id=dataset_id,
         owner=owner,
         name=described.name,
-        labels=described.labels,
+        tags=described.tags,
         options=described.options,
         bytes=staged.bytes,
         sha256=staged.sha256,
         staged_key=staged.key,
-        same_data_as=described.same_data_as,
-        version_of=described.version_of,
+        same_data_as_dataset_id=datasets.NO_DATASET if described.new_family else described.same_data_as_dataset_id,
+        version_of_dataset_id=described.version_of_dataset_id,
         by_keeper=by_keeper,
     )
     spec = IngestSpec(dataset_id=dataset_id, options=described.options, staged_key=staged.key, bytes=staged.bytes)
@@ -107,7 +104,7 @@ def accept(
             raise NotFoundError(f"there is no dataset {dataset_id}")
         if remember is not None:
             remember(unit.connection, dataset)
-        _log(unit.connection, new, key_id=key_id)
+        _log(unit.connection, new, described, key_id=key_id)
     return Accepted(dataset, job_id)
 
 
@@ -119,30 +116,29 @@ def refuse_word(principal: Principal, described: Described) -> None:
     ForbiddenError
         If the key does not read jobs.
     """
-    if described.same_data_as is not None and not principal.is_keeper:
-        parameter = "same_data_as" if described.version_of is None else "version_of"
+    if described.declares is not None and not principal.is_keeper:
         raise ForbiddenError(
-            f"`{parameter}` is for keepers of the data: this key lacks the scope jobs:read. Without it the data are a "
-            "family of their own until a keeper confirms it"
+            f"`{described.declares}` is for keepers of the data: this key lacks the scope jobs:read. Without it the "
+            "data are a family of their own until a keeper confirms it"
         )
 
 
-def _log(connection: Connection, new: datasets.NewDataset, *, key_id: str) -> None:
+def _log(connection: Connection, new: datasets.NewDataset, described: Described, *, key_id: str) -> None:
     """Say who uploaded what, and the keeper's word on it."""
     mine: dict[str, Any] = {"owner": new.owner, "subject": new.id, "key_id": key_id}
     audit.record(connection, **mine, action=LogAction.UPLOADED, facts={"bytes": new.bytes})
-    if new.same_data_as is not None:
-        word = "same_data_as" if new.version_of is None else "version_of"
-        log.append(connection, **mine, action=LogAction.DECLARED, facts={word: new.same_data_as})
+    if described.declares is not None:
+        word = True if described.new_family else described.same_data_as_dataset_id
+        log.append(connection, **mine, action=LogAction.DECLARED, facts={described.declares: word})
 
 
 def _check_named(connection: Connection, *, owner: str, described: Described) -> None:
-    """The keeper's word on what is the same data is the id of one of the owner's datasets, or `none`."""
-    word, parameter = described.same_data_as, "same_data_as" if described.version_of is None else "version_of"
-    if word is None or (word == APART and parameter == "same_data_as"):
+    """What the keeper says is the same data is one of the owner's datasets."""
+    word, parameter = described.same_data_as_dataset_id, described.declares
+    if word is None:
         return
     if "\x00" in word or datasets.get(connection, owner=owner, dataset_id=word) is None:
         detail = "there is no dataset with this id"
-        if parameter == "same_data_as":
-            detail += "; `none` says that nothing that was uploaded before is the same"
+        if parameter == "same_data_as_dataset_id":
+            detail += "; `new_family=true` says that nothing that was uploaded before is the same"
         raise InvalidError(f"{parameter}: {detail}", errors=[FieldError(f"?{parameter}", detail)])

@@ -82,13 +82,13 @@ def remove_leftovers(*, database: Database, storage: Storage, dataset_id: str | 
         Datasets of which something was removed.
     """
     with database.read() as connection:
-        found = datasets.leftovers(connection, limit=_BATCH, dataset_id=dataset_id)
-    for leftover in found:
+        leftovers = datasets.leftovers(connection, limit=_BATCH, dataset_id=dataset_id)
+    for leftover in leftovers:
         for key in _keys(storage, leftover):
             storage.delete(key)
         with database.unit_of_work() as unit:
             datasets.forget_bytes(unit.connection, removed=leftover)
-    return len(found)
+    return len(leftovers)
 
 
 def _keys(storage: Storage, leftover: Leftover) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _keys(storage: Storage, leftover: Leftover) -> Iterator[str]:
     if leftover.deleted:
         # an attempt that had lost its job may have stored a copy of its own
         for prefix in (f"datasets/{leftover.dataset_id}/", f"{TRASH}datasets/{leftover.dataset_id}/"):
-            yield from [found.key for found in storage.list(prefix)]
+            yield from [stored.key for stored in storage.list(prefix)]
 
 
 def _refuse_in_use(jobs: list[tuple[str, bool]]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from app.contracts.base import Contract, Labels
+from app.contracts.base import Contract, Tags
 from app.contracts.datasets import CHARSETS, ColumnType, FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError, meant
 
@@ -27,7 +27,7 @@ _LONGEST_DATE_FORMAT: Final = 40
 _DATE_PART: Final = re.compile("%[A-Za-z]")
 _DATE_FORMAT: Final = re.compile(r"(?:%[dmbY]|[ -$&-/:-~])+")
 _TYPES: Final = ", ".join(kind.value for kind in ColumnType)
-_LABELS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Labels)
+_TAGS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Tags)
 
 Many = Annotated[list[str], Field(max_length=_MANY)]
 
@@ -36,7 +36,7 @@ class UploadParameters(Contract):
     """The query of an upload."""
 
     name: str = Field(default=DEFAULT_NAME, description="What the owner calls it, up to 200 characters.")
-    label: Many = Field(default=[], description="`key:value`, repeatable: a label of the dataset.")
+    tag: Many = Field(default=[], description="`key:value`, repeatable: a tag of the dataset.")
     format: FileFormat | None = Field(
         default=None, description="What the body is, where its Content-Type is only `application/octet-stream`."
     )
@@ -55,7 +55,9 @@ class UploadParameters(Contract):
     skip_rows: int = Field(default=0, ge=0, le=1_000_000, description="CSV, TSV: lines to leave out at the beginning.")
     comment: str | None = Field(default=None, description="CSV, TSV: lines that begin so are left out.")
     trim: bool = Field(default=True, description="CSV, TSV: remove blanks around fields.")
-    missing: Many = Field(default=[], description="Repeatable: a token that means missing, beside the empty field.")
+    missing_values: Many = Field(
+        default=[], description="Repeatable: a token that means missing, as the empty field does."
+    )
     decimal: str | None = Field(default=None, description="CSV, TSV: before the fraction of a number: `.` or `,`.")
     thousands: str | None = Field(
         default=None, description="CSV, TSV: between groups of three digits: `,`, `.`, `'`, `_` or a space."
@@ -75,17 +77,20 @@ class UploadParameters(Contract):
     type: Many = Field(
         default=[], description=f"Repeatable: `column:type` where types are not to be inferred; types: {_TYPES}."
     )
-    same_data_as: str | None = Field(
+    same_data_as_dataset_id: str | None = Field(
         default=None,
         max_length=200,
-        description="Id of a dataset with the same data, or `none`: nothing that was uploaded before. Without it, rows "
-        "and columns that were uploaded before are recognised.",
+        description="Id of a dataset with the same data. Without it, rows and columns that were uploaded before are "
+        "recognised.",
     )
-    version_of: str | None = Field(
+    version_of_dataset_id: str | None = Field(
         default=None,
         max_length=200,
         description="Id of a dataset that this is a new version of: its releases by boxes are continued in the same "
         "boxes. It is of the same family.",
+    )
+    new_family: bool = Field(
+        default=False, description="True: nothing that was uploaded before is the same data, whatever is recognised."
     )
 
 
@@ -94,14 +99,24 @@ class Described:
     """What the query says, checked."""
 
     name: str
-    labels: dict[str, str]
+    tags: dict[str, str]
     options: ReadOptions
-    same_data_as: str | None = None
-    version_of: str | None = None
+    same_data_as_dataset_id: str | None = None
+    version_of_dataset_id: str | None = None
+    new_family: bool = False
+
+    @property
+    def declares(self) -> str | None:
+        """The parameter by which the keeper says what the data are the same as; None: the keeper does not say."""
+        if self.new_family:
+            return "new_family"
+        if self.version_of_dataset_id is not None:
+            return "version_of_dataset_id"
+        return None if self.same_data_as_dataset_id is None else "same_data_as_dataset_id"
 
 
 @dataclass(slots=True)
-class _Findings:
+class _Refusals:
     errors: list[FieldError] = field(default_factory=list)
 
     def refuse(self, parameter: str, detail: str) -> None:
@@ -125,27 +140,26 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
     InvalidError
         With every parameter that cannot be what it is.
     """
-    found = _Findings()
+    refusals = _Refusals()
     if file_format not in _TEXT_FORMATS:
-        _refuse_text_only(parameters, file_format, found)
-    name = _name(parameters.name, found)
-    labels = _labels(parameters.label, found)
-    types = _types(parameters.type, found)
+        _refuse_text_only(parameters, file_format, refusals)
+    name = _name(parameters.name, refusals)
+    tags = _tags(parameters.tag, refusals)
+    types = _types(parameters.type, refusals)
     quote = DEFAULT_QUOTE if parameters.quote is None else parameters.quote
-    delimiter = _delimiter(parameters, quote, found)
+    delimiter = _delimiter(parameters, quote, refusals)
     named = "" if parameters.charset is None else parameters.charset.strip().lower()
     if named and named not in CHARSETS:
-        found.refuse("charset", f"one of {', '.join(CHARSETS)}")
-    _check_columns(parameters, found)
-    _check_comment(parameters.comment, found)
-    _check_missing(parameters.missing, found)
-    _check_numbers(parameters, found)
-    _check_date_format(parameters.date_format, file_format, found)
-    if parameters.version_of is not None and parameters.same_data_as not in {None, parameters.version_of}:
-        found.refuse("same_data_as", "a new version is the same data as what it is a version of: leave it out")
-    if found.errors:
-        told = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in found.errors[:5])
-        raise InvalidError(told, errors=found.errors)
+        refusals.refuse("charset", f"one of {', '.join(CHARSETS)}")
+    _check_columns(parameters, refusals)
+    _check_comment(parameters.comment, refusals)
+    _check_missing(parameters.missing_values, refusals)
+    _check_numbers(parameters, refusals)
+    _check_date_format(parameters.date_format, file_format, refusals)
+    _check_family(parameters, refusals)
+    if refusals.errors:
+        detail = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in refusals.errors[:5])
+        raise InvalidError(detail, errors=refusals.errors)
     options = ReadOptions(
         format=file_format,
         delimiter=delimiter,
@@ -155,51 +169,51 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
         skip_rows=parameters.skip_rows,
         comment=parameters.comment,
         trim=parameters.trim,
-        missing=tuple(parameters.missing),
+        missing_values=tuple(parameters.missing_values),
         type=types,
         decimal=parameters.decimal,
         thousands=parameters.thousands,
         date_format=parameters.date_format,
         charset=CHARSETS[named] if named else charset,
     )
-    word = parameters.same_data_as or parameters.version_of
-    return Described(name, labels, options, word, parameters.version_of)
+    word = parameters.same_data_as_dataset_id or parameters.version_of_dataset_id
+    return Described(name, tags, options, word, parameters.version_of_dataset_id, parameters.new_family)
 
 
-def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, found: _Findings) -> None:
+def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, refusals: _Refusals) -> None:
     for parameter in _TEXT_ONLY:
         if getattr(parameters, parameter) != UploadParameters.model_fields[parameter].default:
-            found.refuse(parameter, f"applies to CSV and TSV only, not to {file_format.value}")
+            refusals.refuse(parameter, f"applies to CSV and TSV only, not to {file_format.value}")
 
 
-def _name(name: str, found: _Findings) -> str:
+def _name(name: str, refusals: _Refusals) -> str:
     name = name.strip()
     if not 0 < len(name) <= _LONGEST_NAME or not _is_plain(name):
-        found.refuse("name", f"1 to {_LONGEST_NAME} characters without control characters")
+        refusals.refuse("name", f"1 to {_LONGEST_NAME} characters without control characters")
     return name
 
 
-def _labels(given: Sequence[str], found: _Findings) -> dict[str, str]:
-    labels = _pairs(given, "label", "key:value", str.partition, found)
+def _tags(given: Sequence[str], refusals: _Refusals) -> dict[str, str]:
+    tags = _pairs(given, "tag", "key:value", str.partition, refusals)
     try:
-        return _LABELS.validate_python(labels)
+        return _TAGS.validate_python(tags)
     except ValidationError as error:
         inner = error.errors()[0].get("ctx", {}).get("error")
-        found.refuse("label", str(inner or "keys and values have at most 200 characters"))
+        refusals.refuse("tag", str(inner or "keys and values have at most 200 characters"))
         return {}
 
 
-def _types(given: Sequence[str], found: _Findings) -> dict[str, ColumnType]:
+def _types(given: Sequence[str], refusals: _Refusals) -> dict[str, ColumnType]:
     types: dict[str, ColumnType] = {}
-    for column, kind in _pairs(given, "type", "column:type", str.rpartition, found).items():
+    for column, kind in _pairs(given, "type", "column:type", str.rpartition, refusals).items():
         if kind not in {each.value for each in ColumnType}:
             known = [each.value for each in ColumnType]
-            found.refuse(
+            refusals.refuse(
                 "type",
                 f"{column!r}: the part after the last colon is not a type; types are {_TYPES}{meant(kind, known)}",
             )
         elif not _is_plain(column):
-            found.refuse("type", "a column's name has no control characters")
+            refusals.refuse("type", "a column's name has no control characters")
         else:
             types[column] = ColumnType(kind)
     return types
@@ -210,71 +224,81 @@ def _pairs(
     parameter: str,
     shape: str,
     split: Callable[[str, str], tuple[str, str, str]],
-    found: _Findings,
+    refusals: _Refusals,
 ) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for position, text in enumerate(given, 1):
         key, colon, value = split(text, ":")
         if not colon or not key:
-            found.refuse(parameter, f"number {position} is not of the form {shape}")
+            refusals.refuse(parameter, f"number {position} is not of the form {shape}")
         elif key in pairs:
-            found.refuse(parameter, f"number {position} repeats what is before its colon")
+            refusals.refuse(parameter, f"number {position} repeats what is before its colon")
         else:
             pairs[key] = value
     return pairs
 
 
-def _delimiter(parameters: UploadParameters, quote: str, found: _Findings) -> str | None:
+def _delimiter(parameters: UploadParameters, quote: str, refusals: _Refusals) -> str | None:
     delimiter = "\t" if parameters.delimiter == "\\t" else parameters.delimiter
     if delimiter is not None and not _is_mark(delimiter, but="\t"):
-        found.refuse("delimiter", "one ASCII character that is no line end; a tab may be written as \\t")
+        refusals.refuse("delimiter", "one ASCII character that is no line end; a tab may be written as \\t")
     if quote and not _is_mark(quote):
-        found.refuse("quote", "one printable ASCII character, or empty for none")
+        refusals.refuse("quote", "one printable ASCII character, or empty for none")
     elif quote and quote == delimiter:
-        found.refuse("quote", "must differ from the delimiter")
+        refusals.refuse("quote", "must differ from the delimiter")
     elif quote == " " and parameters.trim:
-        found.refuse("quote", "cannot be a blank while blanks are trimmed: ask for trim=false too")
+        refusals.refuse("quote", "cannot be a blank while blanks are trimmed: ask for trim=false too")
     return delimiter
 
 
-def _check_columns(parameters: UploadParameters, found: _Findings) -> None:
+def _check_columns(parameters: UploadParameters, refusals: _Refusals) -> None:
     columns = parameters.column
     if columns and parameters.header:
-        found.refuse("column", "names columns of a file without a header: ask for header=false too")
+        refusals.refuse("column", "names columns of a file without a header: ask for header=false too")
     if len(set(columns)) != len(columns):
-        found.refuse("column", "a name stands twice")
+        refusals.refuse("column", "a name is there twice")
     if any(not 0 < len(name) <= _LONGEST_COLUMN or not _is_plain(name) for name in columns):
-        found.refuse("column", f"a name has 1 to {_LONGEST_COLUMN} characters without control characters")
+        refusals.refuse("column", f"a name has 1 to {_LONGEST_COLUMN} characters without control characters")
 
 
-def _check_comment(comment: str | None, found: _Findings) -> None:
+def _check_comment(comment: str | None, refusals: _Refusals) -> None:
     if comment is not None and not (0 < len(comment) <= 10 and _is_plain(comment)):
-        found.refuse("comment", "1 to 10 characters without control characters")
+        refusals.refuse("comment", "1 to 10 characters without control characters")
 
 
-def _check_missing(missing: Sequence[str], found: _Findings) -> None:
+def _check_family(parameters: UploadParameters, refusals: _Refusals) -> None:
+    version, same = parameters.version_of_dataset_id, parameters.same_data_as_dataset_id
+    if version is not None and same not in {None, version}:
+        refusals.refuse(
+            "same_data_as_dataset_id", "a new version is the same data as what it is a version of: leave it out"
+        )
+    if parameters.new_family and (same or version):
+        refusals.refuse("new_family", "a new family is the same data as nothing before: leave out one of the two")
+
+
+def _check_missing(missing: Sequence[str], refusals: _Refusals) -> None:
     if any(len(token) > _LONGEST_TOKEN or not _is_plain(token) for token in missing):
-        found.refuse("missing", f"a token has up to {_LONGEST_TOKEN} characters without control characters")
+        refusals.refuse("missing_values", f"a token has up to {_LONGEST_TOKEN} characters without control characters")
 
 
-def _check_numbers(parameters: UploadParameters, found: _Findings) -> None:
+def _check_numbers(parameters: UploadParameters, refusals: _Refusals) -> None:
     if parameters.decimal not in {None, ".", ","}:
-        found.refuse("decimal", "`.` or `,`")
+        refusals.refuse("decimal", "`.` or `,`")
     if parameters.thousands is not None and parameters.thousands not in set(_THOUSANDS):
-        found.refuse("thousands", "one of `,`, `.`, `'`, `_` and a space (for non-breaking ones too)")
+        refusals.refuse("thousands", "one of `,`, `.`, `'`, `_` and a space (for non-breaking ones too)")
     elif parameters.thousands == (parameters.decimal or "."):
-        found.refuse("thousands", "must differ from `decimal`")
+        refusals.refuse("thousands", "must differ from `decimal`")
 
 
-def _check_date_format(text: str | None, file_format: FileFormat, found: _Findings) -> None:
+def _check_date_format(text: str | None, file_format: FileFormat, refusals: _Refusals) -> None:
     if text is None:
         return
     if file_format is FileFormat.PARQUET:
-        found.refuse("date_format", "applies to CSV, TSV and NDJSON only, not to parquet")
+        refusals.refuse("date_format", "applies to CSV, TSV and NDJSON only, not to parquet")
     elif len(text) > _LONGEST_DATE_FORMAT or not _DATE_FORMAT.fullmatch(text) or not _has_each_part(text):
-        found.refuse("date_format", "`%d`, `%m` (or `%b`) and `%Y`, each once, with other characters between them")
+        refusals.refuse("date_format", "`%d`, `%m` (or `%b`) and `%Y`, each once, with other characters between them")
     elif text.startswith("%Y-%d"):
-        found.refuse("date_format", "could be taken for YYYY-MM-DD, which is always read")
+        refusals.refuse("date_format", "could be taken for YYYY-MM-DD, which is always read")
 
 
 def _has_each_part(text: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import NameAndLabels
+from app.contracts.changes import DatasetChanges
 from app.contracts.datasets import Dataset
 from app.contracts.problems import Problem
 from app.db.repositories import datasets
@@ -28,15 +28,15 @@ def read_dataset(*, database: Database, owner: str, dataset_id: str) -> Dataset:
         If there is none, it was deleted, or it is another owner's.
     """
     with database.read() as connection:
-        found = None if "\x00" in dataset_id else datasets.get(connection, owner=owner, dataset_id=dataset_id)
-    if found is None:
+        dataset = None if "\x00" in dataset_id else datasets.get(connection, owner=owner, dataset_id=dataset_id)
+    if dataset is None:
         raise NotFoundError("there is no dataset with this id")
-    return found
+    return dataset
 
 
-def describe_dataset(*, database: Database, owner: str, dataset_id: str, asked: NameAndLabels) -> None:
-    """Change name or labels of the owner's dataset; errors as of `read_dataset`."""
-    changes = asked.changes()
+def describe_dataset(*, database: Database, owner: str, dataset_id: str, patch: DatasetChanges) -> None:
+    """Change name or tags of the owner's dataset; errors as of `read_dataset`."""
+    changes = patch.changes()
     if not changes:
         read_dataset(database=database, owner=owner, dataset_id=dataset_id)
         return

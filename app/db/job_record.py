@@ -25,7 +25,7 @@ class JobRecord:
     queue: str
     listed: bool
     state: str
-    labels_json: str
+    tags_json: str
     spec_json: str
     result_json: str | None
     warnings_json: str
@@ -64,8 +64,8 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job.c.queue,
     job.c.listed,
     job.c.state,
-    cast(job.c.labels, Text),
-    # Rows that a process of the version before has written have their keys in the order of `jsonb`.
+    cast(job.c.tags, Text),
+    # Of an erased job only a part of `spec` is left.
     func.coalesce(cast(job.c.spec_shown, Text), cast(job.c.spec, Text)),
     func.coalesce(cast(job.c.result_shown, Text), cast(job.c.result, Text)),
     cast(job.c.warnings, Text),

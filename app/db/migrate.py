@@ -1,12 +1,19 @@
 """Running the migrations, from anywhere: the scripts are part of the distribution."""
 
+import re
 from importlib.resources import files
+from typing import Final
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url
+
+from app.errors import CannotStartError
+
+#: Revisions of unreleased versions; one migration has taken their place.
+_UNRELEASED: Final = re.compile(r"00[0-2][0-9]")
 
 
 def config(database_url: str) -> Config:
@@ -27,7 +34,9 @@ def upgrade(database_url: str, *, revision: str = "head") -> str | None:
     """
     made = config(database_url)
     newer = unknown_revision(made)
-    if newer is None:
+    if newer is not None:
+        refuse_unreleased(newer, database_url)
+    else:
         command.upgrade(made, revision)
     return newer
 
@@ -41,6 +50,23 @@ def unknown_revision(made: Config) -> str | None:
     finally:
         engine.dispose()
     return next((head for head in heads if not knows(head, made)), None)
+
+
+def refuse_unreleased(revision: str, database_url: str) -> None:
+    """Refuse a database of an unreleased version.
+
+    Raises
+    ------
+    CannotStartError
+        It is one: no migration leads from its tables to these.
+    """
+    if _UNRELEASED.fullmatch(revision):
+        named = make_url(database_url).database
+        msg = (
+            f"The database {named!r} was made by an unreleased version of Surebox (revision {revision}): start with an "
+            "empty database and an empty storage (of a data folder: name another one), and upload the data again."
+        )
+        raise CannotStartError(msg)
 
 
 def knows(revision: str, made: Config) -> bool:

@@ -194,7 +194,7 @@ class Notifications:
         with self._database.read() as connection:
             return snapshots(connection, job_ids=sorted(job_ids))
 
-    def _publish(self, asked: set[str], found: dict[str, JobSnapshot]) -> None:
-        for job_id in asked:
+    def _publish(self, job_ids: set[str], by_id: dict[str, JobSnapshot]) -> None:
+        for job_id in job_ids:
             for subscription in self._waiters.get(job_id, ()):
-                subscription.publish(found.get(job_id))
+                subscription.publish(by_id.get(job_id))

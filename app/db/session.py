@@ -24,7 +24,7 @@ from app.processes.tls import certificate_fault
 __all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
 
 
-#: How long nothing is asked again once Postgres has stood still.
+#: For so long no request is sent once Postgres has stood still.
 _STANDSTILL_SECONDS = 1.0
 _SERVER_FIRST_SECONDS = 0.5
 

@@ -13,7 +13,7 @@ from app.demo.sources import Source
 _POINT = 1e-9
 
 #: What can become of rare records.
-RARE = ("keep", "dismiss", "weigh")
+RARE = ("keep", "suppress", "weigh")
 
 
 def show(
@@ -21,7 +21,7 @@ def show(
 ) -> None:
     """Print each statistic with its ranges, ours and Mondrian's, beside the true value."""
     result, other = ours["result"], theirs["result"]
-    table = Table(title=f"{source.what}: {result['kept']:,} records, k = {ours['spec']['k']}", title_justify="left")
+    table = Table(title=f"{source.what}: {result['released']:,} records, k = {ours['spec']['k']}", title_justify="left")
     for name in (
         "statistic",
         "estimate",
@@ -47,31 +47,31 @@ def show(
     console.print(table)
     for name, one in (("Surebox", result), ("Mondrian", other)):
         console.print(
-            f"  {name}: {one['boxes']:,} boxes of {one['smallest_box']} to {one['largest_box']} records, "
+            f"  {name}: {one['box_count']:,} boxes of {one['smallest_box']} to {one['largest_box']} records, "
             f"{seconds[name]:.2f} s from request to release"
         )
     console.print("  The release holds boxes, not values; true values are shown to the publisher only.\n")
 
 
 def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
-    """Print side by side what keeping, dismissing and weighing rare records do to the release and its ranges."""
-    table = Table(title="Rare records kept, dismissed or weighed (columns of numbers)", title_justify="left")
+    """Print side by side what keeping, suppressing and weighing rare records do to the release and its ranges."""
+    table = Table(title="Rare records kept, suppressed or weighed (columns of numbers)", title_justify="left")
     for name in ("", *results):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    found = list(results.values())
-    table.add_row("records kept", *(f"{one['kept']:,}" for one in found))
-    table.add_row("records left out", *(f"{one['dismissed']:,}" for one in found))
-    table.add_row("privacy uncertainty", *(_number(one["privacy_uncertainty"]) for one in found))
+    variants = list(results.values())
+    table.add_row("records released", *(f"{one['released']:,}" for one in variants))
+    table.add_row("records suppressed", *(f"{one['suppressed']['rare']:,}" for one in variants))
+    table.add_row("privacy uncertainty", *(_number(one["uncertainty"]["privacy"]) for one in variants))
     table.add_row(
-        "statistical uncertainty", *(_number(one["statistical_uncertainty"]) for one in found), end_section=True
+        "statistical uncertainty", *(_number(one["uncertainty"]["statistical"]) for one in variants), end_section=True
     )
-    for same in zip(*(one["statistics"] for one in found), strict=True):
+    for same in zip(*(one["statistics"] for one in variants), strict=True):
         if not isinstance(same[0]["estimate"], list):
             table.add_row(_named(same[0]), *(_range(s["guaranteed"]) for s in same))
     console.print(table)
     console.print(
-        "  Ranges are about the records kept with their weights: leaving out what is rare narrows them and moves what\n"
-        "  they are about. By how much (`shift`) is in the job's result only. None of the three is published.\n",
+        "  Ranges are about the records released with their weights: leaving out what is rare narrows them and moves\n"
+        "  what they are about. By how much (`shift`) is in the job's result only. None of the three is published.\n",
         highlight=False,
     )
 

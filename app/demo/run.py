@@ -57,7 +57,13 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
         f"Uploaded {dataset['rows']:,} records of {len(dataset['columns'])} columns; anonymizing {', '.join(columns)}",
         highlight=False,
     )
-    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": columns, "k": k, "missing": "drop"}
+    spec = {
+        "method": "boxes",
+        "dataset_id": dataset["id"],
+        "quasi_identifiers": columns,
+        "k": k,
+        "missing_policy": "drop",
+    }
     if source.statistics:
         spec |= {"statistics": source.statistics, "nominal": source.nominal}
     # Others before, so that the times below are those of a service in use: a fresh worker loads its kernels once.
@@ -79,7 +85,7 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
 
 def _rare(spec: dict[str, Any], numbers: list[str]) -> dict[str, dict[str, Any]]:
     """What can become of rare records, of the columns of numbers alone: `weigh` takes no others. None is published."""
-    only = {"columns": numbers, "nominal": {}, "publish": "draft"}
+    only = {"quasi_identifiers": numbers, "nominal": {}, "publish": "draft"}
     if "statistics" in spec:
         named = [one for one in spec["statistics"] if one["kind"] in _OF_NUMBERS and set(one["of"]) <= set(numbers)]
         only["statistics"] = named
@@ -114,6 +120,6 @@ def _choose(dataset: dict[str, Any]) -> tuple[list[str], list[str]]:
         if column["type"] in {"string", "boolean"} and 2 <= column["distinct"] <= _MOST_VALUES
     ]
     if not numbers and not words:
-        told = f"no numeric column with {_LEAST_DISTINCT} or more values, and none of 2 to {_MOST_VALUES} words"
-        raise DemoError(f"{dataset['name']} has {told}")
+        detail = f"no numeric column with {_LEAST_DISTINCT} or more values, and none of 2 to {_MOST_VALUES} words"
+        raise DemoError(f"{dataset['name']} has {detail}")
     return numbers[:_MOST_COLUMNS], words[:_MOST_SETS]

@@ -45,7 +45,7 @@ def serve_api(listener: socket.socket | int) -> None:
 
 
 def _listen_apart(public: socket.socket, host: str, port: int) -> socket.socket:
-    """Bind the socket of the operations: its port tells it from the public one."""
+    """Bind the socket of the operations: its port distinguishes it from the public one."""
     if port in (0, public.getsockname()[1]):
         raise CannotStartError(
             f"SUREBOX_OPERATIONS_LISTEN names port {port}: name one of its own, other than that of the API"

@@ -37,7 +37,7 @@ class Secrets:
     previous_until: str = ""
 
     def previous(self, now: datetime) -> str:
-        """The former secret while it is known, and always at the first start after the change, which seals all anew."""
+        """The former secret while it is known, and always at the first start after the change, which reseals all."""
         over = self.previous_until and datetime.fromisoformat(self.previous_until) <= now
         return "" if over else self.previous_server_secret
 

@@ -150,8 +150,8 @@ class Launcher:
             process.kill()
             process.wait()
         if process.returncode != 0:
-            reason = (err.strip().splitlines() or ["no message"])[-1]
-            raise CannotStartError(f"The database could not be prepared: {reason}")
+            reason = (err.strip().splitlines() or ["no message"])[-1].removeprefix("surebox: ")
+            raise CannotStartError(f"The database in {self.folder.path} could not be prepared: {reason}")
         for line in err.strip().splitlines():
             self.say(line)
         if with_key:

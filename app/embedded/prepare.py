@@ -36,8 +36,8 @@ def create_database(url: str) -> None:
         _explained(url),
         psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as connection,
     ):
-        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
-        if found is None:
+        row = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
+        if row is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 

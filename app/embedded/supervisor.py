@@ -66,13 +66,13 @@ class Command:
         self.patience = patience
         self.keep_fds = keep_fds
         self.process: subprocess.Popen[bytes] | None = None
-        self._asked: float | None = None
+        self._stop_requested_at: float | None = None
 
     def start(self, *, announce: Announce | None = None) -> None:
         """Start it; what an earlier one left behind is killed first."""
         if self.process is not None:
             signal_group(self.process, SIGKILL)
-        self._asked = None
+        self._stop_requested_at = None
         self.process = spawn(
             self.arguments,
             log=self.log,
@@ -84,16 +84,16 @@ class Command:
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM, once (a second one would tell a worker to drop what it does), and return."""
-        if self.process is not None and self._asked is None:
-            self._asked = time.monotonic()
+        if self.process is not None and self._stop_requested_at is None:
+            self._stop_requested_at = time.monotonic()
             self.process.send_signal(SIGTERM)
 
     def stop(self) -> None:
         """Ask to stop; when the patience since then is over, SIGKILL to its whole group."""
         self.ask_to_stop()
-        if self.process is not None and self._asked is not None:
+        if self.process is not None and self._stop_requested_at is not None:
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(max(0.0, self._asked + self.patience - time.monotonic()))
+                self.process.wait(max(0.0, self._stop_requested_at + self.patience - time.monotonic()))
             stop(self.process, steps=[])
 
 

@@ -48,10 +48,10 @@ def kernel_cache(settings: Settings) -> Path:
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.stat()
+        status = folder.stat()
     except OSError as error:
         raise CannotStartError(f"{folder} cannot be made: {error.strerror}. Set SUREBOX_STAGING_DIR.") from error
-    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
         raise CannotStartError(f"{folder} can be written by others, and code in it is run. Set SUREBOX_STAGING_DIR.")
     return folder
 

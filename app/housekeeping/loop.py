@@ -19,8 +19,8 @@ from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.factory import open_storage
 
-#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: who has
-#: started on a wrong address has a minute to see it.
+#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: an
+#: operator who has started it on a wrong address has a minute to see it.
 _SLOW_ROUND = 30
 
 log = structlog.get_logger(__name__)

@@ -31,7 +31,7 @@ _WORKER_SECONDS = 300.0
 #: Rows that one transaction removes.
 _AT_ONCE: Final = 1_000
 #: Refusals without a key that are kept, however young: outsiders make them.
-_REFUSALS_OF_NOBODY: Final = 100_000
+_REFUSALS_WITHOUT_KEY: Final = 100_000
 
 #: Removes some rows, and says how many.
 Removal: TypeAlias = Callable[[Connection], int]
@@ -132,7 +132,7 @@ class Rounds:
             workers.forget_silent(unit.connection, older_than_seconds=_WORKER_SECONDS)
 
     def _expire_log(self, stop: threading.Event) -> None:
-        settings, most = self._settings, _REFUSALS_OF_NOBODY
+        settings, most = self._settings, _REFUSALS_WITHOUT_KEY
 
         def old(days: float, *, refusals: bool) -> Removal:
             age = timedelta(days=days)
@@ -154,14 +154,12 @@ class Rounds:
         for remove in (retention.remove_releases, retention.remove_jobs, retention.remove_datasets):
             self._in_batches(stop, partial(remove, older_than=tombstones, limit=_AT_ONCE))
 
-    def _in_batches(self, stop: threading.Event, remove: Removal) -> int:
-        """Remove a thousand rows a transaction until fewer are left: no lock is held for long; how many."""
-        removed, last = 0, _AT_ONCE
+    def _in_batches(self, stop: threading.Event, remove: Removal) -> None:
+        """Remove a thousand rows a transaction until fewer are left: no lock is held for long."""
+        last = _AT_ONCE
         while last == _AT_ONCE and not stop.is_set():
             with self._database.unit_of_work() as unit:
                 last = remove(unit.connection)
-            removed += last
-        return removed
 
     def _expire_uploads(self) -> None:
         """What killed writers have left, and releases whose deletion was interrupted."""

@@ -4,7 +4,7 @@ The database is read in one snapshot. Files are linked (or copied, or, in a buck
 row of the snapshot names is caught by the second pass, or, if it was removed meanwhile, by the first. If a file that
 rows still name is missed all the same, it is done once more. Files never change, but for those of publications, which
 erasing rewrites: the second pass takes them again. Sealed files are copied as they lie in storage; the key that opens
-them is not in the backup, only what tells it from others.
+them is not in the backup, only what distinguishes it from others.
 """
 
 import json

@@ -41,23 +41,21 @@ def sealed_storage(settings: Settings) -> SealedStorage:
 
 
 def census(storage: SealedStorage) -> Counter[Seal]:
-    """How many objects lie in storage, by what they are sealed under."""
+    """How many objects storage has, by what they are sealed under."""
     return Counter(seal for _, seal in _seals(storage, (*PREFIXES, TRASH, _MARKS)))
 
 
 def seal_all(*, database: Database, storage: SealedStorage) -> int:
     """Seal under the present key what is not; how many objects were rewritten here."""
     count = 0
-    due = (key for key, seal in _seals(storage, PREFIXES) if seal not in (Seal.PRESENT, Seal.UNKNOWN))
+    due = _due(storage, PREFIXES)
     while keys := list(islice(due, _AT_ONCE)):
         if any(key.startswith(PUBLICATIONS) for key in keys):
             with database.unit_of_work() as unit:
                 entries.mark_all_stale(unit.connection)
         for key in (key for key in keys if not key.startswith(PUBLICATIONS)):
             count += _seal_one(database, storage, key)
-    if storage.seal_of(MARK) is not Seal.PRESENT:
-        count += _rewrite(storage, key=MARK, to=storage)
-    return count
+    return count + sum(_rewrite(storage, key=key, to=storage) for key in _due(storage, (_MARKS,)))
 
 
 def open_all(*, database: Database, storage: SealedStorage) -> int:
@@ -81,6 +79,10 @@ def _seals(storage: SealedStorage, prefixes: tuple[str, ...]) -> Iterator[tuple[
             yield each.key, storage.seal_of(each.key)
         except FileNotFoundError:
             continue
+
+
+def _due(storage: SealedStorage, prefixes: tuple[str, ...]) -> Iterator[str]:
+    return (key for key, seal in _seals(storage, prefixes) if seal not in (Seal.PRESENT, Seal.UNKNOWN))
 
 
 def _seal_one(database: Database, storage: SealedStorage, key: str) -> bool:

@@ -71,8 +71,8 @@ def accept(
     TooMuchWorkError
         If the owner's jobs of the day take too long.
     """
-    if getattr(spec, "allow_repeat", False) and not principal.is_keeper:
-        raise ForbiddenError("`allow_repeat` is for keepers of the data: this key lacks the scope jobs:read")
+    if getattr(spec, "accept_findings", ()) and not principal.is_keeper:
+        raise ForbiddenError("`accept_findings` is for keepers of the data: this key lacks the scope jobs:read")
     with database.unit_of_work() as unit:
         families.lock_joining(unit.connection, owner=principal.owner)
         named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)
@@ -141,7 +141,7 @@ def _earlier_draws(unit: UnitOfWork, *, principal: Principal, method: Method, ma
 
 
 def _refuse(errors: list[FieldError]) -> None:
-    """One error that tells all of them, in words and by pointer."""
+    """One error that lists all of them, in words and by pointer."""
     if errors:
-        told = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in errors[:5])
-        raise InvalidError(told + ("; …" if len(errors) > 5 else ""), errors=errors)
+        detail = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in errors[:5])
+        raise InvalidError(detail + ("; …" if len(errors) > 5 else ""), errors=errors)

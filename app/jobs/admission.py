@@ -6,11 +6,11 @@ from typing import Final
 
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
-from app.contracts.usage import Resource, limit_met
+from app.contracts.usage import LimitedResource, limit_met
 from app.db.repositories import jobs, quotas, workers
 from app.db.session import Connection
 from app.errors import FieldError, JobTooLargeError, TooMuchWorkError
-from app.jobs.estimates import Estimate, estimated
+from app.jobs.estimates import Estimate, columns_field, columns_of, estimated
 from app.jobs.inputs import Given
 from app.jobs.quotas import DAY, admit_job
 from app.jobs.refusals import withheld
@@ -66,7 +66,7 @@ def admitted(
     jobs.lock_submissions(connection, owner=principal.owner)
     limits = quotas.limits(connection, owner=principal.owner, settings=settings)
     admit_job(connection, spec, owner=principal.owner, keeper=principal.is_keeper, limits=limits)
-    _admit_seconds(connection, need, principal=principal, limit=limits[Resource.CPU_SECONDS])
+    _admit_seconds(connection, need, principal=principal, limit=limits[LimitedResource.CPU_SECONDS])
     return need
 
 
@@ -83,7 +83,7 @@ def _admit_seconds(connection: Connection, need: Estimate, *, principal: Princip
             "for less",
             retry_after=_RETRY_SECONDS,
             quota=limit_met(
-                Resource.CPU_SECONDS, used=taken, limit=limit, requested=need.seconds, keeper=principal.is_keeper
+                LimitedResource.CPU_SECONDS, used=taken, limit=limit, requested=need.seconds, keeper=principal.is_keeper
             ),
         )
 
@@ -95,18 +95,18 @@ def _too_large(spec: JobSpec, given: Given, need: Estimate, room: Room) -> JobTo
     if need.seconds > room.seconds:
         needs.append(f"{_seconds(need.seconds)} of CPU, and a job may take {_seconds(room.seconds)}")
     fitting = _fitting(spec, given, room)
-    columns = getattr(spec, "columns", ())
+    field = columns_field(spec)
     detail = f"this job is expected to need {'; '.join(needs)}. {fitting}"
-    return JobTooLargeError(detail, errors=[FieldError("/columns" if columns else "", detail)])
+    return JobTooLargeError(detail, errors=[FieldError("" if field is None else f"/{field}", detail)])
 
 
 def _fitting(spec: JobSpec, given: Given, room: Room) -> str:
     """What would fit: fewer columns, or fewer rows."""
     ways = []
-    columns = tuple(getattr(spec, "columns", ()) or ())
+    field, columns = columns_field(spec), columns_of(spec)
 
     def narrower(many: int) -> Estimate:
-        return estimated(spec.model_copy(update={"columns": columns[:many]}), given)
+        return estimated(spec.model_copy(update={str(field): columns[:many]}), given)
 
     fewer = _most(len(columns), narrower, room)
     if fewer:

@@ -18,12 +18,12 @@ def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
     newest = max(reversed([*releases]), key=lambda one: one.made_at or 0.0, default=None)
     original = spec.dataset_id or (None if newest is None else newest.dataset_id)
     least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
-    person = None if newest is None or newest.dataset_id != original else newest.spec.get("person")
+    person = None if newest is None or newest.dataset_id != original else newest.spec.get("person_column")
     return spec.model_copy(
         update={
             "dataset_id": original,
-            "k": spec.k if spec.k is not None else max(least, 1.0),
-            "person": spec.person or person,
+            "k_required": spec.k_required if spec.k_required is not None else max(least, 1.0),
+            "person_column": spec.person_column or person,
         }
     )
 
@@ -51,22 +51,22 @@ def _releases(releases: dict[str, ReleaseInput]) -> Iterator[FieldError]:
 
 def _tables(spec: CompositionSpec, given: Given) -> Iterator[FieldError]:
     for role, one in listed(given.datasets, "dataset_ids").items():
-        if not all_understood(tuple(spec.columns), {column.name for column in one.columns}):
-            yield FieldError(f"/{role}", "this table has none of `columns`")
+        if not all_understood(tuple(spec.join_columns), {column.name for column in one.columns}):
+            yield FieldError(f"/{role}", "this table has none of `join_columns`")
 
 
 def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:
-    if spec.person is not None:
-        yield "/person", spec.person
+    if spec.person_column is not None:
+        yield "/person_column", spec.person_column
     for index, name in enumerate(spec.sensitive):
         yield pointer("sensitive", index), name
 
 
 def check_determination(spec: DeterminationSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on these releases, each with its pointer."""
-    columns = {name for one in given.releases.values() for name in one.spec["columns"]}
+    columns = {name for one in given.releases.values() for name in one.spec["quasi_identifiers"]}
     return [
-        FieldError(pointer("grid", name), f"none of the releases is about {name!r}")
-        for name in spec.grid
+        FieldError(pointer("value_step", name), f"none of the releases is about {name!r}")
+        for name in spec.value_step
         if name not in columns
     ]

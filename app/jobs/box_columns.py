@@ -6,26 +6,26 @@ from typing import Any, Final, cast
 
 from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, plain_kind, typed
 from app.contracts.box_statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
-from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
+from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec
 from app.contracts.columns import Domain
 from app.contracts.datasets import DatasetColumn, Profile
-from app.errors import FieldError, meant, pointer
-from app.jobs.columns import missing_values, named, outside, wrong_column, wrong_numbers
+from app.errors import FieldError, pointer
+from app.jobs.columns import missing_values, named, not_quasi_identifiers, outside, wrong_column, wrong_numbers
 
 #: Texts of which nearly every record has its own are names, not classes.
 _NAMES: Final = 0.9
 _FEW: Final = 20
-_SETTINGS: Final = ("domains", "grid", "minimum_width")
+_SETTINGS: Final = ("domains", "value_step", "min_width")
 
 
 def kinds_of(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
     """How each column that the dataset has is cut and published."""
     columns = named(profile)
-    return {name: kind_of(spec, name, columns[name].type) for name in spec.columns if name in columns}
+    return {name: kind_of(spec, name, columns[name].type) for name in spec.quasi_identifiers if name in columns}
 
 
 def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
-    """How each column that rows keep is asked about, of those that the dataset has."""
+    """The kind of each column that rows keep, of those that the dataset has."""
     columns = named(profile)
     return {name: plain_kind(columns[name].type) for name in spec.keep if name in columns}
 
@@ -39,7 +39,7 @@ def lacks_values(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> bo
 
 def complete_records(spec: BoxesSpec, profile: Profile) -> int:
     """The most records that can take part: all, or those left by the column with most missing values."""
-    if spec.missing is not MissingValues.DROP:
+    if spec.missing_policy is not BoxesMissingPolicy.DROP:
         return profile.rows
     columns, kinds = named(profile), kinds_of(spec, profile)
     missing = (columns[name].missing for name, kind in kinds.items() if lacks_values(spec, columns[name], kind))
@@ -49,18 +49,14 @@ def complete_records(spec: BoxesSpec, profile: Profile) -> int:
 def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
     """Columns that are not there or cannot become sides of boxes, and what is said of others than these."""
     columns, kinds = named(profile), kinds_of(spec, profile)
-    for index, name in enumerate(spec.columns):
+    for index, name in enumerate(spec.quasi_identifiers):
         if (wrong := wrong_column(name, columns)) is not None:
-            yield FieldError(pointer("columns", index), wrong)
+            yield FieldError(pointer("quasi_identifiers", index), wrong)
         else:
             yield from _unusable(spec, index, columns[name], kinds[name], profile)
     for field in ("nominal", *_SETTINGS):
-        for name in getattr(spec, field):
-            if name not in spec.columns:
-                yield FieldError(pointer(field, name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
-    for name in spec.ordinal:
-        if name not in (*spec.columns, *spec.sensitive):
-            yield FieldError(pointer("ordinal", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
+        yield from not_quasi_identifiers(field, getattr(spec, field), spec.quasi_identifiers)
+    yield from not_quasi_identifiers("ordinal", spec.ordinal, spec.quasi_identifiers, or_in=spec.sensitive)
     for name in spec.t_distance:
         if name not in spec.sensitive:
             yield FieldError(pointer("t_distance", name), f"{name!r} is not one of `sensitive`")
@@ -69,14 +65,14 @@ def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
 def _unusable(
     spec: BoxesSpec, index: int, column: DatasetColumn, kind: ColumnKind, profile: Profile
 ) -> Iterator[FieldError]:
-    where = pointer("columns", index)
-    if spec.missing is MissingValues.REFUSE and lacks_values(spec, column, kind):
+    where = pointer("quasi_identifiers", index)
+    if spec.missing_policy is BoxesMissingPolicy.REFUSE and lacks_values(spec, column, kind):
         yield FieldError(where, f"{missing_values(column)}: {_ways_out(column, kind)}")
     if column.name in profile.numeric and kind in (ColumnKind.NUMBER, ColumnKind.INTEGER):
         yield from wrong_numbers(where, column, profile.numeric[column.name])
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         for field in _SETTINGS:
-            if column.name in getattr(spec, field) and (field, kind) != ("minimum_width", ColumnKind.ORDINAL):
+            if column.name in getattr(spec, field) and (field, kind) != ("min_width", ColumnKind.ORDINAL):
                 yield FieldError(pointer(field, column.name), f"{column.name!r} is {kind}: it has no `{field}`")
     if kind is ColumnKind.NOMINAL:
         yield from _wrong_nominal(spec, index, column, profile)
@@ -87,10 +83,10 @@ def _unusable(
 
 
 def _ways_out(column: DatasetColumn, kind: ColumnKind) -> str:
-    found = "`missing: drop` leaves those records out, `missing: pattern` publishes them as missing"
+    advice = "`missing_policy: drop` leaves those records out, `missing_policy: pattern` publishes them as missing"
     if kind is ColumnKind.NOMINAL:
-        found += f', `"nominal": {{"{column.name}": {{"missing_is_value": true}}}}` makes missing a value'
-    return found
+        advice += f', `"nominal": {{"{column.name}": {{"missing_is_value": true}}}}` makes missing a value'
+    return advice
 
 
 def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: Profile) -> Iterator[FieldError]:
@@ -109,7 +105,7 @@ def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: 
             f"column {column.name!r} is {column.type} with {column.distinct} values in {profile.rows} records: it "
             "names records. Leave it out, or give a `hierarchy` of classes under `nominal`"
         )
-        yield FieldError(pointer("columns", index), detail)
+        yield FieldError(pointer("quasi_identifiers", index), detail)
 
 
 def _wrong_ordinal(spec: BoxesSpec, column: DatasetColumn) -> Iterator[FieldError]:
@@ -135,38 +131,39 @@ def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, pr
     """Domains, grids and widths that do not fit a column of numbers or days."""
     name, domain = column.name, spec.domains.get(column.name)
     if domain is not None and isinstance(domain[0], date) is not (kind is ColumnKind.DATE):
-        told = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
-        yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {told}")
+        expected = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
+        yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {expected}")
     elif domain is not None and name in profile.numeric and outside(profile.numeric[name], cast("Domain", domain)):
         yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
-    for field in ("grid", "minimum_width"):
+    for field in ("value_step", "min_width"):
         step = getattr(spec, field).get(name)
         if step is not None and kind is not ColumnKind.NUMBER and not float(step).is_integer():
             yield FieldError(pointer(field, name), f"column {name!r} has whole values: its `{field}` is whole")
-    if spec.bounds is Bounds.SNUG and domain is None and name not in spec.grid:
+    if spec.bounds is BoxBounds.GRID and domain is None and name not in spec.value_step:
         detail = (
-            f"snug bounds of column {name!r} need its `domains` or its `grid`: steps from the data tell its extremes"
+            f"`bounds: grid` needs the `domains` or the `value_step` of column {name!r}: steps from the data would "
+            "reveal its extremes"
         )
         yield FieldError(pointer("bounds"), detail)
 
 
 def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile: Profile) -> Iterator[FieldError]:
     """Persons and design weights that are not there, or do not make sense."""
-    for field in ("person", "survey_weight"):
+    for field in ("person_column", "survey_weight_column"):
         name = getattr(spec, field)
         if name is None:
             continue
-        if (wrong := wrong_column(name, columns, numeric=field == "survey_weight")) is not None:
+        if (wrong := wrong_column(name, columns, numeric=field == "survey_weight_column")) is not None:
             yield FieldError(pointer(field), wrong)
         elif columns[name].missing:
             yield FieldError(pointer(field), missing_values(columns[name]))
-        elif name in spec.columns:
-            yield FieldError(pointer(field), f"{name!r} is one of `columns`")
-    name = spec.survey_weight
+        elif name in spec.quasi_identifiers:
+            yield FieldError(pointer(field), f"{name!r} is one of `quasi_identifiers`")
+    name = spec.survey_weight_column
     if name in profile.numeric and name is not None:
-        yield from wrong_numbers(pointer("survey_weight"), columns[name], profile.numeric[name])
+        yield from wrong_numbers(pointer("survey_weight_column"), columns[name], profile.numeric[name])
         if (least := profile.numeric[name].finite_minimum) is not None and least <= 0:
-            yield FieldError(pointer("survey_weight"), f"column {name!r} has weights that are not above 0")
+            yield FieldError(pointer("survey_weight_column"), f"column {name!r} has weights that are not above 0")
 
 
 def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
@@ -175,7 +172,7 @@ def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool =
     Parameters
     ----------
     statistic, position
-        What is asked, and the place of the column in its `of`.
+        The statistic, and the place of the column in its `of`.
     kind
         Of the column.
     kept

@@ -44,16 +44,16 @@ def with_steering(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> BoxesSpec
     Parameters
     ----------
     spec
-        What is asked.
+        The specification.
     kinds
         Of its columns, those that are there.
     """
     listed = spec.statistics or ()
-    if any(steers(one, spec.columns) for one in listed):
+    if any(steers(one, spec.quasi_identifiers) for one in listed):
         return spec
-    default = default_statistics(spec.columns, kinds)
-    if spec.statistics is None or default is None:
-        return spec.model_copy(update={"statistics": spec.statistics or default})
+    default = default_statistics(spec.quasi_identifiers, kinds)
+    if default is None:
+        return spec
     return spec.model_copy(update={"statistics": (*listed, *default)})
 
 
@@ -65,24 +65,29 @@ def wrong_statistics(
     Parameters
     ----------
     spec
-        What is asked.
+        The specification.
     kinds, kept
         Of its columns, and of those that rows keep, as far as they are there.
     """
-    if spec.statistics and not any(steers(one, spec.columns) for one in spec.statistics):
-        detail = "boxes are made narrow for statistics of `columns`, of which there are too many to list all: name some"
+    if spec.statistics and not any(steers(one, spec.quasi_identifiers) for one in spec.statistics):
+        detail = (
+            "boxes are made narrow for statistics of `quasi_identifiers`, of which there are too many to list all: "
+            "name some"
+        )
         yield FieldError("/statistics", detail)
     for index, statistic in enumerate(spec.statistics or ()):
         for position, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", position)
             kind = kinds.get(name) or kept.get(name)
-            if name not in (*spec.columns, *spec.keep):
+            if name not in (*spec.quasi_identifiers, *spec.keep):
                 hint = ", and `sensitive` columns are published if they are kept" if name in spec.sensitive else ""
-                close = meant(name, (*spec.columns, *spec.keep))
-                yield FieldError(where, f"{name!r} is not one of `columns` or `keep`{hint}{close}")
-            elif kind is not None and (wrong := unfit(statistic, position, kind, kept=name not in spec.columns)):
+                close = meant(name, (*spec.quasi_identifiers, *spec.keep))
+                yield FieldError(where, f"{name!r} is not one of `quasi_identifiers` or `keep`{hint}{close}")
+            elif kind is not None and (
+                wrong := unfit(statistic, position, kind, kept=name not in spec.quasi_identifiers)
+            ):
                 yield FieldError(where, f"column {name!r} is {kind}: {wrong}")
-        if statistic.weight and not steers(statistic, spec.columns):
+        if statistic.weight and not steers(statistic, spec.quasi_identifiers):
             detail = (
                 "kept columns and intervals are answered from the boxes and do not steer them: leave the weight out"
             )
@@ -99,11 +104,11 @@ def wrong_statistics(
 
 def too_many_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
     """More statistics than can be listed by default."""
-    if spec.statistics is None and len(kinds) == len(spec.columns):
-        asked = _defaults(sum(kind in NUMERIC_KINDS for kind in kinds.values()))
+    if spec.statistics is None and len(kinds) == len(spec.quasi_identifiers):
+        count = _defaults(sum(kind in NUMERIC_KINDS for kind in kinds.values()))
         yield FieldError(
             "/statistics",
-            f"by default {len(spec.columns)} columns would have {asked:,} statistics; "
+            f"by default {len(spec.quasi_identifiers)} columns would have {count:,} statistics; "
             f"list those that matter, at most {MOST_STATISTICS:,}",
         )
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from app.contracts.box_columns import ColumnKind
 from app.contracts.box_statistics import WITH_SAMPLE_FORM
-from app.contracts.boxes import BoxesSpec, Content, RareRecords, ReleasedWeights
+from app.contracts.boxes import BoxesSpec, BoxMeans, RareRecords, ReleasedWeights
 from app.contracts.datasets import DatasetColumn
 from app.errors import FieldError, pointer
 from app.jobs import series, versions
 from app.jobs.box_columns import complete_records, kept_kinds, kinds_of, wrong_columns, wrong_weights
-from app.jobs.box_gate import undefined, wrong_content
 from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_statistics
+from app.jobs.check_undefined import undefined, wrong_content
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
 from app.jobs.inputs import Given
@@ -26,12 +26,12 @@ def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
 
 
 def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
-    """Weights of rows are a kept column that k counts; what is kept besides is counted only where that is asked for."""
-    name = spec.survey_weight
-    if spec.weights is not ReleasedWeights.ROW or name is None:
+    """Weights of rows are a kept column that k counts; other kept columns count only on request."""
+    name = spec.survey_weight_column
+    if spec.released_weights is not ReleasedWeights.ROW or name is None:
         return spec
     keep = spec.keep if name in spec.keep else (*spec.keep, name)
-    return spec.model_copy(update={"keep": keep, "count_keep": spec.count_keep or keep == (name,)})
+    return spec.model_copy(update={"keep": keep, "k_counts_kept": spec.k_counts_kept or keep == (name,)})
 
 
 def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
@@ -60,18 +60,19 @@ def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
 def _unknown(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
     yield from unknown_columns("keep", spec.keep, columns)
     yield from unknown_columns("sensitive", spec.sensitive, columns)
-    for name in spec.epsilon:
+    for name in spec.min_separation:
         if (wrong := wrong_column(name, columns, numeric=True)) is not None:
-            yield FieldError(pointer("epsilon", name), wrong)
+            yield FieldError(pointer("min_separation", name), wrong)
 
 
 def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
     if spec.ddof == 0:
         return
-    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
+    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight_column is not None:
         yield FieldError(
             "/ddof",
-            "weighed records (`rare_records: weigh`, `survey_weight`) have no sample size: `ddof` is 0 with them",
+            "weighed records (`rare_records: weigh`, `survey_weight_column`) have no sample size: "
+            "`ddof` is 0 with them",
         )
     if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
         yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
@@ -81,11 +82,11 @@ def _diverse(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[
     """More values in a box than a column has altogether."""
     if spec.l is None:
         return
-    counted = {name: columns[name].distinct for name in (*spec.sensitive, *spec.epsilon) if name in columns}
+    counted = {name: columns[name].distinct for name in (*spec.sensitive, *spec.min_separation) if name in columns}
     fewest = min(counted, key=counted.__getitem__, default=None)
     if fewest is not None and counted[fewest] < spec.l:
-        told = f"column {fewest!r} has {counted[fewest]} values: the largest l is {counted[fewest]}"
-        yield FieldError("/l", f"l = {spec.l} asked, {told}")
+        detail = f"column {fewest!r} has {counted[fewest]} values: the largest l is {counted[fewest]}"
+        yield FieldError("/l", f"l = {spec.l} asked, {detail}")
 
 
 def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]:
@@ -94,16 +95,16 @@ def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
     for name, kind in kinds.items():
         if kind is not ColumnKind.NOMINAL:
             yield from (f"{name}_lo", f"{name}_hi")
-            if spec.content is not Content.BOUNDS:
+            if spec.box_means is not BoxMeans.NONE:
                 yield from (f"{name}_mean_lo", f"{name}_mean_hi")
             continue
         declared = spec.nominal.get(name)
         if declared is not None and declared.hierarchy is not None:
             yield name
         yield f"{name}_set"
-    if spec.survey_weight is not None and spec.weights is ReleasedWeights.BOX:
+    if spec.survey_weight_column is not None and spec.released_weights is ReleasedWeights.BOX:
         yield from ("weight_mean_lo", "weight_mean_hi")
-    elif spec.rare_records is RareRecords.WEIGH or spec.survey_weight is not None:
+    elif spec.rare_records is RareRecords.WEIGH or spec.survey_weight_column is not None:
         yield "weight"
     if spec.rare_records is RareRecords.MARK:
         yield "core"
@@ -112,10 +113,10 @@ def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
 def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
     own = list(own_names(spec, kinds))
     for name in {name for name in own if own.count(name) > 1}:
-        place = next(index for index, one in enumerate(spec.columns) if name.startswith(one))
-        yield FieldError(pointer("columns", place), f"two columns of the release would be called {name!r}")
+        place = next(index for index, one in enumerate(spec.quasi_identifiers) if name.startswith(one))
+        yield FieldError(pointer("quasi_identifiers", place), f"two columns of the release would be called {name!r}")
     for index, name in enumerate(spec.keep):
-        if name in spec.columns:
+        if name in spec.quasi_identifiers:
             yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
         elif name in own:
             yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")

@@ -1,9 +1,9 @@
 """What a dataset's profile decides about the columns of a specification, for every method alike."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from app.contracts.columns import LARGEST, Missing
+from app.contracts.columns import LARGEST, MissingPolicy
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.errors import FieldError, meant, pointer
 
@@ -15,11 +15,11 @@ class OfColumns(Protocol):
     """A specification that computes with numeric columns of one dataset."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def quasi_identifiers(self) -> tuple[str, ...]:
         """Columns to compute with."""
 
     @property
-    def missing(self) -> Missing:
+    def missing_policy(self) -> MissingPolicy:
         """What becomes of records with missing values."""
 
     @property
@@ -52,24 +52,32 @@ def wrong_columns(
 
 def wrong_domains(spec: OfColumns) -> Iterator[FieldError]:
     """Domains of what is not among the columns."""
-    for name in spec.domains:
-        if name not in spec.columns:
-            yield FieldError(pointer("domains", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}")
+    return not_quasi_identifiers("domains", spec.domains, spec.quasi_identifiers)
+
+
+def not_quasi_identifiers(
+    field: str, names: Iterable[str], quasi_identifiers: Sequence[str], *, or_in: Sequence[str] = ()
+) -> Iterator[FieldError]:
+    """Names in a field by column that are no quasi-identifiers, and none of the other columns that it may name."""
+    for name in names:
+        if name not in quasi_identifiers and name not in or_in:
+            detail = f"{name!r} is not one of `quasi_identifiers`{meant(name, quasi_identifiers)}"
+            yield FieldError(pointer(field, name), detail)
 
 
 def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
     """Values that cannot be computed with, or lie outside what the specification calls their domain."""
     columns = named(profile)
-    for index, name in enumerate(spec.columns):
+    for index, name in enumerate(spec.quasi_identifiers):
         if name not in columns or name not in profile.numeric:
             continue
         column, summary = columns[name], profile.numeric[name]
-        if spec.missing is Missing.REFUSE and column.missing:
+        if spec.missing_policy is MissingPolicy.REFUSE and column.missing:
             yield FieldError(
-                pointer("columns", index),
-                f"{missing_values(column)}: `missing: drop` leaves those records out",
+                pointer("quasi_identifiers", index),
+                f"{missing_values(column)}: `missing_policy: drop` leaves those records out",
             )
-        yield from wrong_numbers(pointer("columns", index), column, summary)
+        yield from wrong_numbers(pointer("quasi_identifiers", index), column, summary)
         if name in spec.domains and outside(summary, spec.domains[name]):
             yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
 
@@ -79,9 +87,9 @@ def missing_values(column: DatasetColumn) -> str:
     return f"column {column.name!r} has {_counted(column.missing, 'missing')}"
 
 
-def infinite_values(told: str, summary: NumericSummary) -> str:
+def infinite_values(label: str, summary: NumericSummary) -> str:
     """What is said of a column with infinite values."""
-    return f"column {told} has {_counted(summary.infinite, 'infinite')}; upload it with finite numbers"
+    return f"column {label} has {_counted(summary.infinite, 'infinite')}; upload it with finite numbers"
 
 
 def _counted(count: int, kind: str) -> str:
@@ -101,10 +109,10 @@ def wrong_numbers(where: str, column: DatasetColumn, summary: NumericSummary) ->
 
 def complete_records(spec: OfColumns, profile: Profile) -> int:
     """The most records that can take part: all, or those left by the column with most missing values."""
-    if spec.missing is Missing.REFUSE:
+    if spec.missing_policy is MissingPolicy.REFUSE:
         return profile.rows
     columns = named(profile)
-    return profile.rows - max((columns[name].missing for name in spec.columns if name in columns), default=0)
+    return profile.rows - max((columns[name].missing for name in spec.quasi_identifiers if name in columns), default=0)
 
 
 def too_few(k: float, *, largest: int, rows: int) -> Iterator[FieldError]:

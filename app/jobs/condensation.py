@@ -13,7 +13,7 @@ def check(spec: CondensationSpec, given: Given) -> list[FieldError]:
     profile = given.profile()
     columns = named(profile)
     return [
-        *wrong_columns("columns", spec.columns, columns, numeric=True),
+        *wrong_columns("quasi_identifiers", spec.quasi_identifiers, columns, numeric=True),
         *wrong_columns("keep", spec.keep, columns),
         *_names(spec),
         *wrong_values(spec, profile),
@@ -23,5 +23,5 @@ def check(spec: CondensationSpec, given: Given) -> list[FieldError]:
 
 def _names(spec: CondensationSpec) -> Iterator[FieldError]:
     for index, name in enumerate(spec.keep):
-        if name in spec.columns:
+        if name in spec.quasi_identifiers:
             yield FieldError(pointer("keep", index), f"{name!r} is published condensed: it cannot be kept as well")

@@ -28,7 +28,7 @@ def job_json(record: JobRecord, *, whole: bool = True) -> str:
         "kind": record.kind,
         "method": record.method,
         "state": record.state,
-        "labels": Fragment(record.labels_json),
+        "tags": Fragment(record.tags_json),
         "progress": _progress(record),
         "attempts": record.attempts,
         "created_at": rfc3339(record.created_at),

@@ -18,13 +18,13 @@ from app.errors import JobInUseError, NotFoundError
 from app.jobs.links import remove_links
 from app.storage.protocol import TRASH, Storage
 
-#: With these fields a release is asked and attacked; each of them is told by its public provenance as well.
-_TOLD: Final = (
-    "method", "columns", "nominal", "ordinal", "keep", "k", "bounds", "domains", "grid", "ddof", "rare_records",
-    "missing", "model", "scaling",
+#: Queries and attacks of a release need these fields; its public provenance has each of them as well.
+_PUBLIC: Final = (
+    "method", "quasi_identifiers", "nominal", "ordinal", "keep", "k", "bounds", "domains", "value_step", "ddof",
+    "rare_records", "missing_policy", "density", "axes",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person", "sensitive", "gate", "base_release_id", "previous_release_id")
+_COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
 _SHOWN: Final = frozenset(JobKind)
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
@@ -52,19 +52,19 @@ def delete_job(
         If it has not ended, or an unfinished job uses it or the link of its release.
     """
     with database.unit_of_work() as unit:
-        found = None if "\x00" in job_id else erasing.lock(unit.connection, owner=owner, job_id=job_id)
-        if found is None or found.kind not in _SHOWN:
+        erasable = None if "\x00" in job_id else erasing.lock(unit.connection, owner=owner, job_id=job_id)
+        if erasable is None or erasable.kind not in _SHOWN:
             raise NotFoundError("there is no job with this id")
-        parts = _free_parts(unit, found)
-        _refuse_in_use(unit, found)
-        erasing.erase(unit.connection, found=found, spec=kept_spec(found.spec) if found.release_id else {})
+        parts = _free_parts(unit, erasable)
+        _refuse_in_use(unit, erasable)
+        erasing.erase(unit.connection, erasable=erasable, spec=kept_spec(erasable.spec) if erasable.release_id else {})
         audit.record(
             unit.connection, owner=owner, action=LogAction.DELETED, subject=job_id, key_id=key_id,
             facts={} if because is None else {"because": because},
         )  # fmt: skip
     remove_leftovers(database=database, storage=storage, job_id=job_id)
-    if found.release_id is not None:
-        remove_links(database=database, storage=storage, release_id=found.release_id)
+    if erasable.release_id is not None:
+        remove_links(database=database, storage=storage, release_id=erasable.release_id)
     for one in (job_id, *parts):  # checkpoints, and what attempts that were lost have left
         for prefix in (f"jobs/{one}/", f"{TRASH}jobs/{one}/"):
             for stored in list(storage.list(prefix)):
@@ -123,22 +123,22 @@ def _left(database: Database, job_id: str | None) -> list[str]:
         return erasing.results_left(connection, limit=_BATCH, job_id=job_id)
 
 
-def _free_parts(unit: UnitOfWork, found: Erasable) -> list[str]:
+def _free_parts(unit: UnitOfWork, erasable: Erasable) -> list[str]:
     """The job's parts, none of which is at work any more."""
-    if not found.finished:
+    if not erasable.finished:
         raise JobInUseError("the job has not ended: cancel it or wait until it has", retry_after=_RETRY_SECONDS)
-    parts = erasing.parts_of(unit.connection, job_id=found.id)
+    parts = erasing.parts_of(unit.connection, job_id=erasable.id)
     if JobState.RUNNING in parts.values():
         detail = "parts of this job are still stopping; delete it in a moment"
         raise JobInUseError(detail, retry_after=_RETRY_SECONDS)
     return list(parts)
 
 
-def _refuse_in_use(unit: UnitOfWork, found: Erasable) -> None:
+def _refuse_in_use(unit: UnitOfWork, erasable: Erasable) -> None:
     """Questions need nothing of what is erased; audits of the release and jobs that use the result do."""
-    users = users_of_job(unit.connection, job_id=found.id, limit=_NAMED_JOBS)
-    if found.release_id is not None:
-        attacks = users_of_release(unit.connection, release_id=found.release_id, limit=_BATCH)
+    users = users_of_job(unit.connection, job_id=erasable.id, limit=_NAMED_JOBS)
+    if erasable.release_id is not None:
+        attacks = users_of_release(unit.connection, release_id=erasable.release_id, limit=_BATCH)
         users += [(job_id, listed) for job_id, listed in attacks if listed]
     if users:
         named = ", ".join(job_id for job_id, _ in users[:_NAMED_JOBS])
@@ -148,4 +148,4 @@ def _refuse_in_use(unit: UnitOfWork, found: Erasable) -> None:
 
 def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of a specification for as long as its release is there."""
-    return {name: spec[name] for name in (*_TOLD, *_COMPOSED) if name in spec}
+    return {name: spec[name] for name in (*_PUBLIC, *_COMPOSED) if name in spec}

@@ -19,10 +19,10 @@ from app.contracts.influence import FrontierSpec, InfluenceSpec
 from app.contracts.jobs import JobSpec
 from app.contracts.linkage import LinkageSpec
 from app.contracts.methods import METHODS
-from app.contracts.microfiles import Variable
+from app.contracts.microfiles import FuzzyVariable
 from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
-from app.contracts.uncertain import Scaling, UncertainSpec
+from app.contracts.uncertain import DensityAxes, UncertainSpec
 from app.jobs.inputs import Given
 
 #: What every job takes and holds.
@@ -70,7 +70,7 @@ def estimated(spec: JobSpec, given: Given, *, share: float = 1.0) -> Estimate:
     """
     sizes = [*(one.rows for one in given.datasets.values()), *(one.rows for one in given.releases.values())]
     rows = _coarse(share * max(sizes, default=0))
-    width = max(1, len(_columns(spec)))
+    width = max(1, len(columns_of(spec)))
     frame = _frame(rows, width) if "formats" in type(spec).model_fields else _read(rows, width)
     if spec.method in _OF_RELEASES:
         return frame + _OF_RELEASES[spec.method](spec, given, rows)
@@ -82,8 +82,15 @@ def _coarse(rows: float) -> float:
     return float(f"{rows:.1e}")
 
 
-def _columns(spec: Any) -> Sequence[str]:
-    return getattr(spec, "columns", None) or getattr(spec, "quasi_identifiers", None) or ()
+def columns_field(spec: JobSpec) -> str | None:
+    """The field that names the columns a job computes with; None: the specification names none."""
+    return next((name for name in ("quasi_identifiers", "join_columns") if getattr(spec, name, None)), None)
+
+
+def columns_of(spec: JobSpec) -> tuple[str, ...]:
+    """The columns that a job computes with, as its specification names them."""
+    field = columns_field(spec)
+    return () if field is None else tuple(getattr(spec, field))
 
 
 def _read(rows: float, columns: int) -> Estimate:
@@ -100,7 +107,7 @@ def _frame(rows: float, columns: int) -> Estimate:
 def _boxes(spec: BoxesSpec, rows: float) -> Estimate:
     """A partition of N log(N / k) steps an axis; ranges of pairs of columns, which are proven box by box."""
     boxes = max(2.0, rows / spec.k)
-    width = len(spec.columns)
+    width = len(spec.quasi_identifiers)
     pairs = sum(len(getattr(one, "of", ())) > 1 for one in spec.statistics or ())
     singles = len(spec.statistics or ()) - pairs
     ranges = boxes * (3e-5 * pairs + 3e-6 * singles)
@@ -109,10 +116,10 @@ def _boxes(spec: BoxesSpec, rows: float) -> Estimate:
 
 def _uncertain(spec: UncertainSpec, rows: float) -> Estimate:
     """Neighbours of each record, N^1.4 as measured; moments of pairs; shapes of its own for a record, where asked."""
-    width = len(spec.columns)
+    width = len(spec.quasi_identifiers)
     near = 5e-7 * rows**1.4 * max(1.0, width / 20)
     need = Estimate(near + 6e-6 * width**2, 450 * width**2)
-    if spec.scaling is not Scaling.ROTATED:
+    if spec.axes is not DensityAxes.ROTATED:
         return need
     shapes = rows * width**2
     return need + Estimate(2.9e-6 * shapes, 115 * shapes)
@@ -120,7 +127,7 @@ def _uncertain(spec: UncertainSpec, rows: float) -> Estimate:
 
 def _condensation(spec: CondensationSpec, rows: float) -> Estimate:
     """Matrices of a group and their eigenvectors, O(n^3); few groups at a time, of narrow tables all their rows."""
-    width = len(spec.columns)
+    width = len(spec.quasi_identifiers)
     groups = max(1.0, rows / spec.k)
     matrices = 1.5e-9 * width**3 + 5e-7 * width**2
     held = min(groups, 4096.0) * spec.k if width < _WIDE else max(1.0, _CELLS / width**2)
@@ -132,7 +139,7 @@ def _group(spec: GroupSpec, rows: float) -> Estimate:
     return Estimate(_searching(spec.search, spec.variables) * rows, 30 * rows * len(spec.variables))
 
 
-def _searching(search: GroupSearch, variables: Sequence[Variable]) -> float:
+def _searching(search: GroupSearch, variables: Sequence[FuzzyVariable]) -> float:
     """Seconds of a search for rules, a record."""
     if isinstance(search, EvolutionSearch):
         tried = search.runs * (search.population + search.generations * search.replaced)
@@ -157,7 +164,7 @@ def _detection(spec: SwapDetectionSpec, rows: float) -> Estimate:  # noqa: ARG00
 
 def _frontier(spec: FrontierSpec, rows: float) -> Estimate:
     """Boxes for one k after the other, each with its release."""
-    return _in_turn([_frame(rows, len(_columns(spec))) + _boxes(spec.at(k), rows) for k in spec.k])
+    return _in_turn([_frame(rows, len(columns_of(spec))) + _boxes(spec.at(k), rows) for k in spec.k])
 
 
 def _table(spec: TableSpec, given: Given, rows: float) -> Estimate:
@@ -168,14 +175,14 @@ def _table(spec: TableSpec, given: Given, rows: float) -> Estimate:
         width = min(columns + sum(len(one.columns) for one in given.releases.values()), MOST_QUASI_IDENTIFIERS)
     sets = sum(math.comb(width, many) for many in range(1, min(width, 3) + 1))
     tried = min(rows * sets, _TRIED if spec.quasi_identifiers else _TRIED / 10)
-    asked = 1 + len(spec.sensitive) + len(spec.sums)
-    return Estimate(4e-8 * tried + rows * (2e-7 * width + 5e-7 * asked), rows * (40 * width + 60 * asked))
+    counted = 1 + len(spec.sensitive) + len(spec.sums)
+    return Estimate(4e-8 * tried + rows * (2e-7 * width + 5e-7 * counted), rows * (40 * width + 60 * counted))
 
 
 def _composition(spec: CompositionSpec, given: Given, rows: float) -> Estimate:
     """The place of each record in each release, and what all places together leave."""
     files = max(1, len(given.releases) + len(spec.dataset_ids))
-    width = max((len(one.columns) for one in given.releases.values()), default=len(spec.columns))
+    width = max((len(one.columns) for one in given.releases.values()), default=len(spec.join_columns))
     return Estimate(files * rows * (1e-6 + 2e-7 * width), files * rows * (40 + 16 * width))
 
 
@@ -190,7 +197,7 @@ def _influence(spec: InfluenceSpec, given: Given, rows: float) -> Estimate:
     runs = []
     for one in given.releases.values():
         again = METHODS[one.method].spec.model_validate({**one.spec, "seed": None})
-        need = _METHODS[one.method](again, rows) + _frame(rows, len(_columns(again)))
+        need = _METHODS[one.method](again, rows) + _frame(rows, len(columns_of(again)))
         runs += [need] * (1 + 2 * spec.records)
     return _in_turn(runs)
 
@@ -205,7 +212,7 @@ def _linkage(spec: LinkageSpec, given: Given, rows: float) -> Estimate:  # noqa:
     methods = {one.method for one in given.releases.values()}
     if methods <= {"boxes"}:
         return Estimate(3e-6 * rows, 200 * rows)
-    width = max((len(one.spec.get("columns") or ()) for one in given.releases.values()), default=1)
+    width = max((len(one.spec.get("quasi_identifiers") or ()) for one in given.releases.values()), default=1)
     if methods == {"condensation"}:  # the nearest of few columns are found at once, of many they are looked for
         return Estimate(3e-7 * max(width, 2) * rows**1.5 / 3, 2_500 * rows)
     return Estimate(2.7e-6 * rows**1.5, 2_500 * rows)

@@ -6,7 +6,7 @@ from app.contracts.group_audits import GroupProfileSpec, SwapDetectionSpec
 from app.contracts.groups import GroupSpec
 from app.contracts.inputs import JobInput, listed
 from app.contracts.jobs import JobState
-from app.contracts.microfiles import Recodings, Variable
+from app.contracts.microfiles import FuzzyVariable, Recodings
 from app.contracts.rule_models import group_spec
 from app.errors import FieldError, pointer
 from app.jobs.harmonising import Harmonised
@@ -16,7 +16,9 @@ from app.jobs.inputs import Given
 def fill_profile(spec: GroupProfileSpec, given: Given) -> GroupProfileSpec:
     """The specification with what divides the files, by default as in the `group` job."""
     learned = _learned(given)
-    return spec.model_copy(update={"parameter": spec.parameter or ((learned and learned.parameter) or ())})
+    return spec.model_copy(
+        update={"region_columns": spec.region_columns or ((learned and learned.region_columns) or ())}
+    )
 
 
 def fill_detection(spec: SwapDetectionSpec, given: Given) -> SwapDetectionSpec:
@@ -25,7 +27,9 @@ def fill_detection(spec: SwapDetectionSpec, given: Given) -> SwapDetectionSpec:
     if learned is None:
         return spec
     auxiliary = spec.auxiliary_dataset_id or learned.auxiliary_dataset_id
-    return spec.model_copy(update={"parameter": spec.parameter or learned.parameter, "auxiliary_dataset_id": auxiliary})
+    return spec.model_copy(
+        update={"region_columns": spec.region_columns or learned.region_columns, "auxiliary_dataset_id": auxiliary}
+    )
 
 
 def check_profile(spec: GroupProfileSpec, given: Given) -> list[FieldError]:
@@ -33,9 +37,11 @@ def check_profile(spec: GroupProfileSpec, given: Given) -> list[FieldError]:
     if errors := list(_model_job(given.jobs.get("model_job_id"))):
         return errors
     learned = _learned(given)
-    if spec.model is not None:
-        return list(_files(spec.parameter, spec.model.variables, spec.model.recode, given))
-    return [] if learned is None else list(_files(spec.parameter, learned.variables, learned.recode_of_target, given))
+    if spec.rules_model is not None:
+        return list(_files(spec.region_columns, spec.rules_model.variables, spec.rules_model.recode, given))
+    if learned is None:
+        return []
+    return list(_files(spec.region_columns, learned.variables, learned.recode_of_target, given))
 
 
 def check_detection(spec: SwapDetectionSpec, given: Given) -> list[FieldError]:
@@ -52,7 +58,7 @@ def check_detection(spec: SwapDetectionSpec, given: Given) -> list[FieldError]:
             FieldError("/auxiliary_dataset_id", f"the auxiliary dataset has no column {name!r}, which names the group")
             for name in missing
         ),
-        *_files(spec.parameter, learned.variables, learned.recode_of_target, given),
+        *_files(spec.region_columns, learned.variables, learned.recode_of_target, given),
     ]
 
 
@@ -71,7 +77,7 @@ def _model_job(job: JobInput | None) -> Iterator[FieldError]:
 
 
 def _files(
-    parameter: tuple[str, ...], variables: tuple[Variable, ...], recode: Recodings, given: Given
+    region_columns: tuple[str, ...], variables: tuple[FuzzyVariable, ...], recode: Recodings, given: Given
 ) -> Iterator[FieldError]:
     """Files that lack a column which divides them, or which the rules read."""
     columns = {
@@ -79,7 +85,7 @@ def _files(
         **{role: [c.name for c in one.columns] for role, one in listed(given.datasets, "dataset_ids").items()},
     }
     for role, there in columns.items():
-        for name in dict.fromkeys((*parameter, *(one.column for one in variables))):
+        for name in dict.fromkeys((*region_columns, *(one.column for one in variables))):
             recoding = recode.get(name)
             needed = getattr(recoding, "columns", (name,))
             if missing := [one for one in needed if one not in there]:

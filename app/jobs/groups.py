@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from app.contracts.datasets import Profile
 from app.contracts.groups import GroupSpec
-from app.contracts.microfiles import Derived, Recodings
+from app.contracts.microfiles import DerivedColumn, Recodings
 from app.contracts.recoding import unparsable
 from app.errors import FieldError, meant, pointer
 from app.jobs.harmonising import (
     Harmonised,
     cannot_hold,
     wrong_division,
-    wrong_parameter,
-    wrong_parameter_values,
+    wrong_region_columns,
+    wrong_regions,
     wrong_variables,
 )
 from app.jobs.inputs import Given
@@ -38,62 +38,64 @@ def check(spec: GroupSpec, given: Given) -> list[FieldError]:
 
 
 def _collisions(spec: GroupSpec) -> Iterator[FieldError]:
-    vital = {one.column for one in spec.conditions}
-    for index, name in enumerate(spec.parameter):
-        if name in vital:
+    of_group = {one.column for one in spec.conditions}
+    for index, name in enumerate(spec.region_columns):
+        if name in of_group:
             yield FieldError(
-                pointer("parameter", index), f"{name!r} names the group: it cannot divide the microfile too"
+                pointer("region_columns", index), f"{name!r} names the group: it cannot divide the microfile too"
             )
     for index, variable in enumerate(spec.variables):
-        if variable.column in vital or not vital.isdisjoint(_sources(variable.column, spec.recode.auxiliary)):
+        if variable.column in of_group or not of_group.isdisjoint(_sources(variable.column, spec.recode.auxiliary)):
             at = pointer("variables", index, "column")
             yield FieldError(at, f"{variable.column!r} names the group: a rule that reads it learns nothing")
-        elif variable.column in spec.parameter:
+        elif variable.column in spec.region_columns:
             at = pointer("variables", index, "column")
-            yield FieldError(at, f"{variable.column!r} is a parameter: rules must not know the places they are to find")
+            detail = f"{variable.column!r} is one of `region_columns`: rules must not know the regions they are to find"
+            yield FieldError(at, detail)
 
 
 def _sources(name: str, recodings: Recodings) -> tuple[str, ...]:
     recoding = recodings.get(name)
-    return recoding.columns if isinstance(recoding, Derived) else (name,)
+    return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
 
 
-def _vital(spec: GroupSpec, index: int, *parts: str | int) -> str:
+def _condition(spec: GroupSpec, index: int, *parts: str | int) -> str:
     """The pointer to a condition as it was sent: one alone needs no list."""
-    return pointer("vital", *((index,) if isinstance(spec.vital, tuple) else ()), *parts)
+    return pointer("hidden_group", *((index,) if isinstance(spec.hidden_group, tuple) else ()), *parts)
 
 
 def _auxiliary(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
-    file, told = Harmonised(profile, spec.recode.auxiliary), "the auxiliary dataset"
+    file, label = Harmonised(profile, spec.recode.auxiliary), "the auxiliary dataset"
     yield from file.wrong("/recode/auxiliary")
     for index, one in enumerate(spec.conditions):
         kind = file.type_of(one.column)
         if kind is None:
             yield FieldError(
-                _vital(spec, index, "column"), f"{told} has no column {one.column!r}{meant(one.column, file.names)}"
+                _condition(spec, index, "column"),
+                f"{label} has no column {one.column!r}{meant(one.column, file.names)}",
             )
             continue
         for place, value in enumerate(one.values):
             if unparsable(value, kind):
-                at = _vital(spec, index, "values", place)
-                yield FieldError(at, cannot_hold(f"column {one.column!r} of {told}", kind))
-    yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
+                at = _condition(spec, index, "values", place)
+                yield FieldError(at, cannot_hold(f"column {one.column!r} of {label}", kind))
+    yield from wrong_variables(spec.variables, file, where="/variables", label=label, rows=profile.rows)
 
 
 def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
-    file, told = Harmonised(profile, spec.recode_of_target), "the target dataset"
+    file, label = Harmonised(profile, spec.recode_of_target), "the target dataset"
     if spec.recode.target:
         yield from file.wrong("/recode/target")
-    yield from wrong_parameter(spec.parameter, file, told=told)
+    yield from wrong_region_columns(spec.region_columns, file, label=label)
     if spec.target_dataset_id != spec.auxiliary_dataset_id or spec.recode.target:
-        yield from wrong_variables(spec.variables, file, where="/variables", told=told, rows=profile.rows)
-        yield from _vital_values(spec, file)
-    yield from wrong_parameter_values(spec.outliers.exclude, spec.parameter, file, where="/outliers/exclude")
-    if spec.split_by is not None:
-        yield from wrong_division(spec.split_by, file, where="/split_by", told=told)
+        yield from wrong_variables(spec.variables, file, where="/variables", label=label, rows=profile.rows)
+        yield from _group_values(spec, file)
+    yield from wrong_regions(spec.outliers.ignore, spec.region_columns, file, where="/outliers/ignore")
+    if spec.split_column is not None:
+        yield from wrong_division(spec.split_column, file, where="/split_column", label=label)
 
 
-def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
+def _group_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
     """A target that has the group's columns must be able to hold their values; one that lacks them is what is usual."""
     kinds = [target.type_of(one.column) for one in spec.conditions]
     if None in kinds:
@@ -101,5 +103,5 @@ def _vital_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
     for index, (one, kind) in enumerate(zip(spec.conditions, kinds, strict=True)):
         for place, value in enumerate(one.values):
             if kind is not None and unparsable(value, kind):
-                at = _vital(spec, index, "values", place)
+                at = _condition(spec, index, "values", place)
                 yield FieldError(at, cannot_hold(f"column {one.column!r} of the target dataset", kind))

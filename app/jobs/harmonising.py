@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
-from app.contracts.microfiles import Derived, Recodings, Variable
+from app.contracts.microfiles import DerivedColumn, FuzzyVariable, Recodings
 from app.contracts.recoding import recoded_type, unparsable
 from app.errors import FieldError, meant, pointer
 from app.jobs.columns import infinite_values
@@ -45,8 +45,8 @@ class Harmonised:
     def wrong(self, where: str) -> Iterator[FieldError]:
         """Everything wrong with the recoding; `where` is its pointer."""
         for name, recoding in self._recodings.items():
-            sources = recoding.columns if isinstance(recoding, Derived) else (name,)
-            made = f", from which {name!r} is made" if isinstance(recoding, Derived) else ""
+            sources = recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
+            made = f", from which {name!r} is made" if isinstance(recoding, DerivedColumn) else ""
             for source in sources:
                 if source not in self._types:
                     yield FieldError(
@@ -55,8 +55,8 @@ class Harmonised:
             if all(source in self._types for source in sources):
                 yield from self._wrong_values(where + pointer(name), name, recoding)
 
-    def _wrong_values(self, where: str, name: str, recoding: dict[str, Any] | Derived) -> Iterator[FieldError]:
-        if not isinstance(recoding, Derived):
+    def _wrong_values(self, where: str, name: str, recoding: dict[str, Any] | DerivedColumn) -> Iterator[FieldError]:
+        if not isinstance(recoding, DerivedColumn):
             for value in recoding:
                 if unparsable(value, self._types[name]):
                     yield FieldError(where + pointer(value), cannot_hold(f"column {name!r}", self._types[name]))
@@ -72,18 +72,18 @@ class Harmonised:
         recoding = self._recodings.get(name)
         if recoding is None:
             return self._types.get(name)
-        sources = recoding.columns if isinstance(recoding, Derived) else (name,)
+        sources = recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
         return recoded_type(recoding, self._types, name) if all(one in self._types for one in sources) else None
 
     def sources_of(self, name: str) -> tuple[str, ...]:
         """The columns of the dataset that a harmonised column is made from."""
         recoding = self._recodings.get(name)
-        return recoding.columns if isinstance(recoding, Derived) else (name,)
+        return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
 
     def summary_of(self, name: str) -> NumericSummary | None:
         """What is known of the values of a numeric column that is not recoded, or only renamed."""
         recoding = self._recodings.get(name)
-        if isinstance(recoding, Derived) and not recoding.cases:
+        if isinstance(recoding, DerivedColumn) and not recoding.cases:
             return self._numeric.get(recoding.columns[0])
         return self._numeric.get(name) if recoding is None else None
 
@@ -93,22 +93,24 @@ class Harmonised:
 
 
 def wrong_variables(
-    variables: Iterable[Variable], file: Harmonised, *, where: str, told: str, rows: int
+    variables: Iterable[FuzzyVariable], file: Harmonised, *, where: str, label: str, rows: int
 ) -> Iterator[FieldError]:
     """Variables that the dataset lacks, that are not numbers, or whose range no record can reach."""
     for index, variable in enumerate(variables):
         kind = file.type_of(variable.column)
         at, name = where + pointer(index), variable.column
         if kind is None:
-            yield FieldError(at + "/column", f"{told} has no column {name!r}{meant(name, file.names)}")
+            yield FieldError(at + "/column", f"{label} has no column {name!r}{meant(name, file.names)}")
         elif kind not in NUMERIC:
-            detail = f"column {name!r} of {told} is {kind}, not numeric; map its values to numbers with `recode`"
+            detail = f"column {name!r} of {label} is {kind}, not numeric; map its values to numbers with `recode`"
             yield FieldError(at + "/column", detail)
         elif file.all_missing(name, rows):
-            yield FieldError(at + "/range", f"column {name!r} of {told} is empty: no record would remain")
+            yield FieldError(at + "/range", f"column {name!r} of {label} is empty: no record would remain")
         elif (summary := file.summary_of(name)) is not None and _unreachable(summary, variable.range):
             low, high = variable.range
-            yield FieldError(at + "/range", f"no record of {told} has {name!r} in [{low:g}, {high:g}]; widen the range")
+            yield FieldError(
+                at + "/range", f"no record of {label} has {name!r} in [{low:g}, {high:g}]; widen the range"
+            )
 
 
 def _unreachable(summary: NumericSummary, accepted: tuple[float, float]) -> bool:
@@ -117,31 +119,32 @@ def _unreachable(summary: NumericSummary, accepted: tuple[float, float]) -> bool
     return summary.finite_maximum < accepted[0] or summary.finite_minimum > accepted[1]
 
 
-def wrong_parameter(parameter: Iterable[str], file: Harmonised, *, told: str) -> Iterator[FieldError]:
-    """Parameter columns that the dataset lacks, or whose values cannot be told."""
-    for index, name in enumerate(parameter):
-        yield from wrong_division(name, file, where=pointer("parameter", index), told=told)
+def wrong_region_columns(region_columns: Iterable[str], file: Harmonised, *, label: str) -> Iterator[FieldError]:
+    """Region columns that the dataset lacks, or that have values for which JSON has no number."""
+    for index, name in enumerate(region_columns):
+        yield from wrong_division(name, file, where=pointer("region_columns", index), label=label)
 
 
-def wrong_division(name: str, file: Harmonised, *, where: str, told: str) -> Iterator[FieldError]:
+def wrong_division(name: str, file: Harmonised, *, where: str, label: str) -> Iterator[FieldError]:
     """What is wrong with dividing records by a column: it is not there, or has values that JSON has no number for."""
     if file.type_of(name) is None:
-        yield FieldError(where, f"{told} has no column {name!r}{meant(name, file.names)}")
+        yield FieldError(where, f"{label} has no column {name!r}{meant(name, file.names)}")
     elif (summary := file.summary_of(name)) is not None and summary.infinite:
-        yield FieldError(where, infinite_values(f"{name!r} of {told}", summary))
+        yield FieldError(where, infinite_values(f"{name!r} of {label}", summary))
 
 
-def wrong_parameter_values(
-    values: Iterable[tuple[object, ...]], parameter: tuple[str, ...], file: Harmonised, *, where: str, inner: str = ""
-) -> Iterator[FieldError]:
-    """Parameter values with too many or too few parts, or that the columns cannot hold."""
-    kinds = [file.type_of(name) for name in parameter]
-    for index, value in enumerate(values):
+def wrong_regions(
+    regions: Iterable[tuple[object, ...]], region_columns: tuple[str, ...], file: Harmonised, *, where: str,
+    inner: str = "",
+) -> Iterator[FieldError]:  # fmt: skip
+    """Regions with too many or too few values, or with values that the columns cannot hold."""
+    kinds = [file.type_of(name) for name in region_columns]
+    for index, region in enumerate(regions):
         at = where + pointer(index) + inner
-        if len(value) != len(kinds):
-            columns = ", ".join(map(repr, parameter))
-            yield FieldError(at, f"expected one value for each parameter column ({columns}), got {len(value)}")
+        if len(region) != len(kinds):
+            columns = ", ".join(map(repr, region_columns))
+            yield FieldError(at, f"expected one value for each of `region_columns` ({columns}), got {len(region)}")
             continue
-        for name, kind, part in zip(parameter, kinds, value, strict=True):
+        for name, kind, part in zip(region_columns, kinds, region, strict=True):
             if kind is not None and unparsable(part, kind):
                 yield FieldError(at, cannot_hold(f"column {name!r}", kind))

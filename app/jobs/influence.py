@@ -42,9 +42,9 @@ def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:
 
 def check_frontier(spec: FrontierSpec, given: Given) -> list[FieldError]:
     """Everything that is wrong at some k, once, each with its pointer."""
-    found: dict[FieldError, None] = {}
+    errors: dict[FieldError, None] = {}
     for index, k in enumerate(spec.k):
         for one in boxes.check(spec.at(k), given):
             where = f"/k/{index}" if one.pointer == "/k" else one.pointer
-            found.setdefault(FieldError(where, one.detail))
-    return list(found)
+            errors.setdefault(FieldError(where, one.detail))
+    return list(errors)

@@ -48,14 +48,14 @@ class LookUp:
 
     def __init__(self, connection: Connection, *, owner: str, viewer: Viewer | None = None) -> None:
         self._connection, self._owner, self._viewer = connection, owner, viewer
-        self._found: dict[str, DatasetInput | ReleaseInput | JobInput] = {}
+        self._inputs: dict[str, DatasetInput | ReleaseInput | JobInput] = {}
         self.errors: list[FieldError] = []
 
     def given(self, spec: JobSpec, *, earlier_draws: int = 0) -> Given:
         """What of the specification has been found, in the order of its fields."""
-        found = {one.role: self._found[one.role] for one in references(spec) if one.role in self._found}
+        by_role = {one.role: self._inputs[one.role] for one in references(spec) if one.role in self._inputs}
         return Given(
-            _of(DatasetInput, found), _of(ReleaseInput, found), _of(JobInput, found), earlier_draws=earlier_draws
+            _of(DatasetInput, by_role), _of(ReleaseInput, by_role), _of(JobInput, by_role), earlier_draws=earlier_draws
         )
 
     def look(self, spec: JobSpec, *, by_default: bool = False) -> None:
@@ -69,20 +69,20 @@ class LookUp:
             Whether the ids that are new were filled in, not asked for.
         """
         for one in references(spec):
-            wrong = None if one.role in self._found else self._find(one)
+            wrong = None if one.role in self._inputs else self._find(one)
             if wrong is not None:
-                told = f"by default this is {one.id}, but {wrong}; name another" if by_default else wrong
-                self.errors.append(FieldError(one.pointer, told))
+                detail = f"by default this is {one.id}, but {wrong}; name another" if by_default else wrong
+                self.errors.append(FieldError(one.pointer, detail))
 
     def _find(self, one: Reference) -> str | None:
-        found = self._lock(one)
-        wrong = f"there is no {one.kind} with this id" if found is None else None
-        if isinstance(found, DatasetInput) and found.state is not DatasetState.READY:
-            wrong = _NOT_READY[found.state]
-        if isinstance(found, JobInput) and found.erased:
+        resource = self._lock(one)
+        wrong = f"there is no {one.kind} with this id" if resource is None else None
+        if isinstance(resource, DatasetInput) and resource.state is not DatasetState.READY:
+            wrong = _NOT_READY[resource.state]
+        if isinstance(resource, JobInput) and resource.erased:
             wrong = "the result of this job was erased when its time had passed; run it again"
-        if found is not None and wrong is None:
-            self._found[one.role] = found
+        if resource is not None and wrong is None:
+            self._inputs[one.role] = resource
         return wrong
 
     def _lock(self, one: Reference) -> DatasetInput | ReleaseInput | JobInput | None:
@@ -96,5 +96,5 @@ class LookUp:
         return inputs.lock_release(**mine, release_id=one.id)
 
 
-def _of(kind: type[T], found: Mapping[str, object]) -> dict[str, T]:
-    return {role: one for role, one in found.items() if isinstance(one, kind)}
+def _of(kind: type[T], by_role: Mapping[str, object]) -> dict[str, T]:
+    return {role: one for role, one in by_role.items() if isinstance(one, kind)}

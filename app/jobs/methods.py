@@ -77,10 +77,10 @@ def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
     for role, release in given.releases.items():
         made_by = METHODS.get(release.method)
         if made_by is not None and method.name not in made_by.answers:
-            asked = "answer" if method.kind is JobKind.QUERY else "be put to the audit"
+            verb = "answer" if method.kind is JobKind.QUERY else "be put to the audit"
             # the release of a question stands in its address, not in its body
             where = "" if method.kind is JobKind.QUERY else f"/{role}"
-            detail = f"a release of `{release.method}` cannot {asked} `{method.name}`; releases of {able} can"
+            detail = f"a release of `{release.method}` cannot {verb} `{method.name}`; releases of {able} can"
             yield FieldError(where, detail)
 
 

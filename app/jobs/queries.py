@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, Final
 
-from app.contracts.asked_statistics import StatisticsSpec
 from app.contracts.box_columns import ColumnKind, is_day, plain_kind
+from app.contracts.computed_statistics import StatisticsSpec
 from app.contracts.datasets import NUMERIC, ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.methods import METHODS
@@ -34,10 +34,12 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
         for place, name in enumerate(statistic.of):
             where = pointer("statistics", index, "of", place)
             if name not in names:
-                those = f"those that can be asked about: {', '.join(names)}"
-                told = f"{name!r} is no column of this release; {those}{meant(name, names)}"
-                errors.append(FieldError(where, told))
-            elif wrong := unfit(statistic, place, _kind(release, name), kept=name not in release.spec["columns"]):
+                those = f"its statistics can be of {', '.join(names)}"
+                detail = f"{name!r} is no column of this release; {those}{meant(name, names)}"
+                errors.append(FieldError(where, detail))
+            elif wrong := unfit(
+                statistic, place, _kind(release, name), kept=name not in release.spec["quasi_identifiers"]
+            ):
                 errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
     return errors
 
@@ -48,8 +50,8 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
     Of boxes those that are kept too, as they are: they divide the boxes.
     """
     made_by = METHODS.get(release.method)
-    if made_by is not None and "columns" in made_by.spec.model_fields:
-        names: Sequence[str] = release.spec["columns"]
+    if made_by is not None and "quasi_identifiers" in made_by.spec.model_fields:
+        names: Sequence[str] = release.spec["quasi_identifiers"]
         published = {column.name for column in release.columns}
         kept = [name for name in release.spec.get("keep") or () if name in published]
         return [*names, *kept] if release.method == "boxes" else names
@@ -58,27 +60,27 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
 
 def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:
     names = counted_columns(release)
-    asked_by = {name: _asked_by(release, name) for name in names}
+    forms = {name: _form_of(release, name) for name in names}
     for index, query in enumerate(spec.queries):
         for name, restriction in query.items():
             where = pointer("queries", index, name)
-            if name not in asked_by:
+            if name not in forms:
                 yield FieldError(
                     where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}{meant(name, names)}"
                 )
-            elif not _fits(restriction, asked_by[name]):
-                yield FieldError(where, f"column {name!r} is asked about by {_FORMS[asked_by[name]]}")
+            elif not _fits(restriction, forms[name]):
+                yield FieldError(where, f"column {name!r} is asked about by {_FORMS[forms[name]]}")
 
 
 #: What a column is asked about by, and how that is written.
 _FORMS: Final = {
     "numbers": "an interval of numbers, such as [30, 40] or [null, 40]",
     "days": 'an interval of days, such as ["2020-01-01", null]',
-    "values": 'values, such as {"in": ["a", "b"]}',
+    "values": 'values, such as {"values": ["a", "b"]}',
 }
 
 
-def _asked_by(release: ReleaseInput, name: str) -> str:
+def _form_of(release: ReleaseInput, name: str) -> str:
     """Whether queries restrict a column by numbers, days or values."""
     kind = _kind(release, name) if release.method == "boxes" else ColumnKind.NUMBER
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
@@ -88,38 +90,41 @@ def _asked_by(release: ReleaseInput, name: str) -> str:
 
 def _kind(release: ReleaseInput, name: str) -> ColumnKind:
     """How a release of boxes has a column: in its boxes, or as it is."""
-    if name in release.spec["columns"]:
+    if name in release.spec["quasi_identifiers"]:
         return release.kind_of(name)
     types = {column.name: column.type for column in release.columns}
     return plain_kind(ColumnType(types[name]))
 
 
-def _fits(restriction: Any, asked_by: str) -> bool:
+def _fits(restriction: Any, form: str) -> bool:
     if isinstance(restriction, dict):
-        return asked_by == "values"
-    return asked_by != "values" and all(_is(end, asked_by) for end in restriction if end is not None)
+        return form == "values"
+    return form != "values" and all(_is(end, form) for end in restriction if end is not None)
 
 
-def _is(value: Any, asked_by: str) -> bool:
-    if asked_by == "days":
+def _is(value: Any, form: str) -> bool:
+    if form == "days":
         return isinstance(value, date) or (isinstance(value, str) and is_day(value))
-    return asked_by == "values" or (isinstance(value, (int, float)) and not isinstance(value, bool))
+    return form == "values" or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
-    names, kept = release.spec["columns"], release.spec["keep"]
-    if spec.label not in kept:
-        told = f"kept columns: {', '.join(kept)}" if kept else "it keeps none"
-        yield FieldError("/label", f"{spec.label!r} is not a column that the release keeps; {told}")
+    names, kept = release.spec["quasi_identifiers"], release.spec["keep"]
+    if spec.target not in kept:
+        detail = f"kept columns: {', '.join(kept)}" if kept else "it keeps none"
+        yield FieldError("/target", f"{spec.target!r} is not a column that the release keeps; {detail}")
     if spec.neighbours > release.rows:
         yield FieldError("/neighbours", f"{spec.neighbours} asked, the release has {release.rows} rows")
-    asked_by = [_asked_by(release, name) for name in names]
+    forms = {name: _form_of(release, name) for name in names}
     for index, point in enumerate(spec.points):
-        if len(point) != len(names):
+        if lacking := [name for name in names if name not in point]:
             yield FieldError(
-                pointer("points", index), f"a point has {len(names)} values ({', '.join(names)}), not {len(point)}"
+                pointer("points", index),
+                f"a point has a value of each of {', '.join(names)}: {lacking[0]!r} is missing",
             )
-            continue
-        for place, (value, form) in enumerate(zip(point, asked_by, strict=True)):
-            if not _is(value, form):
-                yield FieldError(pointer("points", index, place), f"{names[place]!r} is in {form}: this is none")
+        for name, value in point.items():
+            where = pointer("points", index, name)
+            if name not in forms:
+                yield FieldError(where, f"{name!r} is no quasi-identifier of the release: {', '.join(names)}")
+            elif not _is(value, forms[name]):
+                yield FieldError(where, f"{name!r} is in {forms[name]}: this is none")

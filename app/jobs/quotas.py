@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.log import LogAction
-from app.contracts.usage import Resource, Usage, quota, refuse_above
+from app.contracts.usage import LimitedResource, Usage, quota, refuse_above
 from app.db.repositories import audit, jobs, quotas
 from app.db.session import Connection, Database
 from app.settings import Settings
@@ -19,10 +19,12 @@ def read_usage(*, database: Database, owner: str, settings: Settings) -> Usage:
     with database.read() as connection:
         limits = quotas.limits(connection, owner=owner, settings=settings)
         used = _used(connection, owner=owner)
-    return Usage(owner=owner, quotas=tuple(quota(each, used=used[each], limit=limits[each]) for each in Resource))
+    return Usage(
+        owner=owner, quotas=tuple(quota(each, used=used[each], limit=limits[each]) for each in LimitedResource)
+    )
 
 
-def change_limit(*, database: Database, owner: str, resource: Resource, maximum: float | None) -> None:
+def change_limit(*, database: Database, owner: str, resource: LimitedResource, maximum: float | None) -> None:
     """Let an owner have more or less than all owners, or (None) the same; what it has already stays."""
     with database.unit_of_work() as unit:
         quotas.override(unit.connection, owner=owner, resource=resource.value, maximum=maximum)
@@ -44,14 +46,14 @@ def admit_upload(connection: Connection, *, owner: str, size: int, keeper: bool,
     limits = quotas.limits(connection, owner=owner, settings=settings)
     there = quotas.datasets(connection, owner=owner)
     of = {"keeper": keeper}
-    refuse_above(Resource.DATASETS, used=there.count, limit=limits[Resource.DATASETS], requested=1, **of)
-    refuse_above(Resource.ROWS, used=there.rows, limit=limits[Resource.ROWS], requested=None, **of)
+    refuse_above(LimitedResource.DATASETS, used=there.count, limit=limits[LimitedResource.DATASETS], requested=1, **of)
+    refuse_above(LimitedResource.ROWS, used=there.rows, limit=limits[LimitedResource.ROWS], requested=None, **of)
     kept = there.bytes + quotas.releases(connection, owner=owner).bytes + quotas.jobs(connection, owner=owner).bytes
-    refuse_above(Resource.BYTES, used=kept, limit=limits[Resource.BYTES], requested=size, **of)
+    refuse_above(LimitedResource.BYTES, used=kept, limit=limits[LimitedResource.BYTES], requested=size, **of)
 
 
 def admit_job(
-    connection: Connection, spec: JobSpec, *, owner: str, keeper: bool, limits: dict[Resource, float]
+    connection: Connection, spec: JobSpec, *, owner: str, keeper: bool, limits: dict[LimitedResource, float]
 ) -> None:
     """Refuse a job whose result or release the owner may not keep. The caller holds the lock of its submissions.
 
@@ -64,23 +66,23 @@ def admit_job(
     """
     of = {"keeper": keeper}
     there = quotas.jobs(connection, owner=owner)
-    refuse_above(Resource.JOBS, used=there.count, limit=limits[Resource.JOBS], requested=1, **of)
+    refuse_above(LimitedResource.JOBS, used=there.count, limit=limits[LimitedResource.JOBS], requested=1, **of)
     made = quotas.releases(connection, owner=owner)
     if spec.kind == JobKind.ANONYMIZATION:
         used = made.count + quotas.count_making(connection, owner=owner)
-        refuse_above(Resource.RELEASES, used=used, limit=limits[Resource.RELEASES], requested=1, **of)
+        refuse_above(LimitedResource.RELEASES, used=used, limit=limits[LimitedResource.RELEASES], requested=1, **of)
     kept = there.bytes + made.bytes + quotas.datasets(connection, owner=owner).bytes
-    refuse_above(Resource.BYTES, used=kept, limit=limits[Resource.BYTES], requested=None, **of)
+    refuse_above(LimitedResource.BYTES, used=kept, limit=limits[LimitedResource.BYTES], requested=None, **of)
 
 
-def _used(connection: Connection, *, owner: str) -> dict[Resource, float]:
+def _used(connection: Connection, *, owner: str) -> dict[LimitedResource, float]:
     uploaded, made = quotas.datasets(connection, owner=owner), quotas.releases(connection, owner=owner)
-    asked_for = quotas.jobs(connection, owner=owner)
+    submitted = quotas.jobs(connection, owner=owner)
     return {
-        Resource.ROWS: uploaded.rows,
-        Resource.BYTES: uploaded.bytes + made.bytes + asked_for.bytes,
-        Resource.DATASETS: uploaded.count,
-        Resource.RELEASES: made.count + quotas.count_making(connection, owner=owner),
-        Resource.JOBS: asked_for.count,
-        Resource.CPU_SECONDS: jobs.estimated_since(connection, owner=owner, within=DAY),
+        LimitedResource.ROWS: uploaded.rows,
+        LimitedResource.BYTES: uploaded.bytes + made.bytes + submitted.bytes,
+        LimitedResource.DATASETS: uploaded.count,
+        LimitedResource.RELEASES: made.count + quotas.count_making(connection, owner=owner),
+        LimitedResource.JOBS: submitted.count,
+        LimitedResource.CPU_SECONDS: jobs.estimated_since(connection, owner=owner, within=DAY),
     }

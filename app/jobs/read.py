@@ -55,10 +55,10 @@ def cancel_job(
     """Ask for the end of a job; returns the job and whether there was anything left to cancel."""
     with database.unit_of_work() as unit:
         _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer)
-        asked = jobs.request_cancel(unit.connection, owner=owner, job_id=job_id)
-        if asked:
+        requested = jobs.request_cancel(unit.connection, owner=owner, job_id=job_id)
+        if requested:
             audit.record(unit.connection, owner=owner, action=LogAction.CANCELLED, subject=job_id, key_id=key_id)
-        return _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer), asked
+        return _mine(unit.connection, owner=owner, job_id=job_id, viewer=viewer), requested
 
 
 def read_result(
@@ -68,12 +68,12 @@ def read_result(
     with database.read() as connection:
         record = _mine(connection, owner=owner, job_id=job_id, viewer=viewer, answers_only=answers_only)
         check_succeeded(record, what="result")
-        found = job_results.get_result(connection, job_id=job_id)
+        result = job_results.get_result(connection, job_id=job_id)
     if record.result_erased_at is not None:
         raise ResultExpiredError("the result of this job was erased when its time had passed; run the job again")
-    if found is None:
+    if result is None:
         raise JobFailedError(f"job {job_id} left no result")
-    return found
+    return result
 
 
 def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredProvenance:
@@ -81,25 +81,25 @@ def read_provenance(*, database: Database, owner: str, job_id: str) -> StoredPro
     with database.read() as connection:
         record = _mine(connection, owner=owner, job_id=job_id)
         check_succeeded(record, what="provenance")
-        found = job_results.get_provenance(connection, job_id=job_id)
-    if found is None:
+        provenance = job_results.get_provenance(connection, job_id=job_id)
+    if provenance is None:
         raise NotFoundError(f"job {job_id} left no provenance")
-    return found
+    return provenance
 
 
 def _mine(
     connection: Connection, *, owner: str, job_id: str, viewer: Viewer | None = None, answers_only: bool = False
 ) -> JobRecord:
-    found = None if "\x00" in job_id else jobs.get(connection, owner=owner, job_id=job_id)
-    if answers_only and (found is None or found.kind != JobKind.QUERY):
+    record = None if "\x00" in job_id else jobs.get(connection, owner=owner, job_id=job_id)
+    if answers_only and (record is None or record.kind != JobKind.QUERY):
         raise ForbiddenError("this key lacks the scope jobs:read: it reads answers to questions only")
-    if found is None or found.kind not in _SHOWN:
+    if record is None or record.kind not in _SHOWN:
         raise NotFoundError("there is no job with this id")
-    if found.kind != JobKind.QUERY or viewer is None:
-        return found
+    if record.kind != JobKind.QUERY or viewer is None:
+        return record
     if not inputs.is_there(connection, job_id=job_id, viewer=viewer):
         raise NotFoundError("the release that this question was put to is not there for this key any more")
-    return found
+    return record
 
 
 def check_succeeded(record: JobRecord, *, what: str) -> None:

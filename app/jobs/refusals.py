@@ -49,8 +49,8 @@ def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list
     roomy = [one for one in check(spec, _replaced(given, _with_room)) if _is_limit(one)]
     plain = set(_of_unknown_data(check, spec, given))
     errors = [*exact, *roomy, *_days(spec, given)]
-    told = [one if one in plain else FieldError(one.pointer, WITHHELD) for one in errors]
-    return list(dict.fromkeys(told))
+    visible = [one if one in plain else FieldError(one.pointer, WITHHELD) for one in errors]
+    return list(dict.fromkeys(visible))
 
 
 def withheld(error: InvalidError) -> InvalidError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from app.contracts.box_columns import ColumnKind, plain_kind
-from app.contracts.boxes import BoxesSpec, Content, RareRecords
+from app.contracts.boxes import BoxesSpec, BoxMeans, RareRecords
 from app.contracts.datasets import ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.jobs import ReleasingSpec
@@ -19,10 +19,10 @@ from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_st
 BASE: Final = "base_release_id"
 #: What a later release says for itself; all else is its base's.
 _OWN: Final = frozenset(
-    {*ReleasingSpec.model_fields, BASE, "previous_release_id", "columns", "keep", "k", "statistics", "ddof"}
+    {*ReleasingSpec.model_fields, BASE, "previous_release_id", "quasi_identifiers", "keep", "k", "statistics", "ddof"}
 )
 #: What is said by column.
-_BY_COLUMN: Final = ("nominal", "domains", "grid", "minimum_width")
+_BY_COLUMN: Final = ("nominal", "domains", "value_step", "min_width")
 
 
 def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
@@ -41,7 +41,7 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
         return [FieldError(pointer(BASE), wrong)]
     kinds = _kinds(spec, base)
     return [
-        *_strange("columns", spec, base),
+        *_strange("quasi_identifiers", spec, base),
         *_strange("keep", spec, base),
         *_k(spec, base),
         *otherwise(spec, base),
@@ -51,9 +51,9 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
 
 
 _WEIGHED: Final = (
-    "series of weighed releases (`survey_weight`, `rare_records: weigh`) are not built yet. What else you want to know "
-    "ask of the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with all columns "
-    "and statistics: its weights are published once of the same data"
+    "series of weighed releases (`survey_weight_column`, `rare_records: weigh`) are not built yet. What else you want "
+    "to know ask of the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with all "
+    "columns and statistics: its weights are published once of the same data"
 )
 
 
@@ -67,20 +67,20 @@ def _unusable(base: ReleaseInput) -> str | None:
         return "its job was deleted, and with it how it was made"
     if base.state is not ReleaseState.PUBLISHED:
         return f"it is {base.state}: a series is made from what is published, publish it first"
-    weighed = base.spec.get("survey_weight") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
+    weighed = base.spec.get("survey_weight_column") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
     return _WEIGHED if weighed else None
 
 
 def inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:
     """All that is the earlier release's, about the columns that are published again."""
     whole = BoxesSpec.model_validate({**base.spec, "seed": None})
-    found = {name: getattr(whole, name) for name in BoxesSpec.model_fields if name not in _OWN}
-    found |= {name: _of(found[name], spec.columns) for name in _BY_COLUMN}
-    found["ordinal"] = _of(found["ordinal"], (*spec.columns, *whole.sensitive))
-    found["content"] = Content.BOUNDS  # means stand in the base; a union's own would be new
+    fields = {name: getattr(whole, name) for name in BoxesSpec.model_fields if name not in _OWN}
+    fields |= {name: _of(fields[name], spec.quasi_identifiers) for name in _BY_COLUMN}
+    fields["ordinal"] = _of(fields["ordinal"], (*spec.quasi_identifiers, *whole.sensitive))
+    fields["box_means"] = BoxMeans.NONE  # the base has the means; a union's own would be new
     if whole.rare_records is RareRecords.MARK:  # which boxes are of the core is not said again
-        found["rare_records"] = RareRecords.KEEP
-    return found
+        fields["rare_records"] = RareRecords.KEEP
+    return fields
 
 
 def _of(by_column: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _of(by_column: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any
 
 
 def _kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
-    return {name: base.kind_of(name) for name in spec.columns if name in base.spec["columns"]}
+    return {name: base.kind_of(name) for name in spec.quasi_identifiers if name in base.spec["quasi_identifiers"]}
 
 
 def _kept_kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
@@ -101,8 +101,8 @@ def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldE
     there = base.spec[field]
     for index, name in enumerate(getattr(spec, field)):
         if name not in there:
-            told = f"the base has {', '.join(map(repr, there))}" if there else "the base has none"
-            yield FieldError(pointer(field, index), f"{name!r} is not among `{field}` of the base: {told}")
+            detail = f"the base has {', '.join(map(repr, there))}" if there else "the base has none"
+            yield FieldError(pointer(field, index), f"{name!r} is not among `{field}` of the base: {detail}")
 
 
 def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
@@ -111,7 +111,7 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
         yield FieldError("/k", f"k = {spec.k} asked, the base has boxes of {least}: the least k is {least}")
     elif spec.k > base.rows:
         yield FieldError("/k", f"k = {spec.k} asked, the base has {base.rows} rows: the largest k is {base.rows}")
-    elif spec.k > least and spec.person is not None:
+    elif spec.k > least and spec.person_column is not None:
         detail = (
             f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series. "
             "Ask a base with the largest k that is needed"

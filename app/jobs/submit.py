@@ -70,7 +70,7 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             spec_version=spec.version,
             queue=submission.queue,
             listed=submission.listed,
-            labels=spec.labels,
+            tags=spec.tags,
             spec=echo(spec),
             seed=spec.seed,
             draw=submission.draw,

@@ -8,13 +8,13 @@ from app.contracts.groups import GroupSpec
 from app.contracts.inputs import JobInput
 from app.contracts.jobs import JobState
 from app.contracts.recoding import parsed, unparsable
-from app.contracts.rule_models import Model, group_spec, model_of
-from app.contracts.swaps import Metric, SwapsSpec
+from app.contracts.rule_models import RecordModel, group_spec, model_of
+from app.contracts.swaps import RecordDistance, SwapsSpec
 from app.errors import FieldError, meant, pointer
 from app.jobs.harmonising import (
     Harmonised,
-    wrong_parameter,
-    wrong_parameter_values,
+    wrong_region_columns,
+    wrong_regions,
     wrong_variables,
 )
 from app.jobs.inputs import Given
@@ -27,21 +27,21 @@ def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:
     if model is None:
         return spec
     profile = given.profile()
-    found: dict[str, Any] = {}
+    updates: dict[str, Any] = {}
     names = {column.name for column in profile.columns}
-    found["drop"] = (*spec.drop, *(name for name in model.vital if name in names and name not in spec.drop))
+    updates["drop"] = (*spec.drop, *(name for name in model.group_columns if name in names and name not in spec.drop))
     if spec.metric is None:
-        found["metric"] = _metric(model, Harmonised(profile, model.recode))
+        updates["metric"] = _metric(model, Harmonised(profile, model.recode))
     if spec.auxiliary_dataset_id is None and spec.learn_again and learned is not None:
-        found["auxiliary_dataset_id"] = learned.auxiliary_dataset_id
-    return spec.model_copy(update=found)
+        updates["auxiliary_dataset_id"] = learned.auxiliary_dataset_id
+    return spec.model_copy(update=updates)
 
 
-def _metric(model: Model, file: Harmonised) -> Metric:
+def _metric(model: RecordModel, file: Harmonised) -> RecordDistance:
     """Numbers are ordinal, everything else is categorical."""
     names = [variable.column for variable in model.variables]
     ordinal = {name: 1.0 for name in names if file.type_of(name) in NUMERIC}
-    return Metric(ordinal=ordinal, categorical={name: 1.0 for name in names if name not in ordinal})
+    return RecordDistance(ordinal=ordinal, categorical={name: 1.0 for name in names if name not in ordinal})
 
 
 def _learned(given: Given) -> GroupSpec | None:
@@ -59,10 +59,10 @@ def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
     profile = given.profile()
     file = Harmonised(profile, model.recode)
     return [
-        *(file.wrong("/model/recode") if spec.model is not None else ()),
+        *(file.wrong("/rules_model/recode") if spec.rules_model is not None else ()),
         *_variables(model, file, profile),
-        *_parameter(spec, model, file),
-        *_values(spec, file),
+        *_region_columns(spec, model, file),
+        *_regions(spec, file),
         *_disjoint(spec, file),
         *_exchanged(spec, file),
         *_ceilings(spec),
@@ -81,75 +81,79 @@ def _model_job(job: JobInput | None) -> Iterator[FieldError]:
         yield FieldError("/model_job_id", f"the job is {job.state}: its rules are there once it has succeeded")
 
 
-def _variables(model: Model, file: Harmonised, profile: Profile) -> Iterator[FieldError]:
-    for error in wrong_variables(model.variables, file, where=model.where, told="the dataset", rows=profile.rows):
-        if model.where.startswith("/model/"):
+def _variables(model: RecordModel, file: Harmonised, profile: Profile) -> Iterator[FieldError]:
+    for error in wrong_variables(model.variables, file, where=model.where, label="the dataset", rows=profile.rows):
+        if model.where.startswith("/rules_model/"):
             yield error
         else:
             yield FieldError(model.where, f"the model does not fit this dataset: {error.detail}")
 
 
-def _parameter(spec: SwapsSpec, model: Model, file: Harmonised) -> Iterator[FieldError]:
-    yield from wrong_parameter(spec.parameter, file, told="the dataset")
+def _region_columns(spec: SwapsSpec, model: RecordModel, file: Harmonised) -> Iterator[FieldError]:
+    yield from wrong_region_columns(spec.region_columns, file, label="the dataset")
     used = {source for variable in model.variables for source in file.sources_of(variable.column)}
-    for index, name in enumerate(spec.parameter):
+    for index, name in enumerate(spec.region_columns):
         if not set(spec.drop).isdisjoint(file.sources_of(name)):
-            told = "is dropped" if set(model.vital).isdisjoint(file.sources_of(name)) else "names the group"
-            yield FieldError(pointer("parameter", index), f"{name!r} {told}: there would be nothing left to exchange")
+            reason = "is dropped" if set(model.group_columns).isdisjoint(file.sources_of(name)) else "names the group"
+            yield FieldError(
+                pointer("region_columns", index), f"{name!r} {reason}: there would be nothing left to exchange"
+            )
         elif not used.isdisjoint(file.sources_of(name)):
-            yield FieldError(pointer("parameter", index), f"{name!r} is a variable of the model: swaps would change it")
+            yield FieldError(
+                pointer("region_columns", index), f"{name!r} is a variable of the model: swaps would change it"
+            )
 
 
-def _values(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+def _regions(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
     lists: list[tuple[str, tuple[tuple[object, ...], ...], str]] = [
         ("/sources", spec.sources or (), ""),
         ("/targets", spec.targets or (), ""),
-        ("/ceilings", tuple(one.value for one in spec.ceilings), "/value"),
-        ("/outliers/exclude", spec.outliers.exclude, ""),
+        ("/ceilings", tuple(one.region for one in spec.ceilings), "/region"),
+        ("/outliers/ignore", spec.outliers.ignore, ""),
     ]
     if spec.mask != "outliers":
-        lists.append(("/mask", tuple(one.value for one in spec.mask), "/value"))
-    for where, values, inner in lists:
-        yield from wrong_parameter_values(values, spec.parameter, file, where=where, inner=inner)
+        lists.append(("/mask", tuple(one.region for one in spec.mask), "/region"))
+    for where, regions, inner in lists:
+        yield from wrong_regions(regions, spec.region_columns, file, where=where, inner=inner)
         seen: set[tuple[object, ...]] = set()
-        for index, value in enumerate(values):
-            key = _as_columns(value, spec.parameter, file)
+        for index, region in enumerate(regions):
+            key = _as_columns(region, spec.region_columns, file)
             if key in seen:
-                yield FieldError(where + pointer(index) + inner, "this value stands there twice")
+                yield FieldError(where + pointer(index) + inner, "this region is listed twice")
             seen.add(key)
 
 
-def _as_columns(value: tuple[object, ...], parameter: tuple[str, ...], file: Harmonised) -> tuple[object, ...]:
-    """A parameter value as its columns hold it, so that the same one is recognised however it is written."""
-    kinds = [file.type_of(name) for name in parameter]
+def _as_columns(region: tuple[object, ...], columns: tuple[str, ...], file: Harmonised) -> tuple[object, ...]:
+    """A region as its columns hold it, so that the same one is recognised however it is written."""
+    kinds = [file.type_of(name) for name in columns]
     return tuple(
         part if kind is None or unparsable(part, kind) else parsed(part, kind)
-        for part, kind in zip(value, kinds, strict=False)
+        for part, kind in zip(region, kinds, strict=False)
     )
 
 
 def _disjoint(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
-    sources = {_as_columns(value, spec.parameter, file) for value in spec.sources or ()}
-    for index, value in enumerate(spec.targets or ()):
-        if _as_columns(value, spec.parameter, file) in sources:
-            yield FieldError(pointer("targets", index), "this value is a source: it cannot be a target as well")
+    sources = {_as_columns(region, spec.region_columns, file) for region in spec.sources or ()}
+    for index, region in enumerate(spec.targets or ()):
+        if _as_columns(region, spec.region_columns, file) in sources:
+            yield FieldError(pointer("targets", index), "this region is a source: it cannot be a target as well")
 
 
 def _exchanged(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
     """Members leave what is lowered and come to what is raised: the one is a source, the other a target."""
     listed = {
-        name: None if found is None else {_as_columns(value, spec.parameter, file) for value in found}
-        for name, found in (("sources", spec.sources), ("targets", spec.targets))
+        name: None if regions is None else {_as_columns(region, spec.region_columns, file) for region in regions}
+        for name, regions in (("sources", spec.sources), ("targets", spec.targets))
     }
     for index, one in enumerate(() if spec.mask == "outliers" else spec.mask):
         done, wanted, other = ("lowered", "sources", "targets")
         if one.at_least is not None:
             done, wanted, other = ("raised", "targets", "sources")
         for name, should in ((wanted, True), (other, False)):
-            found = listed[name]
-            if found is not None and (_as_columns(one.value, spec.parameter, file) in found) is not should:
-                told = f"this value is to be {done} and is {'not ' if should else ''}one of `{name}`"
-                yield FieldError(pointer("mask", index, "value"), told)
+            regions = listed[name]
+            if regions is not None and (_as_columns(one.region, spec.region_columns, file) in regions) is not should:
+                detail = f"this region is to be {done} and is {'not ' if should else ''}one of `{name}`"
+                yield FieldError(pointer("mask", index, "region"), detail)
 
 
 def _ceilings(spec: SwapsSpec) -> Iterator[FieldError]:
@@ -167,7 +171,7 @@ def _dropped(spec: SwapsSpec, profile: Profile) -> Iterator[FieldError]:
 def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
     if spec.metric is None:
         return
-    exchanged = {source for name in spec.parameter for source in file.sources_of(name)}
+    exchanged = {source for name in spec.region_columns for source in file.sources_of(name)}
     for field in ("ordinal", "categorical"):
         for name in getattr(spec.metric, field):
             kind, at = file.type_of(name), pointer("metric", field, name)
@@ -194,9 +198,9 @@ def _again(spec: SwapsSpec, given: Given, learned: GroupSpec | None) -> Iterator
         )
         return
     profile = given.profile("auxiliary_dataset_id")
-    file, told = Harmonised(profile, learned.recode.auxiliary), "the auxiliary dataset"
+    file, label = Harmonised(profile, learned.recode.auxiliary), "the auxiliary dataset"
     missing = [one.column for one in learned.conditions if file.type_of(one.column) is None]
     for name in missing:
-        yield FieldError("/auxiliary_dataset_id", f"{told} has no column {name!r}, which names the group")
-    for error in wrong_variables(learned.variables, file, where="", told=told, rows=profile.rows):
+        yield FieldError("/auxiliary_dataset_id", f"{label} has no column {name!r}, which names the group")
+    for error in wrong_variables(learned.variables, file, where="", label=label, rows=profile.rows):
         yield FieldError("/auxiliary_dataset_id", error.detail)

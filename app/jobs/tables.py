@@ -42,16 +42,18 @@ def _quasi_identifiers(spec: TableSpec, types: Collection[str]) -> Iterator[Fiel
 
 def _named(spec: TableSpec, types: dict[str, str]) -> Iterator[FieldError]:
     """Columns beside the quasi-identifiers, with what they must be."""
-    numeric: list[tuple[str, str]] = [("/weight", spec.weight)] if spec.weight is not None else []
+    numeric: list[tuple[str, str]] = (
+        [("/survey_weight_column", spec.survey_weight_column)] if spec.survey_weight_column is not None else []
+    )
     numeric += [(pointer("sums", index, "of"), one.of) for index, one in enumerate(spec.sums)]
     plain = [(pointer("sensitive", index), name) for index, name in enumerate(spec.sensitive)]
-    plain += [(pointer("region", index), name) for index, name in enumerate(spec.region)]
+    plain += [(pointer("region_columns", index), name) for index, name in enumerate(spec.region_columns)]
     plain += [
         (pointer("sums", index, "by", place), name)
         for index, one in enumerate(spec.sums)
         for place, name in enumerate(one.by)
     ]
-    plain += [("/person", spec.person)] if spec.person is not None else []
+    plain += [("/person_column", spec.person_column)] if spec.person_column is not None else []
     for where, name in [*plain, *numeric]:
         if name not in types:
             yield FieldError(where, f"the table has no column {name!r}{meant(name, types)}")

@@ -5,12 +5,13 @@ from math import ceil
 
 from app.contracts.datasets import NumericSummary, Profile
 from app.contracts.draws import wrong_repeat
-from app.contracts.uncertain import CELL, DISMISS, Scales, Scaling, UncertainSpec
-from app.errors import FieldError, meant, pointer
+from app.contracts.uncertain import CELL, DISMISS, DensityAxes, ScaleSharing, UncertainSpec
+from app.errors import FieldError, pointer
 from app.jobs.columns import (
     complete_records,
     missing_values,
     named,
+    not_quasi_identifiers,
     wrong_column,
     wrong_columns,
     wrong_domains,
@@ -21,18 +22,18 @@ from app.jobs.inputs import Given
 
 
 def fill(spec: UncertainSpec, given: Given) -> UncertainSpec:
-    """The specification with the defaults that hang on its scales: what is dismissed, and how large cells are.
+    """The specification with the defaults that hang on its scales: what is suppressed, and how large cells are.
 
-    They stay unset where they mean nothing, so that `check` can tell what was asked for. With `levels` nobody is
-    dismissed unless that is asked for: rare records have a level of their own.
+    They stay unset where they mean nothing, so that `check` can tell what the request has set. With `levels` no record
+    is suppressed unless the request says so: rare records have a level of their own.
     """
-    profile, found = given.profile(), {}
-    if spec.dismiss is None and spec.scales in {Scales.COMMON, Scales.SHARED}:
-        found["dismiss"] = DISMISS
-    if spec.cell_size is None and spec.scales is Scales.SHARED:
+    profile, updates = given.profile(), {}
+    if spec.suppress_share is None and spec.scales in {ScaleSharing.COMMON, ScaleSharing.SHARED}:
+        updates["suppress_share"] = DISMISS
+    if spec.cell_size is None and spec.scales is ScaleSharing.SHARED:
         records = max(complete_records(spec, profile), 1)
-        found["cell_size"] = min(ceil(CELL * min(_largest_k(spec, profile), records)), records)
-    return spec.model_copy(update=found)
+        updates["cell_size"] = min(ceil(CELL * min(_largest_k(spec, profile), records)), records)
+    return spec.model_copy(update=updates)
 
 
 def _largest_k(spec: UncertainSpec, profile: Profile) -> float:
@@ -47,7 +48,7 @@ def check(spec: UncertainSpec, given: Given) -> list[FieldError]:
     profile = given.profile()
     columns = named(profile)
     return [
-        *wrong_columns("columns", spec.columns, columns, numeric=True),
+        *wrong_columns("quasi_identifiers", spec.quasi_identifiers, columns, numeric=True),
         *wrong_columns("keep", spec.keep, columns),
         *wrong_domains(spec),
         *_names(spec),
@@ -61,11 +62,13 @@ def check(spec: UncertainSpec, given: Given) -> list[FieldError]:
 
 
 def _names(spec: UncertainSpec) -> Iterator[FieldError]:
-    place = {name: index for index, name in enumerate(spec.columns)}
-    for index, name in enumerate(spec.columns):
+    place = {name: index for index, name in enumerate(spec.quasi_identifiers)}
+    for index, name in enumerate(spec.quasi_identifiers):
         if (source := _source(spec, name, place)) is not None:
             blamed = max(index, source)
-            yield FieldError(pointer("columns", blamed), f"two columns of the release would have the name {name!r}")
+            yield FieldError(
+                pointer("quasi_identifiers", blamed), f"two columns of the release would have the name {name!r}"
+            )
     for index, name in enumerate(spec.keep):
         if name in place:
             yield FieldError(pointer("keep", index), f"{name!r} is published with noise: it cannot be kept as well")
@@ -82,31 +85,29 @@ def _source(spec: UncertainSpec, name: str, place: Mapping[str, int]) -> int | N
     if part == "scale":
         return place.get(base)
     axis = part.isascii() and part.isdigit() and part[0] != "0" and len(part) <= len(str(len(place)))
-    if spec.scaling is not Scaling.ROTATED or not axis or int(part) > len(place) or not base.endswith("_axis"):
+    if spec.axes is not DensityAxes.ROTATED or not axis or int(part) > len(place) or not base.endswith("_axis"):
         return None
     return place.get(base.removesuffix("_axis"))
 
 
 def _meaningless(spec: UncertainSpec) -> Iterator[FieldError]:
-    if spec.scaling is not Scaling.GLOBAL and spec.scales in {Scales.COMMON, Scales.LEVELS}:
+    if spec.axes is not DensityAxes.GLOBAL and spec.scales in {ScaleSharing.COMMON, ScaleSharing.LEVELS}:
         yield FieldError(
-            "/scaling",
-            f"scaling `{spec.scaling}` gives every neighbourhood a shape, `{spec.scales}` scales give all the same: "
+            "/axes",
+            f"`axes: {spec.axes}` gives every neighbourhood a shape, `scales: {spec.scales}` gives all the same: "
             "ask for scales `shared` or `per_record`",
         )
-    if spec.dismiss and spec.scales is Scales.PER_RECORD:
-        yield FieldError("/dismiss", "with scales `per_record` no record is dismissed; `common` and `shared` do that")
-    if spec.cell_size is not None and spec.scales is not Scales.SHARED:
+    if spec.suppress_share and spec.scales is ScaleSharing.PER_RECORD:
+        yield FieldError(
+            "/suppress_share", "with scales `per_record` no record is suppressed; `common` and `shared` do that"
+        )
+    if spec.cell_size is not None and spec.scales is not ScaleSharing.SHARED:
         yield FieldError("/cell_size", f"cells are made for scales `shared` only, not for `{spec.scales}`")
 
 
 def _minimum(spec: UncertainSpec) -> Iterator[FieldError]:
-    if isinstance(spec.minimum_scale, dict):
-        for name in spec.minimum_scale:
-            if name not in spec.columns:
-                yield FieldError(
-                    pointer("minimum_scale", name), f"{name!r} is not one of `columns`{meant(name, spec.columns)}"
-                )
+    if isinstance(spec.min_scale, dict):
+        yield from not_quasi_identifiers("min_scale", spec.min_scale, spec.quasi_identifiers)
 
 
 def _k_of_records(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
@@ -134,19 +135,19 @@ def _feasible(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
     records = complete_records(spec, profile)
     if spec.k is not None and spec.k_column is None and spec.k > records:
         yield FieldError(
-            "/k", f"k = {spec.k:g} asked, {_told(records, profile.rows)}: the largest k is at most {records}"
+            "/k", f"k = {spec.k:g} asked, {_records_of(records, profile.rows)}: the largest k is at most {records}"
         )
-    if spec.scales is Scales.SHARED and spec.cell_size is not None and spec.cell_size > records:
+    if spec.scales is ScaleSharing.SHARED and spec.cell_size is not None and spec.cell_size > records:
         yield FieldError(
             "/cell_size",
-            f"cells of {spec.cell_size} asked, {_told(records, profile.rows)}: at most {records} fit into one",
+            f"cells of {spec.cell_size} asked, {_records_of(records, profile.rows)}: at most {records} fit into one",
         )
 
 
-def _told(records: int, rows: int) -> str:
+def _records_of(records: int, rows: int) -> str:
     return f"{records} records" if records == rows else f"at most {records} complete records"
 
 
 def _repeated(spec: UncertainSpec, earlier: int) -> Iterator[FieldError]:
-    if (wrong := wrong_repeat(earlier, allowed=spec.allow_repeat)) is not None:
+    if (wrong := wrong_repeat(earlier, allowed=bool(spec.accept_findings))) is not None:
         yield wrong

@@ -6,7 +6,7 @@ Source: science.md section 6, "New versions of the data".
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from app.contracts.boxes import Bounds, BoxesSpec, MissingValues, RareRecords
+from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, meant, pointer
@@ -20,7 +20,7 @@ from app.jobs.series import inherited, otherwise
 #: The field that names the release whose boxes are used again.
 PREVIOUS: Final = "previous_release_id"
 #: What is the same in all versions; where it is, a release of the version before is continued unasked.
-_SAME: Final = ("columns", "keep", "k")
+_SAME: Final = ("quasi_identifiers", "keep", "k")
 
 
 def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
@@ -53,7 +53,7 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
     if previous.id not in {one.id for one in given.datasets["dataset_id"].earlier}:
         detail = (
             "the dataset is no new version of the data that this release was made from: upload it with "
-            f"`version_of={previous.dataset_id}`"
+            f"`version_of_dataset_id={previous.dataset_id}`"
         )
         return [FieldError(pointer(PREVIOUS), detail)]
     profile = given.profile()
@@ -85,8 +85,8 @@ def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
 
 
 def _unsaid(spec: BoxesSpec, earlier: ReleaseInput) -> dict[str, object]:
-    found = inherited(spec, earlier)
-    return {name: value for name, value in found.items() if name not in spec.model_fields_set}
+    fields = inherited(spec, earlier)
+    return {name: value for name, value in fields.items() if name not in spec.model_fields_set}
 
 
 def _plain(value: object) -> object:
@@ -121,18 +121,27 @@ def _settings(previous: ReleaseInput) -> str | None:
 
 def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
     """What no new version is made of, whether a release has it, and what to ask instead."""
-    counted = spec.count_keep and bool(spec.keep)
+    counted = spec.k_counts_kept and bool(spec.keep)
     return {
-        "bounds": (spec.bounds is not Bounds.CELLS, "ends that hang on the records would move: ask `cells`"),
-        "missing": (spec.missing is MissingValues.PATTERN, "boxes would lack columns: ask `drop`, or declare a value"),
+        "bounds": (spec.bounds is not BoxBounds.CELLS, "ends that hang on the records would move: ask `cells`"),
+        "missing_policy": (
+            spec.missing_policy is BoxesMissingPolicy.PATTERN,
+            "boxes would lack columns: ask `drop`, or declare a value",
+        ),
         "rare_records": (
             spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
             "boxes that are left out hold nobody's change: ask `mark`",
         ),
-        "survey_weight": (spec.survey_weight is not None, "weights change with every record: leave it out"),
-        "epsilon": (bool(spec.epsilon), "what has left is not known to the number: ask `l` of `sensitive` columns"),
+        "survey_weight_column": (
+            spec.survey_weight_column is not None,
+            "weights change with every record: leave it out",
+        ),
+        "min_separation": (
+            bool(spec.min_separation),
+            "what has left is not known to the number: ask `l` of `sensitive` columns",
+        ),
         "t": (spec.t is not None, "it compares boxes with all records, which change: ask `alpha`"),
-        "count_keep": (
+        "k_counts_kept": (
             counted and bool(spec.sensitive),
             "a class of kept values has one sensitive value: keep `l` or `alpha` alone",
         ),
@@ -148,7 +157,7 @@ def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
 def _other(name: str, value: Any, previous: ReleaseInput) -> str:
     """What differs from the release that is continued, and what to do about it."""
     way_on = "or set `previous_release_id` to null: boxes of its own, composed with what was published"
-    if name not in {"columns", "keep"}:
+    if name not in {"quasi_identifiers", "keep"}:
         return f"`{name}` of a new version is that of {previous.id}: leave it as it was there, {way_on}"
     before = list(previous.spec[name])
     more = [each for each in value if each not in before]
@@ -164,12 +173,12 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
     """Columns that are read as something else than they were published as."""
     columns, kinds = named(given.profile()), kinds_of(spec, given.profile())
     there = {one.name: one.type for one in previous.columns}
-    for index, name in enumerate(spec.columns):
-        if name not in previous.spec["columns"]:
-            continue  # said of `columns` already
+    for index, name in enumerate(spec.quasi_identifiers):
+        if name not in previous.spec["quasi_identifiers"]:
+            continue  # said of `quasi_identifiers` already
         if name in columns and kinds[name] is not previous.kind_of(name):
             detail = f"column {name!r} is {kinds[name]} here and was {previous.kind_of(name)}: read it with `type`"
-            yield FieldError(pointer("columns", index), detail)
+            yield FieldError(pointer("quasi_identifiers", index), detail)
     for index, name in enumerate(spec.keep):
         if name not in columns:
             yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}{meant(name, columns)}")

@@ -36,9 +36,9 @@ class Totals:
         self.buckets: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
 
-    def add(self, found: list[Finished]) -> None:
+    def add(self, rows: list[Finished]) -> None:
         """Add what was read."""
-        for row in found:
+        for row in rows:
             self.buckets[row.method, row.state][row.bucket] += row.jobs
             self.seconds[row.method, row.state] += row.seconds
 

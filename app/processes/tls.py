@@ -2,7 +2,7 @@
 
 from typing import Final
 
-#: By a part of what libpq, Python's `ssl` and rustls say. The first that fits holds: a wrong name is told as such.
+#: By a part of what libpq, Python's `ssl` and rustls say. The first that fits holds: a wrong name is named as such.
 _FAULTS: Final = {
     "does not match host name": "has a certificate for another host name than the address has",
     "Hostname mismatch": "has a certificate for another host name than the address has",

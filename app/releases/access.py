@@ -1,7 +1,7 @@
 """From who asks to what is there for them."""
 
 from app.auth.principal import Principal, Scope
-from app.contracts.releases import EVERYBODY, Readers
+from app.contracts.releases import EVERYBODY, ReleaseReaders
 from app.db.repositories.release_access import Viewer
 from app.errors import InvalidError
 from app.settings import Settings
@@ -10,7 +10,7 @@ _KEEPER = frozenset({Scope.JOBS_READ})
 _FAMILIES = frozenset({Scope.JOBS_READ, Scope.DATASETS_READ})
 
 
-def check_readers(readers: Readers | None, *, settings: Settings) -> None:
+def check_readers(readers: ReleaseReaders | None, *, settings: Settings) -> None:
     """Refuse to give a release to everybody where the service lets nobody read without a key.
 
     Raises

@@ -38,9 +38,9 @@ class _Sent:
         """Nothing is open."""
 
     def taken(self) -> bytes:
-        found = b"".join(self.pieces)
+        chunk = b"".join(self.pieces)
         self.pieces.clear()
-        return found
+        return chunk
 
 
 def zipped(entries: Iterable[Entry]) -> Iterator[bytes]:
@@ -54,9 +54,9 @@ def zipped(entries: Iterable[Entry]) -> Iterator[bytes]:
     sent = _Sent()
     with zipfile.ZipFile(sent, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
-            told = zipfile.ZipInfo(entry.name, _TIME)
-            told.create_system, told.external_attr = _UNIX, _PERMISSIONS
-            with archive.open(told, "w", force_zip64=entry.size >= _LARGE) as target:
+            member = zipfile.ZipInfo(entry.name, _TIME)
+            member.create_system, member.external_attr = _UNIX, _PERMISSIONS
+            with archive.open(member, "w", force_zip64=entry.size >= _LARGE) as target:
                 for chunk in entry.chunks:
                     target.write(chunk)
                     yield sent.taken()

@@ -31,7 +31,7 @@ class Part:
     """One file of a bundle: held here, or in storage under its key."""
 
     name: str
-    told: str
+    description: str
     media_type: str
     sha256: str
     size: int
@@ -88,7 +88,7 @@ def read_bundle(
     """
     mine: dict[str, Any] = {"database": database, "viewer": viewer, "release_id": release_id}
     release = read_release(**mine)
-    files = [read_file(**mine, release_format=each) for each in ReleaseFormat if each in release.sha256]
+    files = [read_file(**mine, release_format=each) for each in ReleaseFormat if each in release.files]
     parts = [_stored(file, media_types(ReleaseFormat(file.format))) for file in files]
     statistics = canonical_statistics(read_statistics(**mine))
     parts.append(_held("statistics.json", "What the release says of its statistics", _JSON, statistics))
@@ -117,12 +117,12 @@ def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Ite
 
 
 def _stored(file: ReleaseFile, media_type: str) -> Part:
-    told = f"The rows of the release in {file.format}"
-    return Part(f"release.{file.format}", told, media_type, file.sha256, file.bytes, key=file.key)
+    description = f"The rows of the release in {file.format}"
+    return Part(f"release.{file.format}", description, media_type, file.sha256, file.bytes, key=file.key)
 
 
-def _held(name: str, told: str, media_type: str, content: bytes) -> Part:
-    return Part(name, told, media_type, hashlib.sha256(content).hexdigest(), len(content), content=content)
+def _held(name: str, description: str, media_type: str, content: bytes) -> Part:
+    return Part(name, description, media_type, hashlib.sha256(content).hexdigest(), len(content), content=content)
 
 
 def _bytes_of(part: Part, storage: Storage) -> Iterable[bytes]:
@@ -155,7 +155,7 @@ def _crate(release: Release, parts: list[Part]) -> bytes:
     }  # fmt: skip
     files = [
         {
-            "@id": part.name, "@type": "File", "name": part.told, "encodingFormat": part.media_type,
+            "@id": part.name, "@type": "File", "name": part.description, "encodingFormat": part.media_type,
             "contentSize": str(part.size), "sha256": part.sha256,
         }
         for part in parts

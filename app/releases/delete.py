@@ -30,14 +30,16 @@ def delete_release(
         If an unfinished job uses it.
     """
     with database.unit_of_work() as unit:
-        found = None if "\x00" in release_id else publications.lock(unit.connection, owner=owner, release_id=release_id)
-        if found is None:
+        release = (
+            None if "\x00" in release_id else publications.lock(unit.connection, owner=owner, release_id=release_id)
+        )
+        if release is None:
             raise NotFoundError("there is no release with this id")
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
         releases.mark_deleted(unit.connection, release_id=release_id, now=now)
         erasing.forget_release(unit.connection, release_id=release_id)
         families.drop_file(unit.connection, release_id=release_id)
-        if found.state is ReleaseState.PUBLISHED:
+        if release.state is ReleaseState.PUBLISHED:
             publishing.withdraw_locked(
                 unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason="deleted"
             )

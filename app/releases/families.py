@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from app.contracts.families import Composition, Family, FamilyDataset, FamilyPublication
+from app.contracts.families import Family, FamilyComposition, FamilyDataset, FamilyPublication
 from app.contracts.log import LogAction
 from app.db.repositories import families, log
 from app.db.session import Connection, Database
@@ -102,7 +102,7 @@ def reason(joined_by: Mapping[str, Any] | None) -> str:
         case "first":
             return "it was the first of its family"
         case "apart":
-            return "its keeper has set it apart (`same_data_as=none`)"
+            return "its keeper has set it apart (`new_family=true`)"
         case "word":
             return f"its keeper has said so: the same data as {why['dataset_id']}"
         case "columns":
@@ -120,5 +120,5 @@ def _shown(entry: families.LedgerEntry) -> FamilyPublication:
         published_at=entry.at,
         base_release_id=entry.base_release_id,
         previous_release_id=entry.previous_release_id,
-        composition=None if entry.composed is None else Composition.model_validate(entry.composed),
+        composition=None if entry.composed is None else FamilyComposition.model_validate(entry.composed),
     )

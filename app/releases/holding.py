@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.db.repositories.installation import is_publishing_held
 from app.db.session import Connection
 from app.errors import PublishingHeldError
@@ -34,4 +34,4 @@ def with_held(connection: Connection, findings: Sequence[Finding]) -> tuple[Find
     if because is None:
         return tuple(findings)
     detail = f"not published, since nothing is at the moment: {because}. Publish the draft once the operator confirms"
-    return (*findings, Finding(audit=HELD, severity=Severity.LOW, detail=detail, figure=None, limit=None))
+    return (*findings, Finding(audit=HELD, severity=FindingSeverity.LOW, detail=detail, measured=None, required=None))

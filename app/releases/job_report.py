@@ -34,13 +34,13 @@ def job_report(*, database: Database, owner: str, job_id: str) -> JobReportSpec:
     check_succeeded(record, what="report")
     if record.result_erased_at is not None:
         raise ResultExpiredError("the result of this job was erased when its time had passed: there is no report")
-    told = _told(record) | _published(database, record)
+    facts = _job_facts(record) | _published(database, record)
     release = _release(database, record)
     named = None if release is None else release.release_id
-    return JobReportSpec(job_id=job_id, told=told, release=release, release_id=named)
+    return JobReportSpec(job_id=job_id, job=facts, release=release, release_id=named)
 
 
-def _told(record: JobRecord) -> dict[str, Any]:
+def _job_facts(record: JobRecord) -> dict[str, Any]:
     times = {"created_at": record.created_at, "started_at": record.started_at, "finished_at": record.finished_at}
     begun, ended = record.started_at, record.finished_at
     return {
@@ -62,7 +62,7 @@ def _published(database: Database, record: JobRecord) -> dict[str, Any]:
         entries = log.of_subject(connection, **mine, subject=record.release_id, action=LogAction.PUBLISHED)
         composed = families.composed_of(connection, **mine, release_id=record.release_id)
     accepted = [
-        {"audit": audit, "by": entry.key_id, "at": rfc3339(entry.at)}
+        {"audit": audit, "by": entry.key_id, "at": rfc3339(entry.created_at)}
         for entry in entries
         for audit in entry.facts.get("accepted", ())
     ]

@@ -1,8 +1,9 @@
 """The log of an owner: what was published or read that is restricted, as a chain, and what else was done."""
 
+from dataclasses import replace
 from datetime import datetime
 
-from app.contracts.log import LogAction
+from app.contracts.log import LogAction, LogEntry
 from app.db.repositories import audit, log
 from app.db.repositories.audit import LogFilter, PlacedEntry
 from app.db.session import Database
@@ -17,8 +18,15 @@ def record_read(*, database: Database, owner: str, key_id: str, subject: str, wh
 
 
 def read_log(
-    *, database: Database, only: LogFilter, before: tuple[datetime, str] | None, limit: int
+    *, database: Database, only: LogFilter, before: tuple[datetime, str] | None, limit: int, findings: bool
 ) -> list[PlacedEntry]:
-    """Entries, newest first, those before a place."""
+    """Entries, newest first, those before a place; `findings` says whether these may be shown."""
     with database.read() as connection:
-        return audit.entries(connection, only=only, before=before, limit=limit)
+        rows = audit.entries(connection, only=only, before=before, limit=limit)
+    return rows if findings else [replace(row, entry=_without_findings(row.entry)) for row in rows]
+
+
+def _without_findings(entry: LogEntry) -> LogEntry:
+    """The entry for who may not read findings; without hashes too, which would confirm a guess of what they say."""
+    facts = {name: value for name, value in entry.facts.items() if name != "findings"}
+    return entry.model_copy(update={"facts": facts, "previous": None, "hash": None})

@@ -12,13 +12,13 @@ def read_owner(*, database: Database, owner: str) -> OwnerSettings:
         return OwnerSettings(owner=owner, jobs_publish=owner_settings.jobs_publish(connection, owner=owner))
 
 
-def change_owner(*, database: Database, owner: str, key_id: str | None, asked: OwnerChanges) -> None:
+def change_owner(*, database: Database, owner: str, key_id: str | None, changes: OwnerChanges) -> None:
     """Decide otherwise; the log says so."""
-    if asked.jobs_publish is None:
+    if changes.jobs_publish is None:
         return
     with database.unit_of_work() as unit:
-        owner_settings.set_jobs_publish(unit.connection, owner=owner, value=asked.jobs_publish)
+        owner_settings.set_jobs_publish(unit.connection, owner=owner, value=changes.jobs_publish)
         log.append(
             unit.connection, owner=owner, action=LogAction.CONFIGURED, subject=owner, key_id=key_id,
-            facts={"jobs_publish": asked.jobs_publish},
+            facts={"jobs_publish": changes.jobs_publish},
         )  # fmt: skip

@@ -5,13 +5,13 @@ must not say whether they are the same as others.
 """
 
 from app.auth.principal import Scope
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.db.repositories import api_keys, families, owner_settings
 from app.db.session import Connection
 
 #: By which a finding names what keeps a release a draft although nothing is wrong with it.
 PUBLICATION = "publication"
-#: The same for keys that are not told which family data are of.
+#: The same for keys that may not know which family data are of.
 UNCONFIRMED = "the data came by a key without the scope jobs:read: a keeper confirms them before they are published"
 _PUBLISHERS = frozenset({Scope.ADMIN.value, Scope.RELEASES_PUBLISH.value})
 
@@ -50,8 +50,8 @@ def unconfirmed(connection: Connection, *, family_id: str | None) -> str | None:
     )
 
 
-def told(why: str | None) -> tuple[Finding, ...]:
-    """The same as a finding, which nobody has to accept."""
+def as_findings(why: str | None) -> tuple[Finding, ...]:
+    """The reason as a finding, which needs no acceptance."""
     if why is None:
         return ()
-    return (Finding(audit=PUBLICATION, severity=Severity.LOW, detail=why, figure=None, limit=None),)
+    return (Finding(audit=PUBLICATION, severity=FindingSeverity.LOW, detail=why, measured=None, required=None),)

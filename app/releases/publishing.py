@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from app.contracts.changes import ReleaseChanges
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.flags import Flag
 from app.contracts.log import LogAction
-from app.contracts.releases import Publish, PublishRequest, Readers, ReleaseState
+from app.contracts.releases import PublicationMode, PublishRequest, ReleaseReaders, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import families, log, publications, releases
 from app.db.repositories.installation import is_publishing_held
@@ -28,13 +28,13 @@ from app.errors import (
 from app.releases import permission
 from app.releases.holding import refuse_held
 
-#: The audit of what all releases of the same data tell together: always looked at, accepted by `allow_repeat`.
+#: The audit of what all releases of the same data reveal together: always run, accepted by `accept_findings`.
 COMPOSITION: Final = "composition"
 _SINCE: Final = "what is published of the same data has changed since this one was composed"
 #: Gives a release its certificate, in the transaction that publishes it (app.certificates.issue).
 Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
-REPEATED: Final = Flag.REPEATED.value
+COMPOSITION_ACCEPTED: Final = Flag.COMPOSITION_ACCEPTED.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,13 @@ class Decision:
 
 
 def decide(
-    connection: Connection, *, review: Review, asked: Publish, allow_repeat: bool, four_eyes: bool, may_publish: bool
+    connection: Connection,
+    *,
+    review: Review,
+    mode: PublicationMode,
+    accepts_composition: bool,
+    four_eyes: bool,
+    may_publish: bool,
 ) -> Decision:
     """Whether the release of a job is published as the job ends; its family stays locked until the transaction ends.
 
@@ -56,11 +62,11 @@ def decide(
         If something of the family was published since it was composed: compose it again.
     """
     _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
-    accepted = {COMPOSITION} if allow_repeat else set()
-    repeated = allow_repeat and any(one.audit == COMPOSITION for one in standing(review.findings, accepted=()))
-    flags = (REPEATED,) if repeated else ()
+    accepted = {COMPOSITION} if accepts_composition else set()
+    repeated = accepts_composition and any(one.audit == COMPOSITION for one in standing(review.findings, accepted=()))
+    flags = (COMPOSITION_ACCEPTED,) if repeated else ()
     held = is_publishing_held(connection) is not None or not may_publish
-    if held or asked is Publish.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
+    if held or mode is PublicationMode.DRAFT or four_eyes or standing(review.findings, accepted=accepted):
         return Decision(ReleaseState.DRAFT, flags)
     return Decision(ReleaseState.PUBLISHED, flags)
 
@@ -72,7 +78,7 @@ def record_published(
     key_id: str | None,
     accepted: Collection[str],
     composed: Mapping[str, Any] | None,
-    readers: Readers | None = None,
+    readers: ReleaseReaders | None = None,
     by_job: bool = False,
 ) -> None:
     """What is written of every publication, in the transaction that publishes: ledger first, the log last."""
@@ -92,7 +98,7 @@ def record_published(
         facts["accepted"] = sorted(accepted)
         facts["findings"] = [one.model_dump(mode="json") for one in release.findings if one.audit in accepted]
     if readers is not None:
-        facts["readers"] = _told(readers)
+        facts["readers"] = _logged_readers(readers)
     log.append(
         connection,
         owner=release.owner,
@@ -105,7 +111,7 @@ def record_published(
 
 def standing(findings: Sequence[Finding], *, accepted: Collection[str]) -> list[Finding]:
     """Findings that keep a release from being published."""
-    return [one for one in findings if one.severity is Severity.HIGH and one.audit not in accepted]
+    return [one for one in findings if one.severity is FindingSeverity.HIGH and one.audit not in accepted]
 
 
 def publish(
@@ -114,7 +120,7 @@ def publish(
     owner: str,
     key_id: str,
     release_id: str,
-    asked: PublishRequest,
+    request: PublishRequest,
     four_eyes: bool,
     certify: Certifier,
     keeper: bool = True,
@@ -143,11 +149,11 @@ def publish(
             return
         if (why := permission.unconfirmed(unit.connection, family_id=release.family_id)) is not None:
             raise ConflictError(why if keeper else permission.UNCONFIRMED)
-        _check(release, key_id=key_id, accepted=asked.accept, four_eyes=four_eyes, keeper=keeper)
+        _check(release, key_id=key_id, accepted=request.accept_findings, four_eyes=four_eyes, keeper=keeper)
         refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
         publish_locked(
-            unit.connection, release=release, key_id=key_id, asked=asked, composed=release.composed, certify=certify
+            unit.connection, release=release, key_id=key_id, request=request, composed=release.composed, certify=certify
         )
 
 
@@ -158,7 +164,7 @@ def publish_reviewed(
     key_id: str | None,
     release_id: str,
     review: Review,
-    asked: PublishRequest,
+    request: PublishRequest,
     certify: Certifier,
 ) -> None:
     """Publish a draft that a job has composed again, if nothing stands against it that was not accepted.
@@ -179,11 +185,11 @@ def publish_reviewed(
         composed=review.composed,
     )  # fmt: skip
     publications.set_reviewed(connection, release=release)
-    accepted = {*asked.accept, COMPOSITION} if release.allow_repeat else set(asked.accept)
+    accepted = {*request.accept_findings, COMPOSITION} if release.accepts_composition else set(request.accept_findings)
     withheld = permission.unconfirmed(connection, family_id=release.family_id) or is_publishing_held(connection)
     if withheld is None and not standing(release.findings, accepted=accepted):
         publish_locked(
-            connection, release=release, key_id=key_id, asked=asked, composed=review.composed, certify=certify
+            connection, release=release, key_id=key_id, request=request, composed=review.composed, certify=certify
         )
 
 
@@ -204,41 +210,43 @@ def publish_locked(
     *,
     release: Publishable,
     key_id: str | None,
-    asked: PublishRequest,
+    request: PublishRequest,
     composed: Mapping[str, Any] | None,
     certify: Certifier,
 ) -> None:
     """Publish a draft whose family is locked and that was composed with all that is published of it."""
-    refuse_standing(release.findings, accepted=asked.accept, allow_repeat=release.allow_repeat)
+    refuse_standing(release.findings, accepted=request.accept_findings, accepts_composition=release.accepts_composition)
     stood = {one.audit for one in standing(release.findings, accepted=())}
     publications.set_published(
         connection,
         release_id=release.id,
-        readers=asked.readers,
-        flag=REPEATED if COMPOSITION in stood else None,
+        readers=request.readers,
+        flag=COMPOSITION_ACCEPTED if COMPOSITION in stood else None,
     )
     record_published(
-        connection, release=release, key_id=key_id, accepted=stood, composed=composed, readers=asked.readers
+        connection, release=release, key_id=key_id, accepted=stood, composed=composed, readers=request.readers
     )
     certify(connection, release.id)
 
 
 def refuse_standing(
-    findings: Sequence[Finding], *, accepted: Collection[str], allow_repeat: bool, keeper: bool = True
+    findings: Sequence[Finding], *, accepted: Collection[str], accepts_composition: bool, keeper: bool = True
 ) -> None:
-    """End a publication whose findings are not accepted; what they say is told to keepers only.
+    """End a publication whose findings are not accepted; only keepers see what they say.
 
     Raises
     ------
     FindingsStandError
         With the findings, and how they are accepted.
     """
-    known = {*accepted, COMPOSITION} if allow_repeat else set(accepted)
+    known = {*accepted, COMPOSITION} if accepts_composition else set(accepted)
     left = standing(findings, accepted=known)
     if left:
-        told = "; ".join(f"{one.audit}: {one.detail}" if keeper else one.audit for one in left)
+        detail = "; ".join(f"{one.audit}: {one.detail}" if keeper else one.audit for one in left)
         names = ", ".join(f'"{name}"' for name in sorted({one.audit for one in left}))
-        raise FindingsStandError(f'findings stand: {told}. To publish all the same, send {{"accept": [{names}]}}')
+        raise FindingsStandError(
+            f'findings stand: {detail}. To publish all the same, send {{"accept_findings": [{names}]}}'
+        )
 
 
 def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str | None) -> None:
@@ -265,10 +273,10 @@ def withdraw_locked(
     """Withdraw a published release that is locked."""
     publications.set_withdrawn(connection, release_id=release_id, reason=reason)
     facts = {"reason": reason}
-    log.append(connection, owner=owner, action=LogAction.WITHDREW, subject=release_id, key_id=key_id, facts=facts)
+    log.append(connection, owner=owner, action=LogAction.WITHDRAWN, subject=release_id, key_id=key_id, facts=facts)
 
 
-def describe(*, database: Database, owner: str, key_id: str, release_id: str, asked: ReleaseChanges) -> None:
+def describe(*, database: Database, owner: str, key_id: str, release_id: str, patch: ReleaseChanges) -> None:
     """Change what a release is called, and who reads it beside its owner: all of it or nothing.
 
     Raises
@@ -276,25 +284,25 @@ def describe(*, database: Database, owner: str, key_id: str, release_id: str, as
     NotFoundError
         If there is no such release.
     """
-    changes = asked.changes()
+    changes = patch.changes()
     shared = changes.pop("readers", None) is not None
     with database.unit_of_work() as unit:
         _locked(unit.connection, owner=owner, release_id=release_id)
         if changes:
             releases.describe(unit.connection, release_id=release_id, changes=changes)
         if shared:
-            publications.set_readers(unit.connection, release_id=release_id, readers=asked.readers)
-            facts = {"readers": _told(asked.readers)}
+            publications.set_readers(unit.connection, release_id=release_id, readers=patch.readers)
+            facts = {"readers": _logged_readers(patch.readers)}
             log.append(
                 unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
             )
 
 
 def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishable:
-    found = None if "\x00" in release_id else publications.lock(connection, owner=owner, release_id=release_id)
-    if found is None:
+    release = None if "\x00" in release_id else publications.lock(connection, owner=owner, release_id=release_id)
+    if release is None:
         raise NotFoundError("there is no release with this id")
-    return found
+    return release
 
 
 def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four_eyes: bool, keeper: bool) -> None:
@@ -302,10 +310,10 @@ def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four
         raise ConflictError("the release was withdrawn, which is final: make it again")
     if four_eyes and release.made_by in {None, key_id}:
         raise ForbiddenError("four eyes: another key than the one that made a release publishes it")
-    refuse_standing(release.findings, accepted=accepted, allow_repeat=release.allow_repeat, keeper=keeper)
+    refuse_standing(release.findings, accepted=accepted, accepts_composition=release.accepts_composition, keeper=keeper)
 
 
-def _told(readers: Readers) -> Any:
+def _logged_readers(readers: ReleaseReaders) -> Any:
     return readers if readers == "public" else sorted(set(readers))
 
 

@@ -53,7 +53,7 @@ def ask(
 
 
 def compose_again(
-    *, database: Database, broker: JobQueue, principal: Principal, release_id: str, asked: PublishRequest,
+    *, database: Database, broker: JobQueue, principal: Principal, release_id: str, request: PublishRequest,
     max_unfinished: int, now: datetime,
 ) -> JobRecord:  # fmt: skip
     """Accept the job that composes a draft again and publishes it then.
@@ -65,7 +65,10 @@ def compose_again(
     """
     draft = publishing.draft_to_compose(database=database, owner=principal.owner, release_id=release_id)
     spec = PublicationSpec(
-        dataset_id=draft.dataset_id, release_id=release_id, accept=asked.accept, readers=asked.readers
+        dataset_id=draft.dataset_id,
+        release_id=release_id,
+        accept_findings=request.accept_findings,
+        readers=request.readers,
     )
     try:
         return accept(

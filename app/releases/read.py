@@ -27,10 +27,10 @@ def read_release(*, database: Database, viewer: Viewer, release_id: str) -> Rele
         If there is none, it was deleted, or it is not there for whoever asks.
     """
     with database.read() as connection:
-        found = None if "\x00" in release_id else releases.get(connection, viewer=viewer, release_id=release_id)
-    if found is None:
+        release = None if "\x00" in release_id else releases.get(connection, viewer=viewer, release_id=release_id)
+    if release is None:
         raise _absent()
-    return found
+    return release
 
 
 def list_releases(
@@ -41,8 +41,8 @@ def list_releases(
         return releases.list_releases(connection, viewer=viewer, only=only, before=before, limit=limit)
 
 
-def latest_release(*, database: Database, viewer: Viewer, series_id: str | None, labels: Mapping[str, str]) -> str:
-    """Id of the newest published release of a series, or under labels.
+def latest_release(*, database: Database, viewer: Viewer, series_id: str | None, tags: Mapping[str, str]) -> str:
+    """Id of the newest published release of a series, or under tags.
 
     Raises
     ------
@@ -51,13 +51,13 @@ def latest_release(*, database: Database, viewer: Viewer, series_id: str | None,
     NotFoundError
         There is none, or none that is there for whoever asks.
     """
-    if series_id is None and not labels:
-        raise InvalidError.at("?series_id", "name a series (`series_id`), a `label`, or both: the newest of which?")
+    if series_id is None and not tags:
+        raise InvalidError.at("?series_id", "name a series (`series_id`), a `tag`, or both: the newest of which?")
     with database.read() as connection:
-        found = releases.latest(connection, viewer=viewer, series_id=series_id, labels=labels)
-    if found is None:
-        raise NotFoundError("no release of this series, or with these labels, is published")
-    return found
+        release_id = releases.latest(connection, viewer=viewer, series_id=series_id, tags=tags)
+    if release_id is None:
+        raise NotFoundError("no release of this series, or with these tags, is published")
+    return release_id
 
 
 def read_file(*, database: Database, viewer: Viewer, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:
@@ -71,12 +71,12 @@ def read_file(*, database: Database, viewer: Viewer, release_id: str, release_fo
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_file(connection, viewer=viewer, release_id=release_id, release_format=release_format.value)
-        known = found is not None or releases.get(connection, viewer=viewer, release_id=release_id) is not None
-    if found is not None:
-        return found
+        file = releases.get_file(connection, viewer=viewer, release_id=release_id, release_format=release_format.value)
+        known = file is not None or releases.get(connection, viewer=viewer, release_id=release_id) is not None
+    if file is not None:
+        return file
     if known:
-        raise NotFoundError(f"this release has no file in {release_format.value}; its `sha256` names those there are")
+        raise NotFoundError(f"this release has no file in {release_format.value}; its `files` names those there are")
     raise _absent()
 
 
@@ -85,10 +85,10 @@ def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> l
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
-    if found is None:
+        stored = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
+    if stored is None:
         raise _absent()
-    return public_statistics(found.method, found.statistics)
+    return public_statistics(stored.method, stored.statistics)
 
 
 def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> Mapping[str, Any]:
@@ -96,10 +96,10 @@ def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> M
     if "\x00" in release_id:
         raise _absent()
     with database.read() as connection:
-        found = releases.get_public_provenance(connection, viewer=viewer, release_id=release_id)
-    if found is None:
+        provenance = releases.get_public_provenance(connection, viewer=viewer, release_id=release_id)
+    if provenance is None:
         raise _absent()
-    return found
+    return provenance
 
 
 def _absent() -> NotFoundError:

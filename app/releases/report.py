@@ -40,8 +40,8 @@ def _parameters(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """What the provenance says of the specification; it holds JSON as a text."""
     for activity in provenance.get("activity", {}).values():
         if "surebox:parameters" in activity:
-            found: dict[str, Any] = json.loads(activity["surebox:parameters"])
-            return found
+            parameters: dict[str, Any] = json.loads(activity["surebox:parameters"])
+            return parameters
     return {}
 
 

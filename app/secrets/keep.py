@@ -76,13 +76,13 @@ def owner_secret(database: Database, sealer: Sealer, *, owner: str, name: str) -
 def _kept(database: Database, sealer: Sealer, *, owner: str, names: Sequence[str]) -> list[bytes]:
     """Secrets by name; those that are missing are made."""
     with database.unit_of_work() as unit:
-        found = secrets.of_owner(unit.connection, owner=owner, names=names)
-        missing = {name for name in names if name not in found}
+        sealed = secrets.of_owner(unit.connection, owner=owner, names=names)
+        missing = {name for name in names if name not in sealed}
         if missing:
             made = {name: sealer.seal(os.urandom(_BYTES), owner=owner, name=name) for name in missing}
             secrets.insert_missing(unit.connection, owner=owner, made=made)
-            found = secrets.of_owner(unit.connection, owner=owner, names=names)
-    return [sealer.open(found[name], owner=owner, name=name) for name in names]
+            sealed = secrets.of_owner(unit.connection, owner=owner, names=names)
+    return [sealer.open(sealed[name], owner=owner, name=name) for name in names]
 
 
 def seal_anew(database: Database, sealer: Sealer) -> int:

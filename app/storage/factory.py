@@ -18,7 +18,7 @@ def open_storage(settings: Settings, *, as_stored: bool = False) -> Storage:
     settings
         They name it, and the key under which its objects are sealed.
     as_stored
-        Whether to hand out objects as they lie there, sealed or not: for copying them.
+        Whether to hand out objects as they are stored, sealed or not: for copying them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sealed objects: without the service's key, the folder or the bucket tells how large objects are and no more.
+"""Sealed objects: without the service's key, the folder or the bucket shows how large objects are and no more.
 
 Each object has a key of its own, derived from the service's storage key and 24 random bytes at its head. Its bytes are
 sealed in pieces with AES-256-GCM as in the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizar, 2015, "Online
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 
 class Seal(StrEnum):
-    """How an object lies in storage."""
+    """What an object in storage is sealed under."""
 
     PRESENT = "present"
     PREVIOUS = "previous"
@@ -75,7 +75,7 @@ class StorageKeys:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What tells the keys from others, the present one first; says nothing of them."""
+        """What distinguishes the keys from others, the present one first; it reveals nothing of them."""
         return tuple(name.hex() for name in self._masters)
 
     def seal_of(self, head: bytes) -> Seal:
@@ -100,7 +100,7 @@ class SealedStorage:
     Parameters
     ----------
     inner
-        Where the sealed objects lie. Listings tell their sizes there: 40 bytes and 16 for each piece above what they
+        Where the sealed objects are. Listings have their sizes there: 40 bytes and 16 for each piece above what they
         hold.
     keys
         What seals and opens them.
@@ -144,7 +144,8 @@ class SealedStorage:
         """Make the object's bytes readable at `path`: opened there, or linked where it is not sealed."""
         if self.seal_of(key) is Seal.NONE and not self._sealed_only:
             self.inner.fetch(key, path)
-            return
+            if not _is_sealed(path):
+                return  # else it was sealed meanwhile
         path.unlink(missing_ok=True)  # it may be a link to an object
         try:
             with path.open("xb", buffering=0) as file:
@@ -155,7 +156,7 @@ class SealedStorage:
             raise
 
     def move(self, key: str, to: str) -> None:
-        """Give the object another key: to the trash and back as it is, elsewhere sealed anew."""
+        """Give the object another key: to the trash and back as it is, elsewhere sealed again."""
         if home(key) == home(to):
             self.inner.move(key, to)
             return
@@ -169,40 +170,46 @@ class SealedStorage:
         self.delete(key)
 
     def seal_of(self, key: str) -> Seal:
-        """How the object lies in storage."""
-        return self.keys.seal_of(b"".join(self.inner.chunks(key, end=HEADER_BYTES)))
+        """What the object is sealed under."""
+        return self.keys.seal_of(self._head(key))
+
+    def _head(self, key: str) -> bytes:
+        return b"".join(self.inner.chunks(key, end=HEADER_BYTES))
 
     def _read(self, key: str, start: int, end: int | None) -> Iterator[bytes]:
         first = start // PIECE_BYTES
         wanted = None if end is None else (end - 1) // PIECE_BYTES + 1 - first
-        # One byte more than the pieces that are wanted tells whether the last of them is the object's last.
+        # One byte more than the pieces that are wanted shows whether the last of them is the object's last.
         stop = None if wanted is None else HEADER_BYTES + (first + wanted) * _SEALED_BYTES + 1
         if first == 0:
             head, rest = _split(self.inner.chunks(key, end=stop), HEADER_BYTES)
         else:
-            head, rest = b"".join(self.inner.chunks(key, end=HEADER_BYTES)), iter(())
+            head, rest = self._from(key, start, end, stop)
         if self.keys.seal_of(head) is Seal.NONE:
-            yield from self._as_it_is(key, chain([head], rest), start, end)
+            if self._sealed_only:
+                _damaged(key, "is not sealed, and SUREBOX_STORAGE_SEALED_ONLY is set")
+            yield from rest if first else _cut(chain([head], rest), start, end)
             return
         cipher = self._cipher(key, head)
-        if first:
-            rest = self.inner.chunks(key, start=HEADER_BYTES + first * _SEALED_BYTES, end=stop)
         pieces = _Opening(cipher, key).pieces(rest, first=first, wanted=wanted)
         empty = True
         for data in _cut(pieces, start - first * PIECE_BYTES, None if end is None else end - first * PIECE_BYTES):
             empty = False
             yield data
-        if empty and first:  # behind the end: the object's, or that of what somebody has left of it
+        if empty and first:  # behind the end: the object's, or that of what is left of it
             for _ in self._read(key, 0, None):
                 pass
 
-    def _as_it_is(self, key: str, source: Iterator[bytes], start: int, end: int | None) -> Iterator[bytes]:
-        if self._sealed_only:
-            _damaged(key, "is not sealed, and SUREBOX_STORAGE_SEALED_ONLY is set")
-        if start < PIECE_BYTES:
-            yield from _cut(source, start, end)
-        else:
-            yield from self.inner.chunks(key, start=start, end=end)
+    def _from(self, key: str, start: int, end: int | None, stop: int | None) -> tuple[bytes, Iterator[bytes]]:
+        """The head, and the bytes from `start` on or the pieces that have them: both of the same sealing."""
+        sealed_at = HEADER_BYTES + start // PIECE_BYTES * _SEALED_BYTES
+        head = self._head(key)
+        while True:
+            is_plain = self.keys.seal_of(head) is Seal.NONE
+            rest = self.inner.chunks(key, start=start if is_plain else sealed_at, end=end if is_plain else stop)
+            before, head = head, self._head(key)
+            if head == before:
+                return head, rest
 
     def _cipher(self, key: str, head: bytes) -> "AESGCM":
         if len(head) < HEADER_BYTES:
@@ -274,6 +281,11 @@ class _Opening:
             return self._cipher.decrypt(_nonce(number, last=last), piece, self._about)
         except InvalidTag:
             _damaged(self._key, "is not what was written there")
+
+
+def _is_sealed(path: Path) -> bool:
+    with path.open("rb", buffering=0) as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def home(key: str) -> str:

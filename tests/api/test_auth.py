@@ -94,8 +94,8 @@ def test_known_and_unknown_keys_are_looked_up_once_in_the_cache_time_and_use_is_
         for _ in range(5):
             assert client.get("/v1/nope").status_code == 404
             assert stranger.get(ABSENT).status_code == 401
-    asked = [query.split()[0] for query in queries if "api_key" in query]
-    assert sorted(asked) == ["SELECT", "SELECT", "UPDATE"]
+    statements = [query.split()[0] for query in queries if "api_key" in query]
+    assert sorted(statements) == ["SELECT", "SELECT", "UPDATE"]
 
 
 def test_the_cache_is_bounded_and_safe_under_threads() -> None:

@@ -123,8 +123,8 @@ def test_a_field_with_the_name_of_a_method_keeps_its_place(serve: Serve) -> None
 @pytest.mark.parametrize(
     ("text", "pointer"),
     [
-        ('"labels": {"a": "\\ud800"}', "/labels/a"),
-        ('"labels": {"\\udfff": "a"}', "/labels"),
+        ('"tags": {"a": "\\ud800"}', "/tags/a"),
+        ('"tags": {"\\udfff": "a"}', "/tags"),
         ('"of": "\\udc00"', "/of"),
     ],
 )
@@ -141,12 +141,12 @@ def test_every_text_of_a_body_has_a_limit(methods_of_kind: type[JobSpec]) -> Non
 
     def unlimited(schema: Any, at: str = "") -> list[str]:
         if isinstance(schema, list):
-            return [found for index, inner in enumerate(schema) for found in unlimited(inner, f"{at}/{index}")]
+            return [pointer for index, inner in enumerate(schema) for pointer in unlimited(inner, f"{at}/{index}")]
         if not isinstance(schema, dict):
             return []
         limits = {"maxLength", "minLength", "enum", "const", "pattern"}
         own = [at] if schema.get("type") == "string" and limits.isdisjoint(schema) else []
-        return own + [found for name, inner in schema.items() for found in unlimited(inner, f"{at}/{name}")]
+        return own + [pointer for name, inner in schema.items() for pointer in unlimited(inner, f"{at}/{name}")]
 
     properties = methods_of_kind.model_json_schema()
     inner = {name: schema for name, schema in properties["properties"].items() if name != "release_id"}

@@ -1,6 +1,5 @@
 """The same request twice is done once: replayed, refused, in flight, given back, and taken over, on real Postgres."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -158,46 +157,6 @@ def test_a_later_answer_replaces_an_earlier_one(store: Database, take: Take) -> 
     with store.unit_of_work() as unit:
         complete(unit.connection, held, status=201, resource_id="job_1")
     assert take() == Replay("job_1", 201, answered=True)
-
-
-#: Answers as the version before stores them: what of, status, headers, and whether the first answer was given.
-STORED_WHOLE = [
-    ("job_1", 202, {"Location": "/v1/jobs/job_1", "Retry-After": "1"}, True),
-    ("job_2", 200, {"Location": "/v1/jobs/job_2", "Preference-Applied": "wait=9"}, True),
-    ("ds_1", 202, {"Location": "/v1/datasets/ds_1"}, False),
-    ("ds_2", 202, {"Location": "/v1/datasets/ds_2", "Retry-After": "2"}, True),
-    ("ds_3", 201, {"Location": "/v1/datasets/ds_3"}, True),
-]
-SEEN = text("SELECT status, headers, body FROM idempotency WHERE key = :key")
-
-
-@pytest.mark.parametrize(("made_id", "status", "headers", "answered"), STORED_WHOLE)
-def test_what_the_version_before_writes_is_reduced_to_an_id(
-    store: Database, take: Take, made_id: str, status: int, headers: dict[str, str], *, answered: bool
-) -> None:
-    take()
-    write = text("UPDATE idempotency SET status = :status, headers = CAST(:headers AS jsonb), body = :body")
-    values = {"status": status, "headers": json.dumps(headers), "body": f'{{"id": "{made_id}", "spec": "secret"}}'}
-    with store.unit_of_work() as unit:
-        unit.connection.execute(write, values)
-    assert take() == Replay(made_id, status, answered=answered)
-    with store.read() as connection:
-        assert "secret" not in str(connection.execute(SEEN, {"key": "k"}).one())
-
-
-@pytest.mark.parametrize(("made_id", "status", "headers", "answered"), STORED_WHOLE)
-def test_the_version_before_finds_what_this_one_has_made(
-    store: Database, take: Take, made_id: str, status: int, headers: dict[str, str], *, answered: bool
-) -> None:
-    held = take()
-    assert isinstance(held, Reservation)
-    with store.unit_of_work() as unit:
-        complete(unit.connection, held, status=status, resource_id=made_id, answered=answered)
-    with store.read() as connection:
-        row = connection.execute(SEEN, {"key": "k"}).one()
-    assert (row.status, json.loads(row.body)) == (status, {"id": made_id})
-    assert row.headers["Location"] == headers["Location"]
-    assert ("Retry-After" in row.headers) == ("Retry-After" in headers), "this is how it tells whether it was answered"
 
 
 def test_of_many_at_once_one_makes_the_thing(store: Database, take: Take) -> None:

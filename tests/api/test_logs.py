@@ -97,7 +97,7 @@ def test_an_api_process_logs_templates_and_request_ids(process: tuple[str, Path,
     address, log, child = process
     with patient.Client(base_url=address, timeout=30) as client:
         client.get("/healthz")
-        client.get(f"/v1/jobs/{PLANTED}?label={PLANTED}", headers={"x-request-id": "abc-1", "authorization": PLANTED})
+        client.get(f"/v1/jobs/{PLANTED}?tag={PLANTED}", headers={"x-request-id": "abc-1", "authorization": PLANTED})
         client.post(f"/v1/{PLANTED}", content=PLANTED)
     child.terminate()
     child.wait(20)

@@ -20,7 +20,7 @@ def made() -> dict[str, Any]:
 
 
 def every_operation(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    return [(path, method, found) for path, item in made["paths"].items() for method, found in item.items()]
+    return [(path, method, operation) for path, item in made["paths"].items() for method, operation in item.items()]
 
 
 def test_it_is_valid_openapi_3_1(made: dict[str, Any]) -> None:
@@ -39,31 +39,29 @@ def test_it_is_served_and_the_same_each_time(made: dict[str, Any], api: Api) -> 
 
 
 def test_every_operation_has_a_name_a_tag_words_and_security(made: dict[str, Any]) -> None:
-    names = [found["operationId"] for _, _, found in every_operation(made)]
+    names = [operation["operationId"] for _, _, operation in every_operation(made)]
     assert len(names) == len(set(names))
     tags = {tag["name"] for tag in made["tags"]}
-    for path, method, found in every_operation(made):
-        assert found["operationId"].replace("_", "").islower(), found["operationId"]
-        assert set(found["tags"]) <= tags, path
-        assert found["tags"], path
-        assert found["summary"], path
-        assert found["description"], path
-        assert found["security"] == [] if found["operationId"] in OPEN else found["security"][0]["bearer"], (
-            path,
-            method,
-        )
+    for path, method, operation in every_operation(made):
+        assert operation["operationId"].replace("_", "").islower(), operation["operationId"]
+        assert set(operation["tags"]) <= tags, path
+        assert operation["tags"], path
+        assert operation["summary"], path
+        assert operation["description"], path
+        security = operation["security"]
+        assert security == [] if operation["operationId"] in OPEN else security[0]["bearer"], (path, method)
 
 
 def test_every_operation_declares_its_problems(made: dict[str, Any]) -> None:
-    for path, method, found in every_operation(made):
-        answers = found["responses"]
+    for path, method, operation in every_operation(made):
+        answers = operation["responses"]
         refused = {status for status in answers if status == "default" or status >= "400"}
         wanted = {"default"}
-        if found["operationId"] not in OPEN:
+        if operation["operationId"] not in OPEN:
             wanted |= {"401", "403", "503"}
         if "{" in path:
             wanted |= {"404"}
-        if "requestBody" in found:
+        if "requestBody" in operation:
             wanted |= {"400", "413", "415", "422"}
         assert wanted <= refused, (method, path, wanted - refused)
         for status in refused:

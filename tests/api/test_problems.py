@@ -81,8 +81,8 @@ def test_unknown_paths_methods_and_crashes_are_problems(url: str) -> None:
     assert wrong.headers["allow"] == "POST, PUT"
     problem(patient.get(f"{url}/test/full"), 507, "storage-full")
     kind = patient.get(url + patient.get(f"{url}/test/full").json()["type"])
-    told = {"type": "/problems/storage-full", "title": "The storage is full", "status": 507}
-    assert told.items() <= kind.json().items()
+    expected = {"type": "/problems/storage-full", "title": "The storage is full", "status": 507}
+    assert expected.items() <= kind.json().items()
     problem(patient.get(f"{url}/problems/{PLANTED}"), 404, "not-found")
     crashed = problem(patient.get(f"{url}/test/crash"), 500, "internal-error")
     assert "Traceback" not in str(crashed)
@@ -200,8 +200,8 @@ def test_messages_of_our_validators_are_shown_and_others_quote_nothing() -> None
         "ctx": {"error": ValueError("k is odd")},
     }
     theirs = {"type": "uuid_parsing", "loc": ("query", "id"), "msg": f"found `{PLANTED}`", "ctx": {"error": PLANTED}}
-    found = field_errors([ours, ours, theirs], body={"k": 3})
-    assert [(error.pointer, error.detail) for error in found] == [("/k", "k is odd"), ("?id", "must be a UUID")]
+    errors = field_errors([ours, ours, theirs], body={"k": 3})
+    assert [(error.pointer, error.detail) for error in errors] == [("/k", "k is odd"), ("?id", "must be a UUID")]
 
 
 class Item(Contract):
@@ -254,7 +254,7 @@ class Several(Contract):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ({"scale": -1}, [("/scale", "must be at least 0")]),
         ({"scale": {"a": -1}}, [("/scale/a", "must be at least 0")]),
@@ -266,26 +266,28 @@ class Several(Contract):
     ],
 )  # fmt: skip
 def test_a_value_that_can_be_written_in_several_ways_is_refused_once(
-    body: dict[str, Any], told: list[tuple[str, str]]
+    body: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(ValidationError) as raised:
         Several.model_validate(body)
     errors = [{**error, "loc": ("body", *error["loc"])} for error in raised.value.errors()]
-    assert [(error.pointer, error.detail) for error in field_errors(errors, body=body)] == told
+    assert [(error.pointer, error.detail) for error in field_errors(errors, body=body)] == expected
 
 
 @pytest.mark.parametrize(
     ("path", "body", "where", "said"),
     [
         ("anonymizations", {"method": "boxs"}, "/method", "did you mean 'boxes'?"),
-        ("anonymizations", {"method": "boxes", "dataset_id": "ds_1", "columns": [], "k": 5}, "/columns",
-         "must have at least 1 element"),
-        ("anonymizations", {"method": "boxes", "dataset_id": "ds_1", "columns": ["a"], "k": "five"}, "/k",
-         "must be a whole number"),
-        ("anonymizations", {"method": "boxes", "dataset_id": "ds_1", "columns": ["a"], "k": 5, "colums": 1}, "/colums",
-         "did you mean `columns`?"),
         ("anonymizations",
-         {"method": "boxes", "dataset_id": "ds_1", "columns": ["a"], "k": 5,
+         {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": [], "k": 5}, "/quasi_identifiers",
+         "must have at least 1 element"),
+        ("anonymizations", {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": "five"}, "/k",
+         "must be a whole number"),
+        ("anonymizations",
+         {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": 5, "quasi_identifers": 1},
+         "/quasi_identifers", "did you mean `quasi_identifiers`?"),
+        ("anonymizations",
+         {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": 5,
           "statistics": [{"kind": "varience", "of": ["a"]}]}, "/statistics/0/kind", "did you mean 'variance'?"),
         ("audits", {"method": "table", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "threshold": 2}, "/threshold",
          "must be less than 1"),
@@ -301,8 +303,8 @@ def test_no_sentence_is_pydantics_and_what_was_meant_is_named(
 ) -> None:
     answer = client.post(f"/v1/{path}", json=body)
     assert answer.status_code == 422
-    told = {one["pointer"]: one["detail"] for one in answer.json()["errors"]}
-    assert said in told[where]
+    details = {one["pointer"]: one["detail"] for one in answer.json()["errors"]}
+    assert said in details[where]
     assert not re.search("Input|should be|should have|Tuple|Field required|valid (string|integer)", answer.text)
 
 
@@ -315,9 +317,9 @@ def test_every_kind_of_error_of_pydantics_has_words_of_ours() -> None:
         if kind in {"value_error", "assertion_error", "union_tag_invalid", "union_tag_not_found"}:
             continue  # these are sentences of ours already
         error = {"type": kind, "loc": ("body", "x"), "msg": "PLANTED", "input": "PLANTED", "ctx": context}
-        (told,) = field_errors([error], body={"x": "PLANTED"})
-        assert "PLANTED" not in told.detail or kind == "extra_forbidden", kind
-        assert told.detail
+        (failure,) = field_errors([error], body={"x": "PLANTED"})
+        assert "PLANTED" not in failure.detail or kind == "extra_forbidden", kind
+        assert failure.detail
 
 
 def test_every_kind_of_problem_has_a_cause_and_a_remedy(client: httpx.Client) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.api.conftest import Api
 
 
-def asked(api: Api, *lines: str) -> tuple[int, dict[str, Any]]:
+def send_lines(api: Api, *lines: str) -> tuple[int, dict[str, Any]]:
     """Send these lines as a request; status and body of the answer."""
     host, port = api.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as connection:
@@ -22,10 +22,10 @@ def asked(api: Api, *lines: str) -> tuple[int, dict[str, Any]]:
 def test_of_two_keys_none_is_taken(api: Api) -> None:
     alice, bob = (f"Authorization: Bearer {api.make_key(name)}" for name in ("alice", "bob"))
     for lines in ([alice, bob], [bob, alice], [alice, alice]):
-        status, problem = asked(api, "GET /v1/jobs HTTP/1.1", "Host: here", *lines)
+        status, problem = send_lines(api, "GET /v1/jobs HTTP/1.1", "Host: here", *lines)
         assert (status, problem["type"]) == (400, "/problems/bad-request")
         assert "`Authorization` stands 2 times" in problem["detail"]
-    assert asked(api, "GET /v1/jobs HTTP/1.1", "Host: here", alice)[0] == 200
+    assert send_lines(api, "GET /v1/jobs HTTP/1.1", "Host: here", alice)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -40,17 +40,17 @@ def test_what_decides_how_a_request_is_read_stands_once(api: Api, header: str, v
     host = [] if header == "Host" else ["Host: here"]
     key = f"Authorization: Bearer {api.make_key()}"
     lines = [f"{header}: {value}" for value in values]
-    status, problem = asked(api, "POST /v1/datasets HTTP/1.1", *host, key, *lines, "Content-Length: 0")
+    status, problem = send_lines(api, "POST /v1/datasets HTTP/1.1", *host, key, *lines, "Content-Length: 0")
     assert status == 400
     assert f"`{header}` stands 2 times" in problem["detail"]
     assert problem["instance"] == "/v1/datasets"
 
 
 def test_a_request_names_its_host(api: Api) -> None:
-    status, problem = asked(api, "GET /healthz HTTP/1.1")
+    status, problem = send_lines(api, "GET /healthz HTTP/1.1")
     assert (status, problem["type"]) == (400, "/problems/bad-request")
     assert "`Host`" in problem["detail"]
-    assert asked(api, "GET /healthz HTTP/1.0")[0] == 200, "HTTP/1.0 knows no Host"
+    assert send_lines(api, "GET /healthz HTTP/1.0")[0] == 200, "HTTP/1.0 knows no Host"
 
 
 LISTS = ("/v1/jobs", "/v1/datasets", "/v1/releases")
@@ -58,19 +58,19 @@ LISTS = ("/v1/jobs", "/v1/datasets", "/v1/releases")
 
 @pytest.mark.parametrize("path", LISTS)
 def test_a_misspelt_filter_of_a_list_is_refused(client: httpx.Client, path: str) -> None:
-    answer = client.get(path, params={"labl": "a:b", "limit": 3, "q": "x"})
+    answer = client.get(path, params={"tagg": "a:b", "limit": 3, "q": "x"})
     assert answer.status_code == 422
     problem = answer.json()
     assert problem["type"] == "/problems/invalid"
-    assert [error["pointer"] for error in problem["errors"]] == ["?labl", "?q"]
-    assert problem["errors"][0]["detail"] == "no such parameter; did you mean `label`?"
+    assert [error["pointer"] for error in problem["errors"]] == ["?tagg", "?q"]
+    assert problem["errors"][0]["detail"] == "no such parameter; did you mean `tag`?"
     assert "created_after" in problem["errors"][1]["detail"]
 
 
 @pytest.mark.parametrize("path", LISTS)
 def test_what_the_document_names_is_taken(client: httpx.Client, path: str) -> None:
     values = {
-        "limit": "3", "method": "boxes", "kind": "audit", "series_id": "rel_x", "label": "a:b", "dataset_id": "ds_x",
+        "limit": "3", "method": "boxes", "kind": "audit", "series_id": "rel_x", "tag": "a:b", "dataset_id": "ds_x",
         "state": {"/v1/datasets": "ready", "/v1/releases": "published"}.get(path, "queued"),
         "created_after": "2026-01-01T00:00:00Z",
     }  # fmt: skip
@@ -82,4 +82,4 @@ def test_what_the_document_names_is_taken(client: httpx.Client, path: str) -> No
 
 def test_who_may_not_read_a_list_is_told_that_first(api: Api) -> None:
     with api.client() as nobody:
-        assert nobody.get("/v1/jobs", params={"labl": "a:b"}).status_code == 401
+        assert nobody.get("/v1/jobs", params={"tagg": "a:b"}).status_code == 401

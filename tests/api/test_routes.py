@@ -29,10 +29,10 @@ IDS = {"dataset_id": "ds_alice", "job_id": "job_alice", "release_id": "rel_alice
 #: Bodies and queries that are valid, for routes that want some.
 ASYNC = {"Prefer": "respond-async"}
 SENT: dict[tuple[str, str], dict[str, Any]] = {
-    ("PATCH", "/v1/datasets/{dataset_id}"): {"json": {"labels": {"a": "b"}}},
+    ("PATCH", "/v1/datasets/{dataset_id}"): {"json": {"tags": {"a": "b"}}},
     ("POST", "/v1/releases/{release_id}/publish"): {"json": {}},
     ("POST", "/v1/releases/{release_id}/withdraw"): {"json": {"reason": "wrong"}},
-    ("PATCH", "/v1/releases/{release_id}"): {"json": {"labels": {"a": "b"}}},
+    ("PATCH", "/v1/releases/{release_id}"): {"json": {"tags": {"a": "b"}}},
     ("GET", "/v1/releases/{release_id}/data"): {"params": {"format": "csv"}},
     ("POST", "/v1/releases/{release_id}/count"): {"json": {"queries": [{"x": [1, 2]}]}, "headers": ASYNC},
     ("POST", "/v1/releases/{release_id}/statistics"): {
@@ -40,12 +40,12 @@ SENT: dict[tuple[str, str], dict[str, Any]] = {
         "headers": ASYNC,
     },
     ("POST", "/v1/releases/{release_id}/classify"): {
-        "json": {"label": "town", "neighbours": 1, "points": [[1]]},
+        "json": {"target": "town", "neighbours": 1, "points": [{"x": 1}]},
         "headers": ASYNC,
     },
 }
 BODY = b"x\n1\n"
-SPEC = '{"columns": ["x"], "keep": ["town"]}'
+SPEC = '{"quasi_identifiers": ["x"], "keep": ["town"]}'
 
 
 def routes() -> list[tuple[str, str, APIRoute | None]]:

@@ -1,6 +1,8 @@
 """What generators of clients make of the document: every type has a name, every field words, every file is bytes."""
 
+import builtins
 import re
+import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,26 +15,26 @@ from app.contracts.methods import METHODS
 REFERENCE = "#/components/schemas/"
 #: Fields that answers may do without: what a problem or a key has none of, lists that stand in the whole result only.
 ABSENT = {
-    "Problem": {"errors", "missing", "quota"},
+    "Problem": {"errors", "unavailable", "quota"},
     "Quota": {"requested"},
     "PublicKey": {"exp", "revoked"},
-    "CountsSummary": {"counts"},
-    "ClassifiedSummary": {"labels", "probabilities"},
+    "CountSummary": {"counts"},
+    "ClassificationSummary": {"classes", "probabilities"},
     "SwapsSummary": {"generations", "swap_list", "swap_list_complete"},
     "GroupSummary": {
-        "rules", "common", "unreached_terms", "parameter", "parameter_values", "sizes", "signal", "auxiliary_signal",
-        "crisp_auxiliary_signal", "outliers", "auxiliary_outliers",
+        "rules", "common", "unreached_terms", "region_columns", "regions", "region_sizes", "signal",
+        "auxiliary_signal", "crisp_auxiliary_signal", "outliers", "auxiliary_outliers",
     },
     "ComputedSummary": {"statistics", "share_single_value"},
-    "GroupProfileSummary": {"files"},
-    "SwapDetectionSummary": {"files"},
+    "GroupProfileSummary": {"inputs"},
+    "SwapDetectionSummary": {"inputs"},
     "StatisticResult": {"domain_may_be_empty", "value_known", "reason", "interval"},
     "RestrictedStatistic": {"domain_may_be_empty", "value_known", "reason", "interval"},
-    "AboutCore": {"domain_may_be_empty", "value_known", "reason"},
+    "CoreStatistic": {"domain_may_be_empty", "value_known", "reason"},
     "ComputedStatistic": {"interval"},
     "FrontierStatistic": {"interval"},
-    "ReleaseReportSummary": {"html", "policy"},
-    "JobReportSummary": {"html", "policy"},
+    "ReleaseReportSummary": {"html"},
+    "JobReportSummary": {"html"},
 }  # fmt: skip
 
 
@@ -58,27 +60,29 @@ def walk(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def referred(value: Any) -> set[str]:
-    return {
-        str(found["$ref"]).removeprefix(REFERENCE) for _, found in walk(value) if isinstance(found.get("$ref"), str)
-    }
+    return {str(node["$ref"]).removeprefix(REFERENCE) for _, node in walk(value) if isinstance(node.get("$ref"), str)}
+
+
+def reached(made: Mapping[str, Any], todo: list[Any]) -> set[str]:
+    """Names of all schemas that these refer to, also by others."""
+    names = set[str]()
+    while todo:
+        new = referred(todo.pop()) - names
+        names |= new
+        todo += [made["components"]["schemas"][name] for name in new]
+    return names
 
 
 def answered(made: Mapping[str, Any]) -> set[str]:
     """Names of all schemas that answers are made of."""
-    schemas = made["components"]["schemas"]
-    todo, found = [operation["responses"] for operation in operations(made)], set[str]()
-    while todo:
-        new = referred(todo.pop()) - found
-        found |= new
-        todo += [schemas[name] for name in new]
-    return found
+    return reached(made, [operation["responses"] for operation in operations(made)])
 
 
 def test_every_union_has_a_name(made: dict[str, Any]) -> None:
     inline = {
         place
-        for place, found in walk({"paths": made["paths"], "schemas": made["components"]["schemas"]})
-        for ways in (found.get("anyOf"), found.get("oneOf"))
+        for place, node in walk({"paths": made["paths"], "schemas": made["components"]["schemas"]})
+        for ways in (node.get("anyOf"), node.get("oneOf"))
         if isinstance(ways, list) and len([way for way in ways if way.get("type") != "null"]) > 1
         if place.count("/") != 2 or not place.startswith("/schemas/")
     }
@@ -89,8 +93,8 @@ def test_every_schema_field_and_parameter_is_described(made: dict[str, Any]) -> 
     schemas = made["components"]["schemas"]
     silent = [f"{name} is silent" for name, schema in schemas.items() if not schema.get("description")]
     for name, schema in schemas.items():
-        for field, found in schema.get("properties", {}).items():
-            if not found.get("description") and "$ref" not in found:  # a reference has the words of its schema
+        for field, subschema in schema.get("properties", {}).items():
+            if not subschema.get("description") and "$ref" not in subschema:  # a reference has the words of its schema
                 silent.append(f"{name}.{field}")
     for operation in operations(made):
         silent += [
@@ -106,18 +110,18 @@ def test_fields_of_answers_are_required_though_bodies_may_leave_them_out(made: d
     names = answered(made)
     absent = {name: set(schemas[name].get("properties", ())) - set(schemas[name].get("required", ())) for name in names}
     assert {name: fields for name, fields in absent.items() if fields} == ABSENT
-    assert "missing" not in schemas["BoxesSpec"]["required"]
-    assert schemas["FilledBoxesSpec"]["properties"]["missing"]["default"] == "refuse"
+    assert "missing_policy" not in schemas["BoxesRequest"]["required"]
+    assert schemas["BoxesSpec"]["properties"]["missing_policy"]["default"] == "refuse"
 
 
 def test_jobs_and_results_are_told_apart_by_their_method(made: dict[str, Any]) -> None:
     schemas = made["components"]["schemas"]
     for name in ("Job", "JobResult"):
-        told = schemas[name]["discriminator"]
-        assert told["propertyName"] == "method"
-        assert list(told["mapping"]) == sorted(METHODS)
-        assert set(told["mapping"].values()) == {way["$ref"] for way in schemas[name]["oneOf"]}
-        for method, reference in told["mapping"].items():
+        discriminator = schemas[name]["discriminator"]
+        assert discriminator["propertyName"] == "method"
+        assert list(discriminator["mapping"]) == sorted(METHODS)
+        assert set(discriminator["mapping"].values()) == {way["$ref"] for way in schemas[name]["oneOf"]}
+        for method, reference in discriminator["mapping"].items():
             assert schemas[reference.removeprefix(REFERENCE)]["properties"]["method"]["const"] == method
     for reference in schemas["Job"]["discriminator"]["mapping"].values():
         fields = schemas[reference.removeprefix(REFERENCE)]["properties"]
@@ -141,6 +145,43 @@ def test_bodies_are_named_after_what_they_ask_for(made: dict[str, Any]) -> None:
     assert all(set(schema) == {"$ref"} for schema in bodies.values())
 
 
+def sent(made: Mapping[str, Any]) -> set[str]:
+    """Names of all schemas that bodies are made of."""
+    return reached(made, [operation.get("requestBody", {}) for operation in operations(made)])
+
+
+def test_answers_are_open_and_bodies_are_closed(made: dict[str, Any]) -> None:
+    schemas = made["components"]["schemas"]
+    assert not sent(made) & answered(made) - {name for name in schemas if "properties" not in schemas[name]}
+    for name in answered(made):
+        for place, one in walk(schemas[name]):
+            assert one.get("additionalProperties") is not False, f"{name}{place}"
+            if one.get("type") == "string" and "enum" in one:
+                assert str(one["description"]).endswith("More may come."), f"{name}{place}"
+    for name in sent(made):
+        if schemas[name].get("type") == "object":
+            assert schemas[name].get("additionalProperties", True) is not True, name
+
+
+#: What programs in TypeScript have without importing it: the general words among them.
+_DOM_WORDS = (
+    "Animation Attr Audio Blob Body BodyInit Cache Clients Clipboard Comment Credential Document Element Event "
+    "File FileList FormData Headers History Image Location Lock MessageEvent Navigator Node Notification Option "
+    "Performance Permissions Plugin Position ProgressEvent Range Report Request Response Screen Selection Storage "
+    "Text Touch Transferable URL Window Worker Worklet Array Boolean Date Error Function JSON Map Math Number "
+    "Object Partial Pick Promise Proxy Readonly Record RegExp Required Set String Symbol Exclude Extract Iterator"
+)
+DOM = frozenset(_DOM_WORDS.split())
+
+
+def test_no_schema_is_called_like_a_global_or_by_a_number(made: dict[str, Any]) -> None:
+    globals_ = {*dir(builtins), *typing.__all__, *DOM}
+    for name in made["components"]["schemas"]:
+        assert name not in globals_, name
+        assert not name[-1].isdigit(), name
+        assert "-" not in name, name
+
+
 def test_files_are_bytes_both_ways(made: dict[str, Any]) -> None:
     files = {}
     for operation in operations(made):
@@ -160,13 +201,13 @@ def test_events_carry_jobs(made: dict[str, Any]) -> None:
 
 def test_instants_are_declared_as_such(made: dict[str, Any]) -> None:
     instants = [
-        found.get("anyOf", [found])[0]
+        subschema.get("anyOf", [subschema])[0]
         for _, schema in walk(made["components"]["schemas"])
-        for name, found in (schema.get("properties") or {}).items()
+        for name, subschema in (schema.get("properties") or {}).items()
         if name in {"created_at", "started_at", "finished_at", "expires_at"}
     ]
     assert len(instants) > 5
-    assert all(found == {"type": "string", "format": "date-time"} for found in map(bare, instants))
+    assert all(subschema == {"type": "string", "format": "date-time"} for subschema in map(bare, instants))
 
 
 def bare(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,8 +226,8 @@ def test_headers_are_spelt_as_rfcs_spell_them(made: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [("Statistic-Output", "FilledStatistic"), ("app__one__FilledStatistic", "app__other__FilledStatistic")]
+    "names", [("Statistic-Output", "StatisticSpec"), ("app__one__StatisticSpec", "app__other__StatisticSpec")]
 )
 def test_two_schemas_never_get_one_name(names: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="FilledStatistic"):
+    with pytest.raises(ValueError, match="StatisticSpec"):
         renamed({"components": {"schemas": {name: {} for name in names}}})

@@ -72,17 +72,17 @@ def labelled(**labels: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels.items()))
 
 
-def readiness(url: str, missing: list[str]) -> httpx.Response:
-    """What /readyz answers once it names what is missing and nothing else.
+def readiness(url: str, unavailable: list[str]) -> httpx.Response:
+    """What /readyz answers once it names what is unavailable and nothing else.
 
     Its parts have a second or two each, which a machine that is busy with other tests may not keep: it is asked again.
     """
     deadline = time.monotonic() + patient.SECONDS
     answer = patient.get(f"{url}/readyz")
-    while answer.json().get("missing", []) != missing and time.monotonic() < deadline:
+    while answer.json().get("unavailable", []) != unavailable and time.monotonic() < deadline:
         time.sleep(0.2)
         answer = patient.get(f"{url}/readyz")
-    assert answer.json().get("missing", []) == missing
+    assert answer.json().get("unavailable", []) == unavailable
     return answer
 
 
@@ -125,7 +125,7 @@ def test_ready_names_broker_and_database(start: Any, own_postgres: Any, own_brok
         api.app.state.readiness._known = (float("-inf"), [])
         down = patient.get(f"{api.url}/readyz", timeout=10)
         assert down.status_code == 503
-        assert down.json()["missing"] == ["database", "broker"]
+        assert down.json()["unavailable"] == ["database", "broker"]
 
 
 def test_ready_names_the_storage(start: Any, tmp_path: Any) -> None:
@@ -145,14 +145,14 @@ def test_requests_are_counted_by_template(api: Api) -> None:
             client.get(f"/v1/jobs/{job}?planted=4711")
         client.get("/v1/planted")
         client.request("PROPFIND", "/v1/planted")
-    found = numbers(api.url)
+    metrics = numbers(api.url)
     template = "/v1/jobs/{job_id}"
-    assert found["surebox_requests_total", labelled(route=template, method="GET", status="404")] == 2
-    assert found["surebox_request_seconds_count", labelled(route=template, method="GET")] == 2
-    assert found["surebox_requests_total", labelled(route="unmatched", method="GET", status="404")] == 1
-    assert found["surebox_requests_total", labelled(route="unmatched", method="other", status="404")] == 1
-    assert found["process_resident_memory_bytes", ()] > 10_000_000
-    assert "planted" not in str(found)
+    assert metrics["surebox_requests_total", labelled(route=template, method="GET", status="404")] == 2
+    assert metrics["surebox_request_seconds_count", labelled(route=template, method="GET")] == 2
+    assert metrics["surebox_requests_total", labelled(route="unmatched", method="GET", status="404")] == 1
+    assert metrics["surebox_requests_total", labelled(route="unmatched", method="other", status="404")] == 1
+    assert metrics["process_resident_memory_bytes", ()] > 10_000_000
+    assert "planted" not in str(metrics)
 
 
 def test_jobs_queues_seconds_and_workers_are_read_from_the_database(api: Api, add_job: Callable[..., None]) -> None:
@@ -165,22 +165,22 @@ def test_jobs_queues_seconds_and_workers_are_read_from_the_database(api: Api, ad
     add_job("cancelled", ran=0.0)
     see(api.database, "batch")
     for _ in range(3):  # ended jobs are folded into totals once
-        found = numbers(api.url)
-        assert found["surebox_jobs", labelled(method="boxes", state="queued")] == 1
-        assert found["surebox_jobs", labelled(method="boxes", state="running")] == 1
-        assert found["surebox_queue_depth", labelled(queue="interactive")] == 1
-        assert found["surebox_queue_depth", labelled(queue="batch")] == 1
+        metrics = numbers(api.url)
+        assert metrics["surebox_jobs", labelled(method="boxes", state="queued")] == 1
+        assert metrics["surebox_jobs", labelled(method="boxes", state="running")] == 1
+        assert metrics["surebox_queue_depth", labelled(queue="interactive")] == 1
+        assert metrics["surebox_queue_depth", labelled(queue="batch")] == 1
         succeeded = {"method": "boxes", "state": "succeeded"}
-        assert found["surebox_jobs_finished_total", labelled(**succeeded)] == 4
-        assert found["surebox_job_seconds_count", labelled(**succeeded)] == 4
-        assert found["surebox_job_seconds_sum", labelled(**succeeded)] == pytest.approx(8.0)
-        assert found["surebox_job_seconds_bucket", labelled(**succeeded, le="1.0")] == 0
-        assert found["surebox_job_seconds_bucket", labelled(**succeeded, le="2.5")] == 4
-        assert found["surebox_jobs_finished_total", labelled(method="boxes", state="failed")] == 1
-        assert found["surebox_jobs_finished_total", labelled(method="boxes", state="cancelled")] == 1
-        assert found["surebox_workers", labelled(queue="batch")] == 1
-        assert found["surebox_workers", labelled(queue="interactive")] == 0
-        memory = found["surebox_worker_resident_memory_bytes", labelled(queue="batch", worker="w-batch")]
+        assert metrics["surebox_jobs_finished_total", labelled(**succeeded)] == 4
+        assert metrics["surebox_job_seconds_count", labelled(**succeeded)] == 4
+        assert metrics["surebox_job_seconds_sum", labelled(**succeeded)] == pytest.approx(8.0)
+        assert metrics["surebox_job_seconds_bucket", labelled(**succeeded, le="1.0")] == 0
+        assert metrics["surebox_job_seconds_bucket", labelled(**succeeded, le="2.5")] == 4
+        assert metrics["surebox_jobs_finished_total", labelled(method="boxes", state="failed")] == 1
+        assert metrics["surebox_jobs_finished_total", labelled(method="boxes", state="cancelled")] == 1
+        assert metrics["surebox_workers", labelled(queue="batch")] == 1
+        assert metrics["surebox_workers", labelled(queue="interactive")] == 0
+        memory = metrics["surebox_worker_resident_memory_bytes", labelled(queue="batch", worker="w-batch")]
         assert memory == 123_000_000
     add_job("succeeded", ran=2.0, ago=5)
     assert numbers(api.url)["surebox_jobs_finished_total", labelled(**succeeded)] == 5
@@ -207,9 +207,9 @@ def test_a_scrape_reads_history_once(api: Api, add_job: Callable[..., None]) -> 
 def test_without_a_database_the_process_still_tells_its_numbers(start: Any, own_postgres: Any) -> None:
     own_postgres.stop()
     with start(database_url=own_postgres.url("postgres")) as api:
-        found = numbers(api.url)
-        assert found["surebox_database_up", ()] == 0
-        assert ("surebox_queue_depth", labelled(queue="batch")) not in found
+        metrics = numbers(api.url)
+        assert metrics["surebox_database_up", ()] == 0
+        assert ("surebox_queue_depth", labelled(queue="batch")) not in metrics
 
 
 def test_two_apps_of_one_process_count_apart(start: Any, make_settings: Any) -> None:
@@ -227,8 +227,8 @@ def test_the_start_has_three_doors_for_people_and_for_clients(api: Api) -> None:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in policy
     doors = re.findall('href="([^"]+)"', browser.text)
-    told = patient.get(f"{api.url}/").json()
-    assert [told["docs"], told["api"], told["health"]] == doors
-    assert told["name"] == "Surebox"
+    body = patient.get(f"{api.url}/").json()
+    assert [body["docs"], body["api"], body["health"]] == doors
+    assert body["name"] == "Surebox"
     assert [patient.get(api.url + door).status_code in {200, 503} for door in doors] == [True] * 3
     assert patient.get(f"{api.url}/").headers["vary"] == browser.headers["vary"] == "Accept"

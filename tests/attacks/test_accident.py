@@ -13,7 +13,7 @@ from tests.methods.asking import succeed, upload
 from tests.service import Service
 
 ROWS = 800
-ASKED: dict[str, Any] = {"method": "boxes", "k": 5, "columns": ["age", "hours"]}
+SPEC: dict[str, Any] = {"method": "boxes", "k": 5, "quasi_identifiers": ["age", "hours"]}
 
 
 def persons() -> pl.DataFrame:
@@ -42,7 +42,7 @@ def data(service: Service) -> Iterator[Any]:
 
 def made(data: Any, owner: str, **more: Any) -> tuple[httpx.Client, dict[str, Any], str]:
     client, dataset_id = data(owner)
-    job = succeed(client, ASKED | {"dataset_id": dataset_id} | more)
+    job = succeed(client, SPEC | {"dataset_id": dataset_id} | more)
     return client, job, client.get(f"/v1/releases/{job['release_id']}").json()["state"]
 
 
@@ -61,14 +61,14 @@ def test_what_tells_persons_apart_stays_a_draft_until_it_is_accepted(data: Any, 
     assert says in job["findings"][0]["detail"]
     address = f"/v1/releases/{job['release_id']}/publish"
     assert client.post(address).status_code == 409
-    assert client.post(address, json={"accept": ["kept_columns"]}).json()["state"] == "published"
+    assert client.post(address, json={"accept_findings": ["kept_columns"]}).json()["state"] == "published"
 
 
 @pytest.mark.parametrize(
     "more",
     [
         {"keep": ["town", "country"]}, {"keep": ["rare"]}, {"keep": ["income"], "sensitive": ["income"], "l": 3},
-        {"keep": ["income"], "sensitive": ["income"], "t": 0.4}, {"keep": ["street"], "count_keep": True, "k": 3},
+        {"keep": ["income"], "sensitive": ["income"], "t": 0.4}, {"keep": ["street"], "k_counts_kept": True, "k": 3},
     ],
     ids=["towns", "four rows of 800", "l", "t", "counted"],
 )  # fmt: skip
@@ -84,9 +84,9 @@ def test_a_warning_says_which_columns_and_what_protects_them(data: Any) -> None:
 
     plain = warned("plain", keep=["town", "income"])
     assert "'income' (1)" in plain
-    assert "count_keep" in plain
+    assert "k_counts_kept" in plain
     hidden = warned("hidden", keep=["income"], sensitive=["income"], l=3)
-    assert "count_keep" not in hidden
+    assert "k_counts_kept" not in hidden
     assert "Without 'income' there are 5 and more" in hidden
     both = warned("both", keep=["town", "income"], sensitive=["income"], l=3)
     assert "'income'" in both.rpartition("protect")[2]

@@ -15,7 +15,7 @@ from app.errors import InfeasibleError, InvalidError
 from surebox_verify.certify import certify
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import question
-from tests.methods.asking import released, succeed, upload
+from tests.methods.asking import anonymization, released, succeed, upload
 from tests.methods.in_process import Bench
 
 TREE = [["Oslo", "north", "*"], ["Umeå", "north", "*"], ["Rom", "south", "*"], ["Bari", "south", "*"]]
@@ -36,8 +36,8 @@ def release(client: httpx.Client) -> tuple[str, pl.DataFrame, pl.DataFrame]:
     frame = soldiers()
     dataset = upload(client, frame.write_csv())
     nominal = {"town": {"hierarchy": {"rows": TREE}}, "code": {"values": [1, 2, 3]}}
-    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["job", "age", "town", "code"], "k": 5}
-    job = succeed(client, spec | {"nominal": nominal, "suppress_at_most": 0.0})
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "quasi_identifiers": ["job", "age", "town", "code"], "k": 5}
+    job = succeed(client, spec | {"nominal": nominal, "max_suppressed_classes": 0.0})
     return job["release_id"], frame, released(client, job)
 
 
@@ -46,7 +46,7 @@ def ask(client: httpx.Client, release_id: str, *queries: Mapping[str, Any]) -> h
 
 
 def certain(client: httpx.Client, release_id: str, **values: Sequence[Any]) -> list[int]:
-    answer = ask(client, release_id, {name: {"in": list(some)} for name, some in values.items()})
+    answer = ask(client, release_id, {name: {"values": list(some)} for name, some in values.items()})
     assert answer.status_code == httpx.codes.OK, answer.text
     (count,) = answer.json()["counts"]
     low, high = count["guaranteed"]
@@ -74,23 +74,24 @@ def test_a_handful_takes_no_frequent_value_along(client: httpx.Client) -> None:
     """Three soldiers are left out, and no clerk loses a value; without leave to do so the least frequent one goes."""
     frame = soldiers().with_columns(age=pl.col("age") + 1)
     dataset = upload(client, frame.write_csv())
-    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["job", "age"], "k": 5, "publish": "draft"}
+    spec = anonymization("boxes", dataset["id"], ["job", "age"], k=5, publish="draft")
     job = succeed(client, spec)
-    assert (job["result"]["kept"], job["result"]["suppressed"], job["result"]["dropped"]) == (600, 3, 0)
+    result = job["result"]
+    assert (result["released"], result["suppressed"]) == (600, {"missing": 0, "rare": 0, "rare_class": 3})
     rows = released(client, job)
     assert {value for members in rows["job_set"].to_list() for value in members} == {"clerk", "nurse", "cook"}
-    told = {one["code"]: one for one in job["warnings"]}
-    assert "3 records are left out" in told["rare_values_left_out"]["detail"]
-    assert "suppress_at_most" in told["rare_values_left_out"]["detail"]
+    warnings = {one["code"]: one for one in job["warnings"]}
+    assert "3 records are left out" in warnings["rare_values_left_out"]["detail"]
+    assert "max_suppressed_classes" in warnings["rare_values_left_out"]["detail"]
     assert "soldier" not in str(job["warnings"])
     shown = client.get(f"/v1/releases/{job['release_id']}").json()
     assert not {"rare_values_left_out", "values_merged"} & {one["code"] for one in shown["warnings"]}
-    job = succeed(client, spec | {"suppress_at_most": 0.004})
-    assert (job["result"]["kept"], job["result"]["suppressed"]) == (603, 0)
-    told = {one["code"]: one for one in job["warnings"]}
-    assert "2 values of column 'job'" in told["values_merged"]["detail"]
-    assert "199 records, a share of 0.33" in told["values_merged"]["detail"]
-    assert told["values_merged"]["pointer"] == "/spec/columns/0"
+    job = succeed(client, spec | {"max_suppressed_classes": 0.004})
+    assert (job["result"]["released"], job["result"]["suppressed"]["rare_class"]) == (603, 0)
+    warnings = {one["code"]: one for one in job["warnings"]}
+    assert "2 values of column 'job'" in warnings["values_merged"]["detail"]
+    assert "199 records, a share of 0.33" in warnings["values_merged"]["detail"]
+    assert warnings["values_merged"]["pointer"] == "/spec/quasi_identifiers/0"
 
 
 def test_a_class_means_its_values_and_a_text_the_number(
@@ -110,14 +111,14 @@ def test_what_a_declared_codebook_does_not_have_is_refused_where_it_stands(
     client: httpx.Client, release: tuple[str, pl.DataFrame, pl.DataFrame]
 ) -> None:
     release_id, _, _ = release
-    answer = ask(client, release_id, {}, {"town": {"in": ["Oslo", "Olso"]}, "code": {"in": [7]}})
+    answer = ask(client, release_id, {}, {"town": {"values": ["Oslo", "Olso"]}, "code": {"values": [7]}})
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     errors = {error["pointer"]: error["detail"] for error in answer.json()["errors"]}
-    assert set(errors) == {"/queries/1/town/in/1", "/queries/1/code/in/0"}
-    assert "did you mean 'Oslo'" in errors["/queries/1/town/in/1"]
-    assert "1, 2, 3" in errors["/queries/1/code/in/0"].replace("'", "")
-    asked = {"kind": "share", "of": ["town"], "values": ["nroth"]}
-    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": [asked]})
+    assert set(errors) == {"/queries/1/town/values/1", "/queries/1/code/values/0"}
+    assert "did you mean 'Oslo'" in errors["/queries/1/town/values/1"]
+    assert "1, 2, 3" in errors["/queries/1/code/values/0"].replace("'", "")
+    statistic = {"kind": "share", "of": ["town"], "values": ["nroth"]}
+    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": [statistic]})
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/statistics/0/values/0"]
     assert "'north'" in answer.json()["errors"][0]["detail"]
@@ -128,12 +129,12 @@ def test_shares_and_means_within_values_are_as_careful(
 ) -> None:
     release_id, frame, rows = release
     of = [("job", "soldier"), ("job", "zoologist"), ("job", "clerk"), ("town", "south"), ("code", "2"), ("code", 3)]
-    asked: list[dict[str, Any]] = [{"kind": "share", "of": [name], "values": [value]} for name, value in of]
-    asked += [{"kind": "domain_mean", "of": ["age", name], "values": [value]} for name, value in of]
-    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": asked})
+    statistics: list[dict[str, Any]] = [{"kind": "share", "of": [name], "values": [value]} for name, value in of]
+    statistics += [{"kind": "domain_mean", "of": ["age", name], "values": [value]} for name, value in of]
+    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": statistics})
     assert answer.status_code == httpx.codes.OK, answer.text
     towns = {"south": ["Rom", "Bari"]}
-    for one, said in zip(asked, answer.json()["statistics"], strict=True):
+    for one, said in zip(statistics, answer.json()["statistics"], strict=True):
         inside = (
             frame[one["of"][-1]]
             .cast(pl.String)
@@ -189,13 +190,14 @@ def releases(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     if missing == "value" and not 0 < frame["word"].null_count() < 4:
         book = book | ({"values": [*WORDS, None]} if "values" in book else {"missing_is_value": True})
     spec = {
-        "method": "boxes", "dataset_id": "t", "columns": ["word", "age", "flag", "step", "code"],
+        "method": "boxes", "dataset_id": "t", "quasi_identifiers": ["word", "age", "flag", "step", "code"],
         "k": draw(st.integers(1, 4)), "statistics": [{"kind": "mean", "of": ["age"], "weight": 1.0}],
         "nominal": {"word": book, "code": {"values": [1, 2, 3, 5]}}, "ordinal": {"step": ["none", "low", "mid", "top"]},
-        "missing": "drop" if missing == "value" else missing, "bounds": draw(st.sampled_from(["cells", "tight"])),
+        "missing_policy": "drop" if missing == "value" else missing,
+        "bounds": draw(st.sampled_from(["cells", "tight"])),
         "rare_records": draw(st.sampled_from(["keep", "mark"])), "keep": draw(st.sampled_from([[], ["kept"]])),
-        "survey_weight": draw(st.sampled_from([None, "design"])),
-        "suppress_at_most": draw(st.sampled_from([0.0, 0.02, 0.1])),
+        "survey_weight_column": draw(st.sampled_from([None, "design"])),
+        "max_suppressed_classes": draw(st.sampled_from([0.0, 0.02, 0.1])),
     }  # fmt: skip
     return frame, spec
 
@@ -228,12 +230,12 @@ def truths(frame: pl.DataFrame, spec: Mapping[str, Any], query: Mapping[str, Any
     least = most = 0
     for row in frame.iter_rows(named=True):
         ways = []
-        for name, asked in query.items():
-            if isinstance(asked, list):
-                inside = row[name] is not None and asked[0] <= row[name] <= asked[1]
+        for name, condition in query.items():
+            if isinstance(condition, list):
+                inside = row[name] is not None and condition[0] <= row[name] <= condition[1]
                 ways.append({inside})
             else:
-                each = [names(row[name], value, spec, name) for value in asked["in"]]
+                each = [names(row[name], value, spec, name) for value in condition["values"]]
                 ways.append({any(chosen) for chosen in itertools.product(*each)})
         least += all(way == {True} for way in ways)
         most += all(True in way for way in ways)
@@ -276,7 +278,7 @@ def test_no_release_answers_any_question_falsely(
     except InfeasibleError:  # too many records have rare values: nothing is released
         return
     bench.keep("r", done)
-    about = frame if spec["missing"] == "pattern" or "missing" in str(spec["nominal"]["word"]) or None in (
+    about = frame if spec["missing_policy"] == "pattern" or "missing" in str(spec["nominal"]["word"]) or None in (
         spec["nominal"]["word"].get("values") or []
     ) else frame.drop_nulls("word")  # fmt: skip
     about = about if done.rows().height == about.height else _listed(about, done.rows())
@@ -285,7 +287,7 @@ def test_no_release_answers_any_question_falsely(
         query: dict[str, Any] = {}
         for column in chance.sample(["word", "word", "flag", "step", "code", "age"], chance.randrange(1, 4)):
             low = chance.randrange(9)
-            some = {"in": values(chance, spec, column, chance.randrange(1, 4))} if column != "age" else None
+            some = {"values": values(chance, spec, column, chance.randrange(1, 4))} if column != "age" else None
             query[column] = some or [low, chance.randrange(low, 10)]
         answer = accepted(bench, {"method": "count", "release_id": "r", "queries": [query]})
         if answer is not None:
@@ -306,21 +308,21 @@ def _statistics_hold(
     bench: Bench, about: pl.DataFrame, spec: Mapping[str, Any], chance: random.Random, rows: pl.DataFrame
 ) -> None:
     """Shares, means within values and cells, of the service and of whoever has the file alone."""
-    weight = about["design"].to_list() if spec["survey_weight"] else [1.0] * about.height
+    weight = about["design"].to_list() if spec["survey_weight_column"] else [1.0] * about.height
     for _ in range(12):
         column = chance.choice(["word", "flag", "step", "code"])
         some = values(chance, spec, column, chance.randrange(1, 3))
-        if spec["survey_weight"] and spec["bounds"] == "tight":
+        if spec["survey_weight_column"] and spec["bounds"] == "tight":
             continue
         for kind, of in (("share", [column]), ("domain_mean", ["age", column])):
-            asked = {"kind": kind, "of": of, "values": some}
-            answer = accepted(bench, {"method": "statistics", "release_id": "r", "statistics": [asked]})
+            statistic = {"kind": kind, "of": of, "values": some}
+            answer = accepted(bench, {"method": "statistics", "release_id": "r", "statistics": [statistic]})
             if answer is not None:
                 _holds(answer["statistics"][0], about, spec, weight)
-            if column != "step" and not spec["survey_weight"]:
+            if column != "step" and not spec["survey_weight_column"]:
                 nominal = spec["nominal"] if chance.random() < 0.5 else None
                 try:
-                    (offline,) = certify(rows, [question(asked)], nominal=nominal, weight=False)
+                    (offline,) = certify(rows, [question(statistic)], nominal=nominal, weight=False)
                 except UnreadableError:
                     continue
                 _holds(offline, about, spec, weight)
@@ -351,4 +353,4 @@ def _holds(said: Mapping[str, Any], about: pl.DataFrame, spec: Mapping[str, Any]
 
 def _apart(spec: Mapping[str, Any]) -> bool:
     """Whether records without a value stand in boxes of their own: statistics are about the others."""
-    return spec["missing"] == "pattern"
+    return spec["missing_policy"] == "pattern"

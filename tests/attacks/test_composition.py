@@ -29,19 +29,19 @@ def sent(client: httpx.Client, frame: pl.DataFrame, **query: Any) -> str:
 
 
 def boxes(dataset_id: str, *columns: str, k: int = K, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "columns": list(columns), "k": k} | more
+    return {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": list(columns), "k": k} | more
 
 
-def told(client: httpx.Client, job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def composed(client: httpx.Client, job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """State of a release, and the finding of its composition."""
     state = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
-    stands = [one for one in job["findings"] if one["audit"] == "composition"]
-    return state, stands[0] if stands else {"figure": None, "detail": ""}
+    findings = [one for one in job["findings"] if one["audit"] == "composition"]
+    return state, findings[0] if findings else {"measured": None, "detail": ""}
 
 
 def places(client: httpx.Client, frame: pl.DataFrame, job: dict[str, Any], columns: list[str]) -> list[int]:
     """The box of every record, by looking at all of them."""
-    found = released(client, job).unique("box").sort("box").to_dicts()
+    rows = released(client, job).unique("box").sort("box").to_dicts()
 
     def inside(record: dict[str, Any], box: dict[str, Any], name: str) -> bool:
         if f"{name}_set" in box:
@@ -49,7 +49,7 @@ def places(client: httpx.Client, frame: pl.DataFrame, job: dict[str, Any], colum
         return bool(box[f"{name}_lo"] <= record[name] <= box[f"{name}_hi"])
 
     return [
-        [box["box"] for box in found if all(inside(record, box, name) for name in columns)][-1]
+        [box["box"] for box in rows if all(inside(record, box, name) for name in columns)][-1]
         for record in frame.iter_rows(named=True)
     ]
 
@@ -72,44 +72,44 @@ def test_a_second_release_of_rewritten_data_leaves_whom_the_same_data_would_leav
     frame = people(1 + list(REWRITTEN).index(rewriting))
     columns = ["age", "hours", "sex"]
     first = succeed(client, boxes(sent(client, frame), *columns))
-    assert told(client, first)[0] == "published"
+    assert composed(client, first)[0] == "published"
     rewritten = written(frame).sample(fraction=1, shuffle=True, seed=3)
     again = [called.get(name, name) for name in columns]
     second = succeed(client, boxes(sent(client, rewritten), *again, k=7))
-    state, finding = told(client, second)
-    assert (state, finding["figure"] is not None) == ("draft", True)
+    state, finding = composed(client, second)
+    assert (state, finding["measured"] is not None) == ("draft", True)
     same = places(client, frame, first, columns), places(client, written(frame), second, again)
-    assert finding["figure"] == min(Counter(zip(*same, strict=True)).values())
-    asked = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
-    audit = succeed(client, asked, kind="audits")["result"]
-    assert (audit["least"], audit["unplaced"], audit["passed"]) == (finding["figure"], 0, False)
+    assert finding["measured"] == min(Counter(zip(*same, strict=True)).values())
+    spec = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
+    audit = succeed(client, spec, kind="audits")["result"]
+    assert (audit["composed_k"], audit["unplaced"], audit["passed"]) == (finding["measured"], 0, False)
 
 
 def test_two_halves_of_one_table_cannot_be_composed_and_say_so(client: httpx.Client) -> None:
     frame = people(11)
     whole = sent(client, frame)
     left, right = (frame.select(part) for part in (["age", "sex"], ["hours", "pay"]))
-    first = succeed(client, boxes(sent(client, left, same_data_as=whole), "age", "sex"))
-    second = succeed(client, boxes(sent(client, right, same_data_as=whole), "hours", "pay"))
-    state, finding = told(client, second)
-    assert (told(client, first)[0], state, finding["figure"]) == ("published", "draft", 1)
+    first = succeed(client, boxes(sent(client, left, same_data_as_dataset_id=whole), "age", "sex"))
+    second = succeed(client, boxes(sent(client, right, same_data_as_dataset_id=whole), "hours", "pay"))
+    state, finding = composed(client, second)
+    assert (composed(client, first)[0], state, finding["measured"]) == ("published", "draft", 1)
     assert "400 persons" in finding["detail"]
-    for remedy in ("person", '"columns": {', "version_of", "earlier file"):
+    for remedy in ("person_column", '"join_columns": {', "version_of_dataset_id", "earlier file"):
         assert remedy in finding["detail"]
     gate = [{"method": "composition", "require": {"k": 5}}]
-    third = succeed(client, boxes(sent(client, right, same_data_as=whole), "hours", "pay", k=6, gate=gate))
-    assert (told(client, third)[0], told(client, third)[1]["figure"]) == ("draft", 1)
-    asked = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
-    audit = succeed(client, asked, kind="audits")["result"]
-    assert (audit["least"], audit["unplaced"], audit["passed"]) == (1, 400, False)
+    third = succeed(client, boxes(sent(client, right, same_data_as_dataset_id=whole), "hours", "pay", k=6, gate=gate))
+    assert (composed(client, third)[0], composed(client, third)[1]["measured"]) == ("draft", 1)
+    spec = {"method": "composition", "release_ids": [one["release_id"] for one in (first, second)]}
+    audit = succeed(client, spec, kind="audits")["result"]
+    assert (audit["composed_k"], audit["unplaced"], audit["passed"]) == (1, 400, False)
     ids = pl.int_range(400, eager=True).sample(400, shuffle=True, seed=5).alias("id") * 7
-    named = [sent(client, part.with_columns(ids), same_data_as=whole) for part in (left, right)]
-    one = succeed(client, boxes(named[0], "age", "sex", person="id", allow_repeat=True))
-    other = succeed(client, boxes(named[1], "hours", "pay", person="id", allow_repeat=True))
-    asked = {"method": "composition", "release_ids": [one["release_id"], other["release_id"]], "person": "id"}
-    audit = succeed(client, asked, kind="audits")["result"]
+    named = [sent(client, part.with_columns(ids), same_data_as_dataset_id=whole) for part in (left, right)]
+    one = succeed(client, boxes(named[0], "age", "sex", person_column="id", accept_findings=["composition"]))
+    other = succeed(client, boxes(named[1], "hours", "pay", person_column="id", accept_findings=["composition"]))
+    spec = {"method": "composition", "release_ids": [one["release_id"], other["release_id"]], "person_column": "id"}
+    audit = succeed(client, spec, kind="audits")["result"]
     both = places(client, left, one, ["age", "sex"]), places(client, right, other, ["hours", "pay"])
-    assert (audit["least"], audit["unplaced"]) == (min(Counter(zip(*both, strict=True)).values()), 0)
+    assert (audit["composed_k"], audit["unplaced"]) == (min(Counter(zip(*both, strict=True)).values()), 0)
 
 
 def test_a_column_in_classes_is_told_by_a_mapping(client: httpx.Client) -> None:
@@ -121,26 +121,26 @@ def test_a_column_in_classes_is_told_by_a_mapping(client: httpx.Client) -> None:
     decades = frame.select((pl.col("age") // 10 * 10).alias("decade"), "town", "n")
     whole = sent(client, frame)
     first = succeed(client, boxes(whole, "age", "n"))
-    later = sent(client, decades, same_data_as=whole)
+    later = sent(client, decades, same_data_as_dataset_id=whole)
     blind = succeed(client, boxes(later, "decade", "town"))
-    assert told(client, blind)[1]["figure"] == 1
-    wrong = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "town"}}]
-    assert told(client, succeed(client, boxes(later, "decade", "town", gate=wrong)))[1]["figure"] == 1
-    right = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "decade"}}]
+    assert composed(client, blind)[1]["measured"] == 1
+    wrong = [{"method": "composition", "require": {"k": 1}, "join_columns": {"age": "town"}}]
+    assert composed(client, succeed(client, boxes(later, "decade", "town", gate=wrong)))[1]["measured"] == 1
+    right = [{"method": "composition", "require": {"k": 1}, "join_columns": {"age": "decade"}}]
     mapped = succeed(client, boxes(later, "decade", "town", gate=right))
     both = places(client, frame, first, ["age", "n"]), places(client, decades, mapped, ["decade", "town"])
-    assert told(client, mapped)[1]["figure"] == min(Counter(zip(*both, strict=True)).values())
-    unknown = [{"method": "composition", "require": {"k": 1}, "columns": {"age": "nowhere"}}]
-    assert told(client, succeed(client, boxes(later, "decade", "town", gate=unknown)))[1]["figure"] == 1
+    assert composed(client, mapped)[1]["measured"] == min(Counter(zip(*both, strict=True)).values())
+    unknown = [{"method": "composition", "require": {"k": 1}, "join_columns": {"age": "nowhere"}}]
+    assert composed(client, succeed(client, boxes(later, "decade", "town", gate=unknown)))[1]["measured"] == 1
 
 
 def test_who_was_a_person_once_is_a_person_for_ever(client: httpx.Client) -> None:
     frame = people(12, 600).with_columns((pl.int_range(600) // 4).alias("home") * 3)
     dataset_id = sent(client, frame)
-    first = succeed(client, boxes(dataset_id, "age", "hours", person="home"))
-    assert told(client, first)[0] == "published"
+    first = succeed(client, boxes(dataset_id, "age", "hours", person_column="home"))
+    assert composed(client, first)[0] == "published"
     second = succeed(client, boxes(dataset_id, "age", "pay"))
-    state, finding = told(client, second)
+    state, finding = composed(client, second)
     inside = zip(
         places(client, frame, first, ["age", "hours"]),
         places(client, frame, second, ["age", "pay"]),
@@ -148,14 +148,14 @@ def test_who_was_a_person_once_is_a_person_for_ever(client: httpx.Client) -> Non
         strict=True,
     )
     homes = Counter(box[:2] for box in set(inside))
-    assert (state, finding["figure"]) == ("draft", min(homes.values()))
+    assert (state, finding["measured"]) == ("draft", min(homes.values()))
     assert "`home`" in finding["detail"]
     renamed = succeed(client, boxes(sent(client, frame.rename({"home": "household"})), "age", "pay"))
-    assert "`household`" in told(client, renamed)[1]["detail"]
+    assert "`household`" in composed(client, renamed)[1]["detail"]
     without = succeed(client, boxes(sent(client, frame.drop("home")), "age", "hours"))
     stands = [one["detail"] for one in without["findings"]]
     assert any("`home`" in one and "does not have" in one for one in stands)
-    assert told(client, without)[0] == "draft"
+    assert composed(client, without)[0] == "draft"
 
 
 @pytest.mark.parametrize("with_id", [False, True])
@@ -164,7 +164,7 @@ def test_one_kept_value_that_changed_is_no_new_table(client: httpx.Client, *, wi
     frame = people(14 + with_id)
     if with_id:
         frame = frame.with_columns(pl.int_range(400).sample(400, shuffle=True, seed=2).alias("id") * 11)
-    asked = {"keep": ["ward"], **({"person": "id"} if with_id else {})}
+    options = {"keep": ["ward"], **({"person_column": "id"} if with_id else {})}
     changed = frame.with_columns(
         pl.when(pl.int_range(400) == 123).then(pl.lit("c")).otherwise("ward").alias("ward"),
     )
@@ -174,10 +174,10 @@ def test_one_kept_value_that_changed_is_no_new_table(client: httpx.Client, *, wi
         else frame.with_columns(pl.when(pl.int_range(400) == 123).then(pl.lit("a")).otherwise("ward").alias("ward"))
     )
     before = sent(client, frame)
-    assert told(client, succeed(client, boxes(before, "age", "hours", **asked)))[0] == "published"
-    state, finding = told(client, succeed(client, boxes(sent(client, changed), "age", "hours", **asked)))
-    assert (state, finding["figure"]) == ("draft", 1)
-    assert "version_of" in finding["detail"]
+    assert composed(client, succeed(client, boxes(before, "age", "hours", **options)))[0] == "published"
+    state, finding = composed(client, succeed(client, boxes(sent(client, changed), "age", "hours", **options)))
+    assert (state, finding["measured"]) == ("draft", 1)
+    assert "version_of_dataset_id" in finding["detail"]
 
 
 def test_a_table_that_grows_is_published_as_a_version_and_not_as_a_table_of_its_own(client: httpx.Client) -> None:
@@ -187,13 +187,13 @@ def test_a_table_that_grows_is_published_as_a_version_and_not_as_a_table_of_its_
     first = succeed(client, boxes(before, "age", "hours", domains=domains))
     grown = pl.concat([frame, more])
     fresh = succeed(client, boxes(sent(client, grown), "age", "hours", domains=domains))
-    state, finding = told(client, fresh)
+    state, finding = composed(client, fresh)
     old, new = places(client, frame, first, ["age", "hours"]), places(client, grown, fresh, ["age", "hours"])
     truth = min(Counter(zip(old + [-1] * 40, new, strict=True)).values())
-    assert (state, finding["figure"], truth < K) == ("draft", truth, True)
-    assert "version_of" in finding["detail"]
-    version = succeed(client, boxes(sent(client, grown, version_of=before), "age", "hours", domains=domains))
-    assert told(client, version) == ("published", {"figure": None, "detail": ""})
+    assert (state, finding["measured"], truth < K) == ("draft", truth, True)
+    assert "version_of_dataset_id" in finding["detail"]
+    version = succeed(client, boxes(sent(client, grown, version_of_dataset_id=before), "age", "hours", domains=domains))
+    assert composed(client, version) == ("published", {"measured": None, "detail": ""})
 
 
 def test_the_audit_counts_persons_whom_the_family_knows(client: httpx.Client) -> None:
@@ -201,12 +201,12 @@ def test_the_audit_counts_persons_whom_the_family_knows(client: httpx.Client) ->
     home = pl.int_range(200, eager=True).alias("home") // 4
     frame = people(21, 200).with_columns((home * 3 + 1).alias("home"), (home + 2_100).alias("age"))
     dataset_id = sent(client, frame)
-    succeed(client, boxes(dataset_id, "age", "hours", person="home"))
+    succeed(client, boxes(dataset_id, "age", "hours", person_column="home"))
     later = succeed(client, boxes(dataset_id, "age"))
     homes = Counter(box for box, _ in set(zip(places(client, frame, later, ["age"]), frame["home"], strict=True)))
-    asked = {"method": "composition", "release_ids": [later["release_id"]], "k": K}
-    audit = succeed(client, asked, kind="audits")["result"]
-    assert (audit["least"], audit["passed"]) == (min(homes.values()), min(homes.values()) >= K)
+    spec = {"method": "composition", "release_ids": [later["release_id"]], "k_required": K}
+    audit = succeed(client, spec, kind="audits")["result"]
+    assert (audit["composed_k"], audit["passed"]) == (min(homes.values()), min(homes.values()) >= K)
     assert min(homes.values()) < K
 
 
@@ -214,33 +214,35 @@ def test_the_same_file_read_otherwise_is_not_what_was_released(client: httpx.Cli
     """After its dataset was deleted: every record would be outside of all boxes, and so among all the others."""
     frame = people(20)
     before = sent(client, frame)
-    assert told(client, succeed(client, boxes(before, "age", "hours")))[0] == "published"
+    assert composed(client, succeed(client, boxes(before, "age", "hours")))[0] == "published"
     assert client.delete(f"/v1/datasets/{before}").status_code == 204
     again = sent(client, frame, type="age:string")
-    state, finding = told(client, succeed(client, boxes(again, "hours", "sex")))
-    assert (state, finding["figure"]) == ("draft", 1)
+    state, finding = composed(client, succeed(client, boxes(again, "hours", "sex")))
+    assert (state, finding["measured"]) == ("draft", 1)
 
 
 def test_a_first_uncertain_release_leaves_what_it_promises(client: httpx.Client) -> None:
     dataset_id = sent(client, people(17))
-    job = run(client, {"method": "uncertain", "dataset_id": dataset_id, "columns": ["age", "hours", "pay"], "k": 10})
+    job = run(
+        client, {"method": "uncertain", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours", "pay"], "k": 10}
+    )
     family_id = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
     (published,) = client.get(f"/v1/families/{family_id}").json()["published"]
     assert published["release_id"] == job["release_id"]
-    assert published["composition"]["k"] >= 10 * 0.99
+    assert published["composition"]["composed_k"] >= 10 * 0.99
 
 
 def test_boxes_beside_noise_do_not_hide_behind_another_name(client: httpx.Client) -> None:
     frame = people(18)
     first = sent(client, frame)
-    succeed(client, {"method": "uncertain", "dataset_id": first, "columns": ["age", "hours"], "k": 10})
+    succeed(client, {"method": "uncertain", "dataset_id": first, "quasi_identifiers": ["age", "hours"], "k": 10})
     control = succeed(client, boxes(first, "age", "hours", k=10))
     other = succeed(client, boxes(sent(client, frame.rename({"age": "years"})), "years", "hours", k=10))
-    figures = [told(client, one)[1]["figure"] for one in (control, other)]
+    figures = [composed(client, one)[1]["measured"] for one in (control, other)]
     assert figures[0] is not None
     assert figures[0] < 10
     assert figures[1] == pytest.approx(figures[0], rel=0.5)
-    assert told(client, other)[0] == "draft"
+    assert composed(client, other)[0] == "draft"
 
 
 def test_a_delivery_that_nobody_declared_is_asked_about_although_k_holds(client: httpx.Client) -> None:
@@ -248,6 +250,6 @@ def test_a_delivery_that_nobody_declared_is_asked_about_although_k_holds(client:
     succeed(client, boxes(sent(client, frame), "sex"))
     job = succeed(client, boxes(sent(client, pl.concat([frame, more])), "sex"))
     (finding,) = job["findings"]
-    assert (told(client, job)[0], finding["severity"], finding["audit"]) == ("published", "medium", "composition")
+    assert (composed(client, job)[0], finding["severity"], finding["audit"]) == ("published", "medium", "composition")
     assert "(160 came, 0 left)" in finding["detail"]
-    assert "version_of" in finding["detail"]
+    assert "version_of_dataset_id" in finding["detail"]

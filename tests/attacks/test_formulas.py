@@ -10,7 +10,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import anonymization, succeed, upload
 
 SIGNS = "=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 PIECES = [
@@ -70,8 +70,10 @@ def test_no_cell_runs_whatever_separates_cells(
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerows([["x", "=y", "word"], *([i % 9, i * 1.5 - 7, word] for i, word in enumerate(words))])
     dataset = upload(client, file.getvalue(), trim="false")
-    spec = {"method": "condensation", "dataset_id": dataset["id"], "columns": ["x", "=y"], "k": 2, "keep": ["word"]}
-    job = succeed(client, spec | {"formats": ["csv", "csv.excel"], "delimiter": delimiter, "allow_repeat": True})
+    spec = anonymization("condensation", dataset["id"], ["x", "=y"], k=2, keep=["word"])
+    job = succeed(
+        client, spec | {"formats": ["csv", "csv.excel"], "delimiter": delimiter, "accept_findings": ["composition"]}
+    )
     assert job["spec"]["delimiter"] == delimiter
     answers = {
         name: client.get(f"/v1/releases/{job['release_id']}/data", params={"format": name})

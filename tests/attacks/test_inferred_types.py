@@ -1,7 +1,7 @@
-"""One record that decides what a column is, in the release (docs/attacks.md, "The record that was half an hour").
+"""One record that decides what a column is, in the release (docs/attacks.md, "The half hour that changes a type").
 
-Whole hours with one half among them are numbers, and their boxes have other bounds. Types that the data decided are
-told of wherever the release is; declared ones show nothing, whichever the record is.
+Whole hours with one half among them are numbers, and their boxes have other bounds. A release lists the types that
+the data decided wherever it is described; declared ones show nothing, whichever the record is.
 """
 
 import io
@@ -39,14 +39,14 @@ def table() -> pl.DataFrame:
 
 
 def with_half() -> pl.DataFrame:
-    """The same, and somebody worked half an hour more."""
+    """The same, and one person worked half an hour more."""
     hours = table()["hours"].cast(pl.Float64).to_list()
     return table().with_columns(hours=pl.Series([hours[0] + 0.5, *hours[1:]]))
 
 
 TYPES = ["hours:number", "pay:number", "day:date", "town:string"]
 SPEC: dict[str, Any] = {
-    "method": "boxes", "k": 5, "columns": ["hours", "pay"], "keep": ["town"], "count_keep": True,
+    "method": "boxes", "k": 5, "quasi_identifiers": ["hours", "pay"], "keep": ["town"], "k_counts_kept": True,
     "domains": {"hours": [0, 100], "pay": [0, 1e6]}, "publish": "auto",
 }  # fmt: skip
 
@@ -65,7 +65,7 @@ def said(of: dict[str, Any]) -> list[str]:
     return [one["detail"] for one in of["warnings"] if one["code"] == CODE]
 
 
-def test_a_type_that_one_record_decides_is_told_of_in_dataset_job_and_release(owner: Start) -> None:
+def test_a_type_that_one_record_decides_is_listed_in_dataset_job_and_release(owner: Start) -> None:
     types = []
     for name, frame in (("whole", table()), ("half", with_half())):
         client = owner(name)
@@ -77,7 +77,7 @@ def test_a_type_that_one_record_decides_is_told_of_in_dataset_job_and_release(ow
         assert FLAG in shown["flags"]
         for (detail,) in (said(job), said(shown)):
             assert all(f"'{column}'" in detail for column in ("hours", "pay", "town"))
-            assert "unused" not in detail, "of columns that are not in the release nothing is told"
+            assert "unused" not in detail, "nothing is said of columns that are not in the release"
             assert "day" not in detail.split(" were inferred")[0]
         provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
         assert FLAG in str(provenance)
@@ -110,7 +110,7 @@ def test_a_column_that_is_declared_in_part_is_flagged_for_the_others(owner: Star
 def test_a_later_release_of_a_series_bears_the_flag_of_its_base(owner: Start) -> None:
     client = owner("series")
     base = succeed(client, SPEC | {"dataset_id": upload(client, table().write_csv())["id"]})
-    later = {"method": "boxes", "base_release_id": base["release_id"], "columns": ["hours"], "k": 6}
+    later = {"method": "boxes", "base_release_id": base["release_id"], "quasi_identifiers": ["hours"], "k": 6}
     job = succeed(client, later)
     assert FLAG in described(client, job)["flags"]
 
@@ -118,12 +118,12 @@ def test_a_later_release_of_a_series_bears_the_flag_of_its_base(owner: Start) ->
 @pytest.mark.parametrize(
     "spec",
     [
-        {"method": "uncertain", "columns": ["hours", "pay"], "keep": ["town"], "k": 5, "scales": "levels"},
-        {"method": "condensation", "columns": ["hours", "pay"], "keep": ["town"], "k": 5},
+        {"method": "uncertain", "quasi_identifiers": ["hours", "pay"], "keep": ["town"], "k": 5, "scales": "levels"},
+        {"method": "condensation", "quasi_identifiers": ["hours", "pay"], "keep": ["town"], "k": 5},
     ],
     ids=["uncertain", "condensation"],
 )
-def test_every_method_tells_of_it(owner: Start, spec: dict[str, Any]) -> None:
+def test_every_method_lists_it(owner: Start, spec: dict[str, Any]) -> None:
     client = owner(spec["method"])
     job = succeed(client, spec | {"dataset_id": upload(client, table().write_csv())["id"]})
     (detail,) = said(described(client, job))
@@ -155,13 +155,13 @@ def test_default_statistics_name_all_columns_whatever_one_record_is(owner: Start
     draw = np.random.default_rng(5)
     many = draw.integers(0, 10, ROWS)
     columns = {"one value": np.full(ROWS, 4), "all but one": np.where(np.arange(ROWS) == 7, 9, 4), "many": many}
-    named, boxes, told = {}, {}, {}
+    named, boxes, intervals = {}, {}, {}
     for name, values in columns.items():
         client = owner(f"constant {name}")
         frame = table().select("hours", "pay").with_columns(rooms=pl.Series(values))
         dataset = upload(client, frame.write_csv(), type=["hours:integer", "pay:number", "rooms:integer"])
         job = succeed(client, {
-            "method": "boxes", "k": 5, "columns": ["hours", "pay", "rooms"], "dataset_id": dataset["id"],
+            "method": "boxes", "k": 5, "quasi_identifiers": ["hours", "pay", "rooms"], "dataset_id": dataset["id"],
             "domains": {"hours": [0, 100], "pay": [0, 1e6], "rooms": [0, 10]},
         })  # fmt: skip
         ranges = statistics(client, job)
@@ -174,9 +174,9 @@ def test_default_statistics_name_all_columns_whatever_one_record_is(owner: Start
                 next(one for one in ranges if (one["kind"], one["of"]) == (kind, ["rooms"]))["guaranteed"]
                 for kind in ("mean", "variance")
             )
-            assert mean == pytest.approx([0.0, 10.0]), "what is told of it follows from its published bounds"
+            assert mean == pytest.approx([0.0, 10.0]), "its ranges follow from its published bounds"
             assert variance[0] == pytest.approx(0.0)
-            told[name] = [one["guaranteed"] for one in ranges if "rooms" in one["of"]]
+            intervals[name] = [one["guaranteed"] for one in ranges if "rooms" in one["of"]]
     assert named["one value"] == named["all but one"] == named["many"]
-    assert [one is None for one in told["one value"]] == [one is None for one in told["all but one"]]
+    assert [one is None for one in intervals["one value"]] == [one is None for one in intervals["all but one"]]
     assert len(named["many"]) == 9, "three means, three variances, three correlations"

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from app.errors import SureboxError
+from tests.methods.asking import anonymization
 from tests.methods.in_process import Bench
 from tests.methods.versioned import K, Versions, people
 
@@ -105,44 +106,46 @@ CASES: dict[str, dict[str, Any]] = {
     "fast, tight": {"partition": "fast", "bounds": "tight"},
     "mondrian": {"partition": "mondrian"},
     "mark, tight": {"rare_records": "mark", "bounds": "tight"},
-    "dismiss": {"rare_records": "dismiss", "dismiss_at_most": 0.2},
-    "dismiss, tight": {"rare_records": "dismiss", "dismiss_at_most": 0.2, "bounds": "tight"},
-    "dismiss, letter": {"rare_records": "dismiss", "objective": "paper", "bounds": "tight"},
-    "weigh": {"rare_records": "weigh", "dismiss_at_most": 0.3},
+    "suppress": {"rare_records": "suppress", "max_suppressed": 0.2},
+    "suppress, tight": {"rare_records": "suppress", "max_suppressed": 0.2, "bounds": "tight"},
+    "suppress, letter": {"rare_records": "suppress", "objective": "paper", "bounds": "tight"},
+    "weigh": {"rare_records": "weigh", "max_suppressed": 0.3},
     "weigh, letter, tight": {"rare_records": "weigh", "objective": "paper", "bounds": "tight"},
-    "snug": {"bounds": "snug", "snug_records": 2},
+    "grid": {"bounds": "grid", "min_records_at_bound": 2},
     "l of values": {"l": 2, "sensitive": ["sick"], "bounds": "tight"},
-    "l of values apart": {"l": 3, "epsilon": {"sick": 2.0}, "partition": "fast"},
+    "l of values apart": {"l": 3, "min_separation": {"sick": 2.0}, "partition": "fast"},
     "t": {"t": 0.4, "sensitive": ["sick"]},
     "t, unordered": {"t": 0.6, "sensitive": ["sick"], "t_distance": {"sick": "equal"}, "partition": "mondrian"},
     "alpha": {"alpha": 0.7, "sensitive": ["sick"], "partition": "fast"},
-    "minimum width": {"minimum_width": {"income": 3.0, "hours": 10.0}, "bounds": "tight"},
-    "mixed": {"columns": ["income", "age", "job"], "mixed": True},
+    "minimum width": {"min_width": {"income": 3.0, "hours": 10.0}, "bounds": "tight"},
+    "mixed": {"quasi_identifiers": ["income", "age", "job"], "mixed": True},
     "mixed, tight, mark": {
-        "columns": ["income", "job", "hours"], "mixed": True, "bounds": "tight", "rare_records": "mark"
+        "quasi_identifiers": ["income", "job", "hours"], "mixed": True, "bounds": "tight", "rare_records": "mark"
     },
-    "mixed, mondrian, dismiss": {
-        "columns": ["income", "job"], "mixed": True, "partition": "mondrian", "rare_records": "dismiss"
+    "mixed, mondrian, suppress": {
+        "quasi_identifiers": ["income", "job"], "mixed": True, "partition": "mondrian", "rare_records": "suppress"
     },
-    "kept classes": {"keep": ["class"], "count_keep": True, "suppress_at_most": 0.5},
+    "kept classes": {"keep": ["class"], "k_counts_kept": True, "max_suppressed_classes": 0.5},
     "kept classes, tight, fast": {
-        "keep": ["class"], "count_keep": True, "suppress_at_most": 0.5, "bounds": "tight", "partition": "fast"
+        "keep": ["class"], "k_counts_kept": True, "max_suppressed_classes": 0.5, "bounds": "tight", "partition": "fast"
     },
-    "persons": {"person": "person"},
-    "persons, tight, t": {"person": "person", "bounds": "tight", "t": 0.5, "sensitive": ["sick"]},
-    "weights": {"survey_weight": "weight"},
-    "weights, tight, mark": {"survey_weight": "weight", "bounds": "tight", "rare_records": "mark"},
-    "weights, persons, fast": {"survey_weight": "weight", "person": "person", "partition": "fast"},
-    "missing": {"missing": "pattern"},
-    "missing, tight, width": {"missing": "pattern", "bounds": "tight", "minimum_width": {"hours": 10.0}},
-    "missing left out, floor": {"missing": "drop", "statistics": [{"kind": "mean", "of": ["income"]}], "floor": 0.5},
-    "rounded means": {"content": "rounded_means"},
+    "persons": {"person_column": "person"},
+    "persons, tight, t": {"person_column": "person", "bounds": "tight", "t": 0.5, "sensitive": ["sick"]},
+    "weights": {"survey_weight_column": "weight"},
+    "weights, tight, mark": {"survey_weight_column": "weight", "bounds": "tight", "rare_records": "mark"},
+    "weights, persons, fast": {"survey_weight_column": "weight", "person_column": "person", "partition": "fast"},
+    "missing": {"missing_policy": "pattern"},
+    "missing, tight, width": {"missing_policy": "pattern", "bounds": "tight", "min_width": {"hours": 10.0}},
+    "missing left out, unlisted columns": {
+        "missing_policy": "drop", "statistics": [{"kind": "mean", "of": ["income"]}], "unlisted_column_weight": 0.5
+    },
+    "rounded means": {"box_means": "rounded"},
 }  # fmt: skip
 
 
 def spec_of(case: dict[str, Any], table: Table) -> dict[str, Any]:
     """A specification with all domains declared."""
-    columns = case.get("columns", ["income", "age", "hours"])
+    columns = case.get("quasi_identifiers", ["income", "age", "hours"])
     numeric = [name for name in columns if name != "job"]
     statistics: list[dict[str, Any]] = [{"kind": "mean", "of": [name]} for name in numeric]
     statistics += [{"kind": "variance", "of": [numeric[0]]}, {"kind": "correlation", "of": numeric[:2]}][: len(numeric)]
@@ -150,11 +153,11 @@ def spec_of(case: dict[str, Any], table: Table) -> dict[str, Any]:
         statistics += [{"kind": "share", "of": ["job"]}, {"kind": "domain_mean", "of": [numeric[0], "job"]}]
         statistics += [{"kind": "quantile", "of": [numeric[0]], "p": 0.5}]
     spec = {
-        "method": "boxes", "dataset_id": "t", "columns": columns, "k": table.k, "statistics": statistics,
+        "method": "boxes", "dataset_id": "t", "quasi_identifiers": columns, "k": table.k, "statistics": statistics,
         "domains": {name: [-FAR, FAR] for name in numeric}, "nominal": {}, "keep": ["id"],
     }  # fmt: skip
-    if case.get("bounds") == "snug":
-        spec["grid"] = {}
+    if case.get("bounds") == "grid":
+        spec["value_step"] = {}
     if "job" in columns:
         spec["nominal"] = {"job": {"values": ["a", "b", "c", "d"]}}
     return spec | {name: value for name, value in case.items() if name != "mixed"}
@@ -179,13 +182,13 @@ def same_elsewhere(one: Any, two: Any, who: set[int], *, cells: bool) -> bool:
     """Whether all that is published of boxes without a moved record agrees; of cells all bounds."""
     if isinstance(one, str) or isinstance(two, str):
         return bool(one == two) if isinstance(one, str) and isinstance(two, str) else False
-    (a, said), (b, told) = one, two
-    if said["flags"] != told["flags"] or said["parameters"] != told["parameters"] or a.columns != b.columns:
+    (a, said), (b, other) = one, two
+    if said["flags"] != other["flags"] or said["parameters"] != other["parameters"] or a.columns != b.columns:
         return False
     if cells:
         return bool(
             a.sort(a.columns, nulls_last=True).equals(b.sort(b.columns, nulls_last=True))
-            and said["statistics"] == told["statistics"]
+            and said["statistics"] == other["statistics"]
         )
     if "id" not in a.columns:
         theirs = [_by_box(rows) for rows in (a, b)]
@@ -213,17 +216,20 @@ def test_nothing_of_the_other_boxes_follows_the_outermost_values(
     released = 0
     for _ in range(2 * scale):
         table = random_table(
-            rng, missing="missing" in case, persons="person" in case, weights="survey_weight" in case
+            rng, missing="missing_policy" in case, persons="person_column" in case,
+            weights="survey_weight_column" in case
         )  # fmt: skip
-        columns = [n for n in case.get("columns", ["income", "age", "hours"]) if n != "job"]
-        beside = [n for n in ("sick", "weight") if n in case.get("sensitive", []) or n in str(case.get("epsilon", ""))]
-        beside += ["weight"] if "survey_weight" in case else []
+        columns = [n for n in case.get("quasi_identifiers", ["income", "age", "hours"]) if n != "job"]
+        beside = [
+            n for n in ("sick", "weight") if n in case.get("sensitive", []) or n in str(case.get("min_separation", ""))
+        ]
+        beside += ["weight"] if "survey_weight_column" in case else []
         if "t" in case:  # whether the search was made again, with a smaller t, may hang on an outermost one: privacy.md
             beside.remove("sick")
         before = made(tmp_path, table, case)
         for chosen in (columns + beside, beside or columns[:1]):
             other, who = moved(table, rng, chosen)
-            own = "weight" not in chosen and "content" not in case
+            own = "weight" not in chosen and "box_means" not in case
             after = made(tmp_path, other, case)
             cells = case.get("bounds", "cells") == "cells" and own
             assert same_elsewhere(before, after, who, cells=cells), (name, chosen)
@@ -256,13 +262,14 @@ def test_nothing_follows_where_parts_are_too_large_to_sort(tmp_path: Path, parti
     frame = pl.concat([few.frame.select(pl.exclude("id"))] * 90).with_columns(id=pl.int_range(pl.len(), dtype=pl.Int64))
     noise = np.round(rng.normal(0.0, 30.0, frame.height), 3)
     table = Table(frame.with_columns(income=pl.Series(noise) + pl.col("income")), 5, persons=False)
-    case = {"columns": columns, "partition": partition, "k": 5, "statistics": [MEANS[0], MEANS[1]], "floor": 0.1}
+    case = {"quasi_identifiers": columns, "partition": partition, "k": 5, "statistics": MEANS[:2]}
+    case |= {"unlisted_column_weight": 0.1}
     other, who = moved(table, rng, ["income", "age"])
     assert table.frame.height > 4_096 < frame.height
     assert same_elsewhere(made(tmp_path, table, case), made(tmp_path, other, case), who, cells=True)
 
 
-@pytest.mark.parametrize("way", ["keep", "dismiss", "weigh", "fast", "mondrian"])
+@pytest.mark.parametrize("way", ["keep", "suppress", "weigh", "fast", "mondrian"])
 def test_an_adversary_with_another_sample_recovers_nothing_from_the_shape(
     tmp_path: Path, way: str, scale: int, figures: Callable[..., None]
 ) -> None:
@@ -270,7 +277,7 @@ def test_an_adversary_with_another_sample_recovers_nothing_from_the_shape(
 
     Before, his estimates went with the truth; now they are the same, whatever that is.
     """
-    case: dict[str, Any] = {"rare_records": way} if way in ("dismiss", "weigh") else {}
+    case: dict[str, Any] = {"rare_records": way} if way in ("suppress", "weigh") else {}
     case |= {"partition": way} if way in ("fast", "mondrian") else {}
     ladder = 10.0 ** np.linspace(2.5, 6.5, 9)
     for number in range(scale):
@@ -296,10 +303,10 @@ def _shape(folder: Path, table: Table, income: float, case: dict[str, Any]) -> n
     values = table.frame["income"].to_numpy().copy()
     values[0] = income
     frame = table.frame.with_columns(pl.Series("income", values))
-    whole = {"columns": ["income", "age"], "statistics": [MEANS[0], MEANS[1]], **case}
-    found = made(folder, Table(frame, table.k, persons=False), whole)
-    assert not isinstance(found, str)
-    boxes = found[0].unique("box").sort("box").filter((pl.col("income_hi") < FAR) & (pl.col("income_lo") > -FAR))
+    whole = {"quasi_identifiers": ["income", "age"], "statistics": [MEANS[0], MEANS[1]], **case}
+    release = made(folder, Table(frame, table.k, persons=False), whole)
+    assert not isinstance(release, str)
+    boxes = release[0].unique("box").sort("box").filter((pl.col("income_hi") < FAR) & (pl.col("income_lo") > -FAR))
     widths = [np.log(1e-3 + (boxes[f"{n}_hi"] - boxes[f"{n}_lo"]).to_numpy()) for n in ("income", "age")]
     return np.array([np.log(1.0 + boxes.height), *(float(w.mean()) if len(w) else 0.0 for w in widths)])
 
@@ -316,11 +323,11 @@ def test_groups_of_a_condensed_release_do_not_follow_one_far_value(
     for _ in range(4 * scale):
         table = random_table(rng)
         other, who = moved(table, rng, [str(rng.choice(["income", "age", "hours"]))])
-        asked = {
-            "method": "condensation", "dataset_id": "t", "columns": ["income", "age", "hours"], "k": table.k,
+        spec = {
+            "method": "condensation", "dataset_id": "t", "quasi_identifiers": ["income", "age", "hours"], "k": table.k,
             "keep": ["id"],
         }  # fmt: skip
-        one, two = (_condensed(tmp_path, each, asked) for each in (table, other))
+        one, two = (_condensed(tmp_path, each, spec) for each in (table, other))
         different = sum(a != b for a, b in zip(one.rows(), two.rows(), strict=True))
         assert one["id"].equals(two["id"]), "the same records are in the same groups"
         assert different <= len(who) * (2 * table.k), "no group but that of a moved record"
@@ -334,21 +341,23 @@ def test_the_record_of_rank_k_may_change_all_groups(tmp_path: Path) -> None:
     table = random_table(np.random.default_rng(5))
     values = table.frame["income"].to_numpy().copy()
     values[np.argsort(values)[-table.k :]] *= 30.0
-    asked = {"method": "condensation", "dataset_id": "t", "columns": ["income", "age"], "k": table.k, "keep": ["id"]}
-    one = _condensed(tmp_path, table, asked)
-    two = _condensed(tmp_path, Table(table.frame.with_columns(pl.Series("income", values)), table.k, False), asked)
+    spec = anonymization("condensation", "t", ["income", "age"], k=table.k, keep=["id"])
+    one = _condensed(tmp_path, table, spec)
+    two = _condensed(tmp_path, Table(table.frame.with_columns(pl.Series("income", values)), table.k, False), spec)
     assert not one["id"].equals(two["id"])
 
 
-def _condensed(folder: Path, table: Table, asked: dict[str, Any]) -> pl.DataFrame:
+def _condensed(folder: Path, table: Table, spec: dict[str, Any]) -> pl.DataFrame:
     place = folder / str(next(_names))
     place.mkdir()
     bench = Bench(place)
     bench.dataset("t", table.frame)
-    return bench.run(asked, seed=3).rows()
+    return bench.run(spec, seed=3).rows()
 
 
-@pytest.mark.parametrize("demand", [{"l": 5}, {"alpha": 0.3}, {"l": 5, "person": "who"}], ids=["l", "alpha", "persons"])
+@pytest.mark.parametrize(
+    "demand", [{"l": 5}, {"alpha": 0.3}, {"l": 5, "person_column": "who"}], ids=["l", "alpha", "persons"]
+)
 def test_whether_a_version_shows_what_changed_does_not_follow_the_outermost_sensitive_values(
     tmp_path: Path, demand: dict[str, Any], scale: int, figures: Callable[..., None]
 ) -> None:
@@ -366,9 +375,8 @@ def test_whether_a_version_shows_what_changed_does_not_follow_the_outermost_sens
         for far in (np.full(K - 1, 9_999), 9_000 + np.arange(K - 1)):
             place = tmp_path / str(next(_names))
             place.mkdir()
-            versions = Versions(
-                place, base.vstack(before), columns=["town"], domains={}, keep=[], sensitive=["sick"], **demand
-            )
+            more = {"quasi_identifiers": ["town"], "domains": {}, "keep": [], "sensitive": ["sick"]} | demand
+            versions = Versions(place, base.vstack(before), **more)
             sick = pl.Series("sick", np.concatenate([np.arange(9) % 3, far]))
             versions.add(base.vstack(crowd).vstack(after.with_columns(sick)))
             tables.append(versions.tables[-1].sort("box").drop("town_set"))

@@ -54,7 +54,7 @@ def states(acs: Path, names: list[str], variables: list[dict[str, Any]]) -> pl.D
 def model(client: httpx.Client, frame: pl.DataFrame, target: str, variables: list[dict[str, Any]]) -> str:
     spec = {
         "method": "group", "auxiliary_dataset_id": upload(client, frame), "target_dataset_id": target,
-        "vital": {"column": "MIL", "values": [1]}, "parameter": ["PUMA"], "variables": variables,
+        "hidden_group": {"column": "MIL", "values": [1]}, "region_columns": ["PUMA"], "variables": variables,
         "search": {"method": "exhaustive"},
     }  # fmt: skip
     return str(succeed(client, spec, kind="audits")["id"])
@@ -128,11 +128,11 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
         taught = states(acs, [name for name in TAUGHT if name != target], variables)
         model_id = model(client, taught, home_id, variables)
         job = succeed(client, {
-            "method": "swaps", "dataset_id": home_id, "parameter": ["PUMA"], "model_job_id": model_id,
+            "method": "swaps", "dataset_id": home_id, "region_columns": ["PUMA"], "model_job_id": model_id,
             "drop": GIVEAWAYS, "search": {"method": "assignment"}, "learn_again": False,
         })  # fmt: skip
         result, published = job["result"], released(client, job)
-        rules, masked = client.get(f"/v1/jobs/{model_id}/result").json()["rules"], result["masked"]
+        rules, masked = client.get(f"/v1/jobs/{model_id}/result").json()["rules"], result["masked_regions"]
         before, after = (signals(in_range(frame, variables), rules, variables) for frame in (home, published))
         assert len(list(exposed(before, masked))) > 20, "as it is, the bases stand out of most families"
         if target == TARGETS[0]:
@@ -146,7 +146,7 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
 
         audit = {
             "method": "group_profile", "model_job_id": model_id, "release_ids": [job["release_id"]],
-            "places": [result["parameter_values"][place] for place in masked],
+            "masked_regions": [result["regions"][place] for place in masked],
         }  # fmt: skip
         seen = succeed(client, audit, kind="audits")["result"]
         assert seen["passed"] == result["valid"]
@@ -154,7 +154,7 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
         theirs = client.get(f"/v1/jobs/{unused}/result").json()["rules"]
         strange = [signals(in_range(frame, variables), theirs, variables) for frame in (home, published)]
         figures(
-            state=float(target), masked=len(masked), places=len(result["sizes"]), valid=float(result["valid"]),
+            state=float(target), masked=len(masked), places=len(result["region_sizes"]), valid=float(result["valid"]),
             exposed_before=len(list(exposed(before, masked))), exposed_after=len(list(exposed(after, masked))),
             most_deviations=max(map(abs, deviations(after, masked))),
             distortion_ratio=result["distortion_ratio"],

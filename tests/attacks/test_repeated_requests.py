@@ -1,5 +1,6 @@
-"""A request repeated under a keeper's Idempotency-Key (docs/attacks.md, "A key that somebody else used"), and what else
-a lesser key, or a reader, might have seen beside what is published.
+"""A request repeated under a keeper's Idempotency-Key, and what else a lesser key, or a reader, might have seen.
+
+The story is "An Idempotency-Key that another API key used" of docs/attacks.md.
 """
 
 import io
@@ -12,7 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from tests.methods.asking import ended, succeed, upload
+from tests.methods.asking import anonymization, ended, succeed, upload
 from tests.service import Service
 
 OWNER = "repeated requests"
@@ -69,7 +70,7 @@ def test_a_guessed_table_is_not_told_from_another_by_the_keepers_idempotency_key
 
 def test_nor_is_a_guessed_specification(keeper: httpx.Client, lesser: httpx.Client) -> None:
     dataset_id = upload(keeper, persons(2).write_csv())["id"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "pay"], "k": 5, "publish": "draft"}
+    spec = anonymization("boxes", dataset_id, ["age", "pay"], k=5, publish="draft")
     headers = {"Idempotency-Key": f"boxes-of-{dataset_id}"}
     made = keeper.post("/v1/anonymizations", json=spec, headers=headers)
     assert made.status_code == 202
@@ -91,7 +92,7 @@ def test_what_a_lesser_key_sees_of_a_job_while_it_runs_has_no_figure_of_the_data
     """All events of a job that only computing can refuse, and of one that succeeds: no rows, nor what a job needs."""
     body = "a,b,s\n" + "".join(f"{i},{i % 61},{'x' if i % 7 else 'y'}\n" for i in range(317))
     dataset_id = upload(keeper, body)["id"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["a", "b"], "k": 5, "publish": "draft"}
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["a", "b"], "k": 5, "publish": "draft"}
     for more in ({"alpha": 0.5, "sensitive": ["s"]}, {}):
         job = lesser.post("/v1/anonymizations", json=spec | more, headers={"Prefer": "wait=30"}).json()
         whole = ended(keeper, job)
@@ -102,8 +103,8 @@ def test_what_a_lesser_key_sees_of_a_job_while_it_runs_has_no_figure_of_the_data
         for each in seen:
             assert (each["spec"], each["result"], each["estimate"]) == (None, None, None)
             assert (each["warnings"], each["findings"]) == ([], [])
-            told = json.dumps(each["error"]) + json.dumps(each["progress"]["stage"])
-            assert not {"317", "61", "272", "0.858"} & set(told.replace('"', " ").replace(",", " ").split())
+            words = json.dumps(each["error"]) + json.dumps(each["progress"]["stage"])
+            assert not {"317", "61", "272", "0.858"} & set(words.replace('"', " ").replace(",", " ").split())
 
 
 @pytest.mark.parametrize("bounds", ["cells", "tight"])
@@ -114,8 +115,9 @@ def test_files_have_neither_the_order_of_the_input_nor_values_of_rows_that_were_
     with service.client(owner=f"{OWNER} {bounds}") as client:
         frame = persons(3).with_columns(pay=pl.when(pl.int_range(ROWS) % 17 > 0).then(pl.col("pay")))
         job = succeed(client, {
-            "method": "boxes", "dataset_id": upload(client, frame.write_csv())["id"], "columns": ["age", "pay"], "k": 5,
-            "keep": ["who"], "missing": "drop", "bounds": bounds, "publish": "draft",
+            "method": "boxes", "dataset_id": upload(client, frame.write_csv())["id"],
+            "quasi_identifiers": ["age", "pay"], "k": 5,
+            "keep": ["who"], "missing_policy": "drop", "bounds": bounds, "publish": "draft",
             "formats": ["parquet", "csv", "ndjson"],
         })  # fmt: skip
         raw = {

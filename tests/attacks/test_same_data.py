@@ -12,7 +12,7 @@ from tests.methods.asking import succeed, upload
 from tests.service import Service
 
 K = 5
-ASKED: dict[str, Any] = {"method": "boxes", "k": K, "columns": ["age", "hours", "wage"]}
+SPEC: dict[str, Any] = {"method": "boxes", "k": K, "quasi_identifiers": ["age", "hours", "wage"]}
 
 
 def persons(seed: int, rows: int) -> pl.DataFrame:
@@ -53,8 +53,8 @@ def test_half_of_the_rows_in_common_are_found_at_the_gate(
         families = [client.get(f"/v1/datasets/{each}").json()["family_id"] for each in (one, two)]
         assert families[0] != families[1], "nothing that both have whole says that they are the same"
         jobs = [
-            succeed(client, ASKED | {"dataset_id": one, "columns": columns}),
-            succeed(client, ASKED | {"dataset_id": two, "columns": others}),
+            succeed(client, SPEC | {"dataset_id": one, "quasi_identifiers": columns}),
+            succeed(client, SPEC | {"dataset_id": two, "quasi_identifiers": others}),
         ]
         states = [state(client, job) for job in jobs]
         figures(published_second=float(states[1] == "published"))
@@ -72,7 +72,7 @@ def test_drafts_of_both_are_composed_when_the_second_is_published(service: Servi
     first, second = halves(2, 600)
     with service.client(owner="drafts of both") as client:
         made = [
-            succeed(client, ASKED | {"dataset_id": upload(client, frame.write_csv())["id"], "publish": "draft"})
+            succeed(client, SPEC | {"dataset_id": upload(client, frame.write_csv())["id"], "publish": "draft"})
             for frame in (first, second)
         ]
         answers = [
@@ -90,9 +90,9 @@ def test_what_a_deleted_file_has_published_is_found_in_one_that_was_there_before
     first, second = halves(3, 600)
     with service.client(owner="a deleted half") as client:
         one, two = (upload(client, frame.write_csv())["id"] for frame in (first, second))
-        assert state(client, succeed(client, ASKED | {"dataset_id": one})) == "published"
+        assert state(client, succeed(client, SPEC | {"dataset_id": one})) == "published"
         assert client.delete(f"/v1/datasets/{one}").status_code == 204
-        assert state(client, succeed(client, ASKED | {"dataset_id": two})) == "draft"
+        assert state(client, succeed(client, SPEC | {"dataset_id": two})) == "draft"
 
 
 def test_other_persons_of_the_same_population_are_other_data(service: Service) -> None:
@@ -103,4 +103,4 @@ def test_other_persons_of_the_same_population_are_other_data(service: Service) -
         for number, frame in enumerate((whole.head(600), whole.tail(600))):
             extra = frame.with_columns(pl.lit(number).alias(f"only_{number}"))
             jobs.append(upload(client, extra.write_csv())["id"])
-        assert [state(client, succeed(client, ASKED | {"dataset_id": each})) for each in jobs] == ["published"] * 2
+        assert [state(client, succeed(client, SPEC | {"dataset_id": each})) for each in jobs] == ["published"] * 2

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from app.jobs.refusals import WITHHELD
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import anonymization, succeed, upload
 from tests.service import Service
 
 OWNER = "lesser keys"
@@ -44,7 +44,7 @@ def dataset_id(keeper: httpx.Client) -> str:
 
 
 def boxes(dataset_id: str, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "k": 5, "columns": ["age", "wage"], "publish": "draft"} | more
+    return anonymization("boxes", dataset_id, ["age", "wage"], k=5, publish="draft") | more
 
 
 def least_accepted(low: int, high: int, accepted: Callable[[int], bool]) -> int:
@@ -66,25 +66,25 @@ def test_halving_a_domain_ends_at_two_digits_of_the_columns_range(
             client.post(f"/v1/jobs/{answer.json()['id']}/cancel")
         return answer.status_code == 202
 
-    found = least_accepted(0, 1 << 23, lambda end: accepted(lesser, end))
-    figures(found=found, largest=LARGEST)
-    assert found % 1_000 == 0
-    assert LARGEST < found <= LARGEST + 2_000
+    least = least_accepted(0, 1 << 23, lambda end: accepted(lesser, end))
+    figures(least=least, largest=LARGEST)
+    assert least % 1_000 == 0
+    assert LARGEST < least <= LARGEST + 2_000
     assert least_accepted(LARGEST - 2, LARGEST + 6, lambda end: accepted(keeper, end)) == LARGEST, "keepers are told"
 
 
 @pytest.mark.parametrize(
-    ("asked", "place"),
+    ("change", "place"),
     [
         ({"k": 614}, "/k"),
         ({"k": 601}, "/k"),
         ({"domains": {"wage": [0, 50_000]}}, "/domains/wage"),
-        ({"columns": ["age", "gap"]}, "/columns/1"),
-        ({"columns": ["age", "town"], "nominal": {"town": {"values": ["town 1"]}}}, "/nominal/town"),
-        ({"columns": ["age"], "sensitive": ["town"], "l": 24}, "/l"),
-        ({"columns": ["age"], "sensitive": ["town"], "l": 22}, "/l"),
+        ({"quasi_identifiers": ["age", "gap"]}, "/quasi_identifiers/1"),
+        ({"quasi_identifiers": ["age", "town"], "nominal": {"town": {"values": ["town 1"]}}}, "/nominal/town"),
+        ({"quasi_identifiers": ["age"], "sensitive": ["town"], "l": 24}, "/l"),
+        ({"quasi_identifiers": ["age"], "sensitive": ["town"], "l": 22}, "/l"),
         ({"method": "uncertain", "scales": "shared", "cell_size": 607}, "/cell_size"),
-        ({"columns": ["age", "born"], "domains": {"born": ["1929-01-01", "1989-04-17"]}}, "/domains/born"),
+        ({"quasi_identifiers": ["age", "born"], "domains": {"born": ["1929-01-01", "1989-04-17"]}}, "/domains/born"),
     ],
     ids=[
         "more than there are",
@@ -99,9 +99,9 @@ def test_halving_a_domain_ends_at_two_digits_of_the_columns_range(
     ],
 )
 def test_a_refusal_says_where_and_nothing_of_the_data(
-    lesser: httpx.Client, dataset_id: str, asked: dict[str, Any], place: str
+    lesser: httpx.Client, dataset_id: str, change: dict[str, Any], place: str
 ) -> None:
-    answer = lesser.post("/v1/anonymizations", json=boxes(dataset_id) | asked)
+    answer = lesser.post("/v1/anonymizations", json=boxes(dataset_id) | change)
     assert (answer.status_code, [one["pointer"] for one in answer.json()["errors"]]) == (422, [place])
     details = {one["detail"] for one in answer.json()["errors"]}
     assert all(one == WITHHELD or "whole years" in one for one in details)
@@ -110,7 +110,7 @@ def test_a_refusal_says_where_and_nothing_of_the_data(
 def test_what_the_request_alone_makes_wrong_is_said_to_everybody(
     lesser: httpx.Client, keeper: httpx.Client, dataset_id: str
 ) -> None:
-    wrong = boxes(dataset_id, columns=["age", "nothing"], domains={"town": [0, 1]})
+    wrong = boxes(dataset_id, quasi_identifiers=["age", "nothing"], domains={"town": [0, 1]})
     answers = [client.post("/v1/anonymizations", json=wrong) for client in (lesser, keeper)]
     assert [one.status_code for one in answers] == [422, 422]
     assert answers[0].json()["errors"] == answers[1].json()["errors"]
@@ -118,12 +118,12 @@ def test_what_the_request_alone_makes_wrong_is_said_to_everybody(
 
 def test_a_job_that_fails_says_no_figure(lesser: httpx.Client, keeper: httpx.Client, dataset_id: str) -> None:
     """Only computing tells that the rarest class of a kept column has too few records."""
-    asked = boxes(dataset_id, keep=["town"], count_keep=True, suppress_at_most=0.0, k=40)
-    job = lesser.post("/v1/anonymizations", json=asked, headers={"Prefer": "wait=30"}).json()
+    spec = boxes(dataset_id, keep=["town"], k_counts_kept=True, max_suppressed_classes=0.0, k=40)
+    job = lesser.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
     whole = keeper.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"}).json()
     assert whole["state"] == "failed"
     assert any(character.isdigit() for character in whole["error"]["detail"]), whole["error"]
-    shown = lesser.post("/v1/anonymizations", json=asked, headers={"Prefer": "wait=30"}).json()
+    shown = lesser.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
     while shown["state"] in {"queued", "running"}:
         shown = lesser.post(f"/v1/jobs/{shown['id']}/cancel").json()
     assert shown["error"] is None or shown["error"]["detail"] == WITHHELD
@@ -162,33 +162,33 @@ def test_findings_are_named_to_a_publisher_and_told_to_a_keeper(
     with service.client(owner=OWNER, scopes=("releases:publish",)) as publisher:
         answers = [client.post(f"/v1/releases/{job['release_id']}/publish") for client in (publisher, keeper)]
     assert [one.status_code for one in answers] == [409, 409]
-    said, told = (one.json()["detail"] for one in answers)
+    said, detail = (one.json()["detail"] for one in answers)
     assert said.startswith("findings stand: table. ")
     assert not any(character.isdigit() for character in said)
-    assert "500" in told
+    assert "500" in detail
 
 
 def test_an_answer_about_a_draft_is_for_keepers_when_it_is_read(
     service: Service, keeper: httpx.Client, dataset_id: str
 ) -> None:
-    job = succeed(keeper, boxes(dataset_id, columns=["age"], k=7))
+    job = succeed(keeper, boxes(dataset_id, quasi_identifiers=["age"], k=7))
     address = f"/v1/releases/{job['release_id']}"
     question = {"queries": [{"age": [30, 40]}]}
-    asked = keeper.post(f"{address}/count", json=question, headers={"Prefer": "respond-async"}).json()["id"]
-    keeper.get(f"/v1/jobs/{asked}", headers={"Prefer": "wait=30"})
+    job_id = keeper.post(f"{address}/count", json=question, headers={"Prefer": "respond-async"}).json()["id"]
+    keeper.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"})
 
     def read(client: httpx.Client) -> list[int]:
-        return [client.get(f"/v1/jobs/{asked}{part}").status_code for part in ("", "/result")]
+        return [client.get(f"/v1/jobs/{job_id}{part}").status_code for part in ("", "/result")]
 
     with service.client(owner=OWNER, scopes=("releases:read",)) as reader:
         assert read(keeper) == [200, 200]
         assert read(reader) == [404, 404], "it is a draft"
-        published = keeper.post(f"{address}/publish", json={"accept": ["composition"]})
+        published = keeper.post(f"{address}/publish", json={"accept_findings": ["composition"]})
         if published.status_code == 202:
             keeper.get(f"/v1/jobs/{published.json()['id']}", headers={"Prefer": "wait=30"})
         assert keeper.get(address).json()["state"] == "published"
         assert read(reader) == [200, 200]
-        events = reader.get(f"/v1/jobs/{asked}/events").text
+        events = reader.get(f"/v1/jobs/{job_id}/events").text
         assert '"result":null' in events.replace(" ", "")
         assert keeper.post(f"{address}/withdraw", json={"reason": "a test"}).status_code == 200
         assert read(reader) == [404, 404], "it was withdrawn"

@@ -11,7 +11,7 @@ from tests.methods.asking import SECONDS, released, run, succeed, upload
 from tests.service import Service
 
 LESSER = ("datasets:write", "jobs:write", "releases:read")
-ASKED: dict[str, Any] = {"method": "boxes", "k": 5, "columns": ["age", "wage"], "partition": "mondrian"}
+SPEC: dict[str, Any] = {"method": "boxes", "k": 5, "quasi_identifiers": ["age", "wage"], "partition": "mondrian"}
 
 
 def persons(seed: int, rows: int = 300) -> pl.DataFrame:
@@ -38,14 +38,14 @@ def test_a_column_guessed_apart_has_cuts_of_its_own(service: Service, figures: C
     truth = persons(1)
     guess = truth.select("age", pl.Series("wage", np.random.default_rng(9).lognormal(3, 1, len(truth)).round(1)))
     with service.client(owner="guessed columns") as keeper:
-        real = succeed(keeper, ASKED | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
-        apart = succeed(keeper, ASKED | {"dataset_id": upload(keeper, guess.write_csv())["id"]})
+        real = succeed(keeper, SPEC | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
+        apart = succeed(keeper, SPEC | {"dataset_id": upload(keeper, guess.write_csv())["id"]})
         mine, theirs = (cuts(released(keeper, job), "age") for job in (real, apart))
         inner = {one for one in mine if not float(one).is_integer()}
         figures(equal=len(inner & theirs), of=len(inner))
         assert not inner & theirs
         again = succeed(
-            keeper, ASKED | {"dataset_id": upload(keeper, truth.sample(fraction=1.0, seed=1).write_csv())["id"]}
+            keeper, SPEC | {"dataset_id": upload(keeper, truth.sample(fraction=1.0, seed=1).write_csv())["id"]}
         )
         columns = ["age_lo", "age_hi", "wage_lo", "wage_hi"]
         assert (
@@ -59,14 +59,16 @@ def test_a_column_guessed_apart_has_cuts_of_its_own(service: Service, figures: C
 def test_a_lesser_key_sees_the_same_of_right_and_of_wrong_guesses(service: Service) -> None:
     truth = persons(2)
     with service.client(owner="guesses") as keeper, service.client(owner="guesses", scopes=LESSER) as lesser:
-        real = succeed(keeper, ASKED | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
-        noise = {"method": "uncertain", "columns": ["age", "wage"], "k": 3}
-        succeed(keeper, noise | {"dataset_id": upload(keeper, truth.write_csv())["id"], "allow_repeat": True})
+        real = succeed(keeper, SPEC | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
+        noise = {"method": "uncertain", "quasi_identifiers": ["age", "wage"], "k": 3}
+        succeed(
+            keeper, noise | {"dataset_id": upload(keeper, truth.write_csv())["id"], "accept_findings": ["composition"]}
+        )
         seen = []
         for guess in (truth, persons(3)):
             dataset = upload(lesser, guess.write_csv())
             assert dataset["family_id"] is None
-            boxes = ended_unseen(lesser, ASKED | {"dataset_id": dataset["id"]})
+            boxes = ended_unseen(lesser, SPEC | {"dataset_id": dataset["id"]})
             for _ in range(int(SECONDS)):
                 job = keeper.get(f"/v1/jobs/{boxes['id']}", headers={"Prefer": "wait=10"}).json()
                 if job["state"] == "succeeded":
@@ -91,10 +93,12 @@ def test_a_lesser_key_sees_the_same_of_right_and_of_wrong_guesses(service: Servi
 def test_a_keeper_confirms_and_the_draft_is_composed_with_what_it_is_the_same_as(service: Service) -> None:
     truth = persons(4)
     with service.client(owner="confirming") as keeper, service.client(owner="confirming", scopes=LESSER) as lesser:
-        succeed(keeper, ASKED | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
+        succeed(keeper, SPEC | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
         dataset = upload(lesser, truth.write_csv())["id"]
-        asked = lesser.post("/v1/anonymizations", json=ASKED | {"dataset_id": dataset, "columns": ["age", "other"]})
-        job = keeper.get(f"/v1/jobs/{asked.json()['id']}", headers={"Prefer": "wait=30"}).json()
+        answer = lesser.post(
+            "/v1/anonymizations", json=SPEC | {"dataset_id": dataset, "quasi_identifiers": ["age", "other"]}
+        )
+        job = keeper.get(f"/v1/jobs/{answer.json()['id']}", headers={"Prefer": "wait=30"}).json()
         assert [(one["audit"], one["severity"]) for one in job["findings"]] == [("publication", "low")]
         address = f"/v1/releases/{job['release_id']}/publish"
         early = keeper.post(address)
@@ -115,13 +119,15 @@ def test_a_keeper_confirms_and_the_draft_is_composed_with_what_it_is_the_same_as
 def test_only_keepers_say_which_data_are_the_same(service: Service) -> None:
     with service.client(owner="words") as keeper, service.client(owner="words", scopes=LESSER) as lesser:
         known = upload(keeper, persons(5).write_csv())["id"]
-        for word in ({"same_data_as": "none"}, {"same_data_as": known}, {"version_of": known}):
+        for word in ({"new_family": True}, {"same_data_as_dataset_id": known}, {"version_of_dataset_id": known}):
             refused = lesser.post("/v1/datasets", params=word, content=b"a\n1\n", headers={"Content-Type": "text/csv"})
             assert refused.status_code == 403, word
-        repeated = lesser.post("/v1/anonymizations", json=ASKED | {"dataset_id": known, "allow_repeat": True})
+        repeated = lesser.post(
+            "/v1/anonymizations", json=SPEC | {"dataset_id": known, "accept_findings": ["composition"]}
+        )
         assert repeated.status_code == 403
-        apart = upload(keeper, persons(5).write_csv(), same_data_as="none")["id"]
-        job = run(keeper, ASKED | {"dataset_id": apart})
+        apart = upload(keeper, persons(5).write_csv(), new_family=True)["id"]
+        job = run(keeper, SPEC | {"dataset_id": apart})
         assert "declared-data" in keeper.get(f"/v1/releases/{job['release_id']}").json()["flags"]
         (entry,) = [one for one in keeper.get("/v1/log").json()["items"] if one["action"] == "declared"]
-        assert (entry["subject"], entry["facts"]) == (apart, {"same_data_as": "none"})
+        assert (entry["subject"], entry["facts"]) == (apart, {"new_family": True})

@@ -19,7 +19,7 @@ from app.contracts.methods import public_statistics
 from surebox_verify.certify import certify
 from surebox_verify.keys import read_keys
 from surebox_verify.verification import verify
-from tests.methods.asking import run, succeed, upload
+from tests.methods.asking import anonymization, run, succeed, upload
 from tests.methods.in_process import Bench, Done
 from tests.verify.made import Issuer, statement
 from workers.algorithms.boxes.partition.places import new_keys
@@ -108,19 +108,19 @@ def outside(frame: pl.DataFrame, statistics: list[dict[str, Any]]) -> Iterator[s
 def released_in(bench: Bench, number: int, spread: str, draw: np.random.Generator, **more: Any) -> tuple[Done, Any]:
     frame = table(draw, spread)
     bench.dataset(f"t{number}", frame)
-    spec = {"method": "boxes", "dataset_id": f"t{number}", "columns": ["x", "n", "g", "h"], "survey_weight": "w"}
+    spec = anonymization("boxes", f"t{number}", ["x", "n", "g", "h"], survey_weight_column="w")
     return bench.run(spec | {"statistics": STATISTICS, "domains": {"x": [-1e6, 1e6]}} | more), frame
 
 
 def reader_finds(done: Done) -> list[dict[str, Any]]:
     """What surebox-certify computes of the rows."""
     values = {"kind", "of", "values", "p"}
-    asked = [{k: v for k, v in one.items() if k in values and v is not None} for one in done.result["statistics"]]
+    questions = [{k: v for k, v in one.items() if k in values and v is not None} for one in done.result["statistics"]]
     table = done.rows().drop("core", strict=False)
-    return certify(table, [json.dumps(one) for one in asked], weight=True)
+    return certify(table, [json.dumps(one) for one in questions], weight=True)
 
 
-@pytest.mark.parametrize("bounds", ["cells", "tight", "snug"])
+@pytest.mark.parametrize("bounds", ["cells", "tight", "grid"])
 def test_the_weighted_truth_lies_in_every_guaranteed_range(
     tmp_path: Path, bounds: str, scale: int, figures: Callable[..., None]
 ) -> None:
@@ -130,7 +130,7 @@ def test_the_weighted_truth_lies_in_every_guaranteed_range(
         spread, k = list(SPREADS)[number % len(SPREADS)], 2 + number % 2
         done, frame = released_in(
             bench, number, spread, draw, k=k, bounds=bounds,
-            **({"grid": {"x": 0.5, "n": 2.0}} if bounds == "snug" else {}),
+            **({"value_step": {"x": 0.5, "n": 2.0}} if bounds == "grid" else {}),
         )  # fmt: skip
         statistics = done.result["statistics"]
         ranges += sum(one["guaranteed"] is not None for one in statistics)
@@ -143,7 +143,7 @@ def test_the_weighted_truth_lies_in_every_guaranteed_range(
     assert ranges > 200 * scale
 
 
-@pytest.mark.parametrize(("bounds", "missing"), [("tight", "pattern"), ("tight", "drop"), ("snug", "pattern")])
+@pytest.mark.parametrize(("bounds", "missing"), [("tight", "pattern"), ("tight", "drop"), ("grid", "pattern")])
 def test_with_missing_values_too_the_truth_lies_in_every_range(
     tmp_path: Path, bounds: str, missing: str, scale: int, figures: Callable[..., None]
 ) -> None:
@@ -160,11 +160,12 @@ def test_with_missing_values_too_the_truth_lies_in_every_range(
         )
         bench.dataset(f"m{number}", frame)
         done = bench.run({
-            "method": "boxes", "dataset_id": f"m{number}", "columns": ["x", "n", "g", "h"], "survey_weight": "w",
+            "method": "boxes", "dataset_id": f"m{number}", "quasi_identifiers": ["x", "n", "g", "h"],
+            "survey_weight_column": "w",
             "statistics": STATISTICS, "domains": {"x": [-1e6, 1e6]}, "k": (2, 3, 5)[number % 3], "bounds": bounds,
-            "missing": missing, "keep": ["id"], "suppress_at_most": 0.9,
+            "missing_policy": missing, "keep": ["id"], "max_suppressed_classes": 0.9,
             "nominal": {"g": {"values": GROUPS}, "h": {"values": ["u", "v"]}},
-            **({"grid": {"x": 0.5, "n": 2.0}} if bounds == "snug" else {}),
+            **({"value_step": {"x": 0.5, "n": 2.0}} if bounds == "grid" else {}),
         })  # fmt: skip
         rows = frame.join(done.rows().select("id", "x_lo", "n_lo"), on="id").with_columns(
             pl.when(pl.col(f"{name}_lo").is_null()).then(None).otherwise(pl.col(name)).alias(name)
@@ -183,8 +184,8 @@ def test_the_verifier_agrees_with_what_is_published(tmp_path: Path) -> None:
     """Also about the core of marked releases, and of records with missing values."""
     bench, draw = Bench(tmp_path), np.random.default_rng(5)
     for number, more in enumerate([
-        {"bounds": "tight", "k": 2}, {"k": 3}, {"k": 3, "rare_records": "mark", "dismiss_at_most": 0.3},
-        {"k": 2, "bounds": "snug", "grid": {"x": 0.5, "n": 2.0}},
+        {"bounds": "tight", "k": 2}, {"k": 3}, {"k": 3, "rare_records": "mark", "max_suppressed": 0.3},
+        {"k": 2, "bounds": "grid", "value_step": {"x": 0.5, "n": 2.0}},
     ]):  # fmt: skip
         done, _ = released_in(bench, number, "of census", draw, **more)
         assert done.release is not None
@@ -269,8 +270,9 @@ def test_weights_of_boxes_are_published_once_of_the_same_data(client: httpx.Clie
     frame = people(11)
     dataset = upload(client, frame.write_csv())
     spec = {
-        "method": "boxes", "dataset_id": dataset["id"], "columns": ["x", "n"], "survey_weight": "w", "bounds": "tight",
-        "k": 3, "statistics": [one for one in STATISTICS if not {"g", "h"} & set(one["of"])],
+        "method": "boxes", "dataset_id": dataset["id"], "quasi_identifiers": ["x", "n"], "survey_weight_column": "w",
+        "bounds": "tight", "k": 3,
+        "statistics": [one for one in STATISTICS if not {"g", "h"} & set(one["of"])],
     }  # fmt: skip
     job = succeed(client, spec)
     rows = pl.read_parquet(io.BytesIO(client.get(f"/v1/releases/{job['release_id']}/data?format=parquet").content))
@@ -279,11 +281,11 @@ def test_weights_of_boxes_are_published_once_of_the_same_data(client: httpx.Clie
     assert ((sums["weight_mean_hi"] - sums["weight_mean_lo"]) * sums["len"] >= 1.0 - 1e-9).all()
     published = client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]
     assert list(outside(frame, published)) == []
-    asked = client.post(
+    answer = client.post(
         f"/v1/releases/{job['release_id']}/statistics", headers={"Prefer": "wait=30"},
         json={"statistics": [{"kind": "mean", "of": ["x"]}, {"kind": "correlation", "of": ["x", "n"]}]},
     ).json()  # fmt: skip
-    later = asked.get("statistics") or client.get(f"/v1/jobs/{asked['id']}/result").json()["statistics"]
+    later = answer.get("statistics") or client.get(f"/v1/jobs/{answer['id']}/result").json()["statistics"]
     by_name = {(one["kind"], *one["of"]): one["guaranteed"] for one in published}
     assert by_name["mean", "x"] == later[0]["guaranteed"]
     assert list(outside(frame, later)) == []
@@ -305,7 +307,8 @@ def test_ranges_of_a_census_hold_its_weighted_truth(
     bench = Bench(tmp_path)
     bench.dataset("census", frame)
     spec = {
-        "method": "boxes", "dataset_id": "census", "columns": ["x", "n", "g", "h"], "survey_weight": "w", "k": k,
+        "method": "boxes", "dataset_id": "census", "quasi_identifiers": ["x", "n", "g", "h"],
+        "survey_weight_column": "w", "k": k,
         "statistics": [one for one in STATISTICS if one.get("values") is None and one["kind"] != "domain_mean"],
     }  # fmt: skip
     for bounds in ("tight", "cells"):
@@ -320,8 +323,8 @@ def test_certificates_from_before_with_exact_means_still_verify(tmp_path: Path) 
     done, _ = released_in(bench, 0, "like", draw, k=3)
     assert done.release is not None
     rows = done.rows().drop("weight_mean_hi").rename({"weight_mean_lo": "weight"})
-    asked = [{"kind": kind, "of": ["x"]} for kind in ("mean", "variance", "standard_deviation")]
-    statistics = certify(rows, [json.dumps(one) for one in asked], weight="weight")
+    questions = [{"kind": kind, "of": ["x"]} for kind in ("mean", "variance", "standard_deviation")]
+    statistics = certify(rows, [json.dumps(one) for one in questions], weight="weight")
     buffer = io.BytesIO()
     rows.write_parquet(buffer)
     files = {"release.parquet": buffer.getvalue()}

@@ -58,16 +58,16 @@ class Conformity:
     def validate(self, schema: Mapping[str, Any], value: Any) -> None:
         """Check one value against a schema of the document."""
         validator = Draft202012Validator(schema, registry=self._schemas, format_checker=FORMATS)
-        found = next(validator.iter_errors(value), None)
-        if found is not None:
-            while found.context:  # of a union: why its nearest branch does not fit
-                found = max(found.context, key=lambda error: len(error.absolute_path))
-            raise AssertionError(f"{found.json_path}: {found.message[:500]}")
+        failure = next(validator.iter_errors(value), None)
+        if failure is not None:
+            while failure.context:  # of a union: why its nearest branch does not fit
+                failure = max(failure.context, key=lambda error: len(error.absolute_path))
+            raise AssertionError(f"{failure.json_path}: {failure.message[:500]}")
 
     def _operation(self, request: httpx.Request) -> dict[str, Any]:
         fitting = [  # a path without templates comes before those that would match it, as OpenAPI has it
-            found
-            for method, path, found in sorted(self._operations, key=lambda each: "[^/]+" in each[1].pattern)
+            operation
+            for method, path, operation in sorted(self._operations, key=lambda each: "[^/]+" in each[1].pattern)
             if method == request.method and path.fullmatch(request.url.path)
         ]
         assert fitting, request.url.path

@@ -16,16 +16,16 @@ EXISTING = json.loads(os.environ["EXISTING"])
 #: Fields of a specification that only mean something together with the data; the others stay as they were made up.
 FEASIBLE = {
     "dataset_id": EXISTING["dataset"],
-    "columns": ["age", "wage"],
+    "quasi_identifiers": ["age", "wage"],
     "partition": "fast",
     "k": 5,
     "l": None,
     "statistics": None,
     "domains": {},
-    "epsilon": {},
+    "min_separation": {},
     "sensitive": [],
     "keep": [],
-    "count_keep": False,
+    "k_counts_kept": False,
     "rare_records": "keep",
 }
 

@@ -73,21 +73,21 @@ def client(open_service: Service, conformity: Conformity) -> Iterator[httpx.Clie
 def ids(client: httpx.Client) -> dict[str, str]:
     """What the made-up ids of the examples stand for."""
     soldiers = microfile(2, bases={4: 40, 11: 34, 23: 45})
-    found = {DATASET: str(upload(client, soldiers.write_csv())["id"])}
+    real_ids = {DATASET: str(upload(client, soldiers.write_csv())["id"])}
     for path, made_up, field, name in (
         ("/v1/audits", GROUP_JOB, "id", "group: can soldiers' regions be found?"),
         ("/v1/anonymizations", RELEASE, "release_id", "boxes: chosen statistics, rare records left out"),
     ):
         examples = document()["paths"][path]["post"]["requestBody"]["content"][JSON]["examples"]
-        found[made_up] = finished(client, client.post(path, json=real(examples[name]["value"], found)))[field]
-    return found
+        real_ids[made_up] = finished(client, client.post(path, json=real(examples[name]["value"], real_ids)))[field]
+    return real_ids
 
 
 def real(example: Any, ids: Mapping[str, str]) -> Any:
     """An example with ids that are there."""
     text = json.dumps(example)
-    for made_up, found in ids.items():
-        text = text.replace(made_up, found)
+    for made_up, real_id in ids.items():
+        text = text.replace(made_up, real_id)
     return json.loads(text)
 
 
@@ -108,7 +108,8 @@ def released(client: httpx.Client, **more: Any) -> str:
     """A release of people who are in no other one."""
     first = 100 * next(BATCHES)
     people = "".join(f"{18 + i % 40},{first + i}\n" for i in range(100))
-    spec = {"method": "boxes", "dataset_id": upload(client, "age,income\n" + people)["id"], "columns": ["age"], "k": 5}
+    dataset_id = upload(client, "age,income\n" + people)["id"]
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "k": 5}
     made: str = finished(client, client.post("/v1/anonymizations", json=spec | more))["release_id"]
     return made
 
@@ -119,7 +120,7 @@ def place_of(path: str, example: Any, client: httpx.Client, ids: Mapping[str, st
     if path.endswith("/withdraw"):
         release = released(client)
     elif path.endswith("/publish"):
-        failing = [{"method": audit, "require": {"k": 1000}} for audit in example.get("accept", ())]
+        failing = [{"method": audit, "require": {"k": 1000}} for audit in example.get("accept_findings", ())]
         release = released(client, publish="draft", gate=failing)
     return path.format(dataset_id=ids[DATASET], release_id=release, job_id=ids[GROUP_JOB])
 
@@ -154,7 +155,7 @@ def test_an_example_of_a_file_is_read(client: httpx.Client, method: str, path: s
 
 
 def test_every_body_has_two_examples_and_every_method_too() -> None:
-    asked: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for path, operations in document()["paths"].items():
         for operation in operations.values():
             content = operation.get("requestBody", {}).get("content", {})
@@ -162,21 +163,21 @@ def test_every_body_has_two_examples_and_every_method_too() -> None:
             assert not content or len(examples) >= 2, path
             for example in examples:
                 if isinstance(example, dict) and "method" in example:
-                    asked[example["method"]] = asked.get(example["method"], 0) + 1
+                    counts[example["method"]] = counts.get(example["method"], 0) + 1
     named = (*methods_of(JobKind.ANONYMIZATION), *methods_of(JobKind.AUDIT))  # others have routes of their own
-    assert asked.keys() == {method.name for method in named}
-    assert min(asked.values()) == 2, "two at least"
+    assert counts.keys() == {method.name for method in named}
+    assert min(counts.values()) == 2, "two at least"
 
 
 def test_answers_to_questions_that_nobody_waits_for_are_jobs_of_their_methods(
     client: httpx.Client, ids: dict[str, str]
 ) -> None:
-    asked = {
+    requests = {
         "count": {"queries": [{"age": [30, 40]}]},
-        "classify": {"label": "job", "points": [[22, 30000]]},
+        "classify": {"target": "job", "points": [{"age": 22, "income": 30000}]},
         "statistics": {"statistics": [{"kind": "mean", "of": ["income"]}]},
     }
-    for method, body in asked.items():
+    for method, body in requests.items():
         place = f"/v1/releases/{ids[RELEASE]}/{method}"
         job = finished(client, client.post(place, json=body, headers={"Prefer": "respond-async"}))
         assert job["method"] == job["result"]["method"] == method
@@ -185,13 +186,13 @@ def test_answers_to_questions_that_nobody_waits_for_are_jobs_of_their_methods(
 
 def test_what_fails_is_told_by_a_problem(client: httpx.Client, ids: dict[str, str]) -> None:
     spec = {
-        "method": "boxes", "dataset_id": ids[DATASET], "columns": ["age"], "k": 5, "keep": ["income"],
-        "count_keep": True,
+        "method": "boxes", "dataset_id": ids[DATASET], "quasi_identifiers": ["age"], "k": 5, "keep": ["income"],
+        "k_counts_kept": True,
     }  # fmt: skip
     job = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
     assert (job["state"], job["result"], job["error"]["status"]) == ("failed", None, 422)
     assert client.get(f"/v1/jobs/{job['id']}/result").status_code == httpx.codes.CONFLICT
-    for refused in ({}, {"method": "nothing"}, spec | {"k": 0}, spec | {"columns": ["height"]}):
+    for refused in ({}, {"method": "nothing"}, spec | {"k": 0}, spec | {"quasi_identifiers": ["height"]}):
         assert client.post("/v1/anonymizations", json=refused).status_code == httpx.codes.UNPROCESSABLE_ENTITY
     unreadable = client.post("/v1/datasets", content=b'a\n"1', headers={"Content-Type": "text/csv"})
     assert unreadable.status_code == httpx.codes.UNPROCESSABLE_ENTITY

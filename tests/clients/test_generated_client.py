@@ -82,6 +82,16 @@ def test_every_operation_has_a_function(served: dict[str, Any], generated: Path)
     assert operations <= {path.stem for path in generated.glob("api/*/*.py")}
 
 
+def test_a_field_that_came_later_is_kept(generated: Path) -> None:
+    """Of values of enums this generator makes closed enums: they are refused by name, not taken for another."""
+    models = part("models")
+    late = {"type": "/problems/late", "title": "Late", "status": 409, "detail": "", "instance": "/", "since": 3}
+    problem = models.Problem.from_dict(late)
+    assert problem.additional_properties == {"since": 3}
+    with pytest.raises(ValueError, match="'paused'"):
+        models.JobState("paused")
+
+
 def test_upload_job_release(client: Any, generated: Path) -> None:
     models, types = part("models"), part("types")
 
@@ -96,45 +106,46 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
     assert dataset.sha256 == hashlib.sha256(CSV).hexdigest()
     assert [column.type_ for column in dataset.columns] == [models.ColumnType.INTEGER] * 2
 
-    spec = models.BoxesSpec(
+    spec = models.BoxesRequest(
         method="boxes",
         dataset_id=dataset.id,
-        columns=["age", "wage"],
+        quasi_identifiers=["age", "wage"],
         k=5,
-        partition=models.Partition.FAST,
+        partition=models.PartitionMethod.FAST,
         statistics=[models.Statistic(kind=models.StatisticKind.MEAN, of=["wage"])],
     )
     tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
-    asked = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec)
-    assert isinstance(asked, models.BoxesJob), asked
-    assert [event.state for event in followed(client, asked.id)][-1] == models.JobState.SUCCEEDED
-    job = part("api.jobs.get_job").sync(asked.id, client=client)
+    submission = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec)
+    assert isinstance(submission, models.BoxesJob), submission
+    assert [event.state for event in followed(client, submission.id)][-1] == models.JobState.SUCCEEDED
+    job = part("api.jobs.get_job").sync(submission.id, client=client)
     assert isinstance(job, models.BoxesJob), job
     assert job.state == models.JobState.SUCCEEDED
     assert isinstance(job.result, models.BoxesResult)
-    assert (job.result.method, job.result.records, job.result.dropped) == ("boxes", 500, 0)
+    assert (job.result.method, job.result.records, job.result.suppressed.missing) == ("boxes", 500, 0)
     assert job.result.smallest_box >= 5
     (mean,) = job.result.statistics
     assert isinstance(mean.guaranteed, list)
     assert mean.guaranteed[0] <= mean.estimate <= mean.guaranteed[1]
-    assert (job.spec.k, job.spec.columns, job.spec.partition) == (5, ["age", "wage"], models.Partition.FAST)
+    assert (job.spec.k, job.spec.quasi_identifiers) == (5, ["age", "wage"])
+    assert job.spec.partition == models.PartitionMethod.FAST
     assert job.created_at <= job.started_at <= job.finished_at
     whole = part("api.jobs.get_job_result").sync(job.id, client=client)
     assert isinstance(whole, models.BoxesResult), whole
 
     release = part("api.releases.get_release").sync(job.release_id, client=client)
-    for form, checksum in release.sha256.additional_properties.items():
+    for form, file in release.files.additional_properties.items():
         data = part("api.releases.get_release_data").sync(
             job.release_id, client=client, format_=models.ReleaseFormat(form)
         )
-        assert hashlib.sha256(data.payload.read()).hexdigest() == checksum
+        assert hashlib.sha256(data.payload.read()).hexdigest() == file.sha256
     statistics = part("api.releases.get_release_statistics").sync(job.release_id, client=client)
     assert [type(one) for one in statistics.statistics] == [models.StatisticResult]
 
-    bundle = part("api.releases.get_release_bundle").sync(job.release_id, client=client)
+    bundle = part("api.certificates.get_release_bundle").sync(job.release_id, client=client)
     assert zipfile.is_zipfile(BytesIO(bundle.payload.read()))
     stamp = httpx.Response(200, content=b"as the authority answered")  # this service has no authority
-    read = part("api.releases.get_release_timestamp")._parse_response(client=client, response=stamp)
+    read = part("api.certificates.get_release_timestamp")._parse_response(client=client, response=stamp)
     assert read.payload.read() == b"as the authority answered"
     assert "Restricted report" in part("api.jobs.get_job_report").sync(job.id, client=client)
 
@@ -150,10 +161,12 @@ def test_a_draft_is_published_without_a_body(client: Any, generated: Path) -> No
     models, types = part("models"), part("types")
     file = types.File(payload=BytesIO(b"wage\n" + b"".join(b"%d\n" % (i * i % 7919) for i in range(700))))
     dataset = part("api.datasets.create_dataset").sync(client=client, body=file, format_=models.FileFormat.CSV)
-    spec = models.BoxesSpec(method="boxes", dataset_id=dataset.id, columns=["wage"], k=50, publish=models.Publish.DRAFT)
+    spec = models.BoxesRequest(
+        method="boxes", dataset_id=dataset.id, quasi_identifiers=["wage"], k=50, publish=models.PublicationMode.DRAFT
+    )
     tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
-    asked = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec, prefer="wait=30")
-    job = followed(client, asked.id)[-1]
+    submission = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec, prefer="wait=30")
+    job = followed(client, submission.id)[-1]
     release = part("api.releases.publish_release").sync(job.release_id, client=client)
     assert release.state == models.ReleaseState.PUBLISHED, release
 
@@ -162,13 +175,13 @@ def followed(client: Any, job_id: str) -> list[Any]:
     """The jobs that a stream of events tells of; generated clients read whole answers, so the lines are read here."""
     request = part("api.jobs.follow_job")._get_kwargs(job_id)
     with client.get_httpx_client().stream(**request) as answer:
-        told = [line.removeprefix("data: ") for line in answer.iter_lines() if line.startswith("data: ")]
-    return [part("models").BoxesJob.from_dict(json.loads(data)) for data in told]
+        events = [line.removeprefix("data: ") for line in answer.iter_lines() if line.startswith("data: ")]
+    return [part("models").BoxesJob.from_dict(json.loads(data)) for data in events]
 
 
 def test_a_refusal_is_a_problem_with_its_pointer(client: Any, generated: Path) -> None:
     models = part("models")
-    spec = models.BoxesSpec(method="boxes", dataset_id="ds_absent", columns=["age"], k=5)
+    spec = models.BoxesRequest(method="boxes", dataset_id="ds_absent", quasi_identifiers=["age"], k=5)
     tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
     problem = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec)
     assert isinstance(problem, models.Problem)

@@ -20,11 +20,11 @@ def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
 
 def test_the_bases_of_the_guide_are_found_and_hidden(ran: tuple[Path, list[str]]) -> None:
     audit, swaps = json.loads(ran[1][1]), json.loads(ran[1][2])
-    places = {audit["parameter_values"].index([base]) for base in BASES}
+    places = {audit["regions"].index([base]) for base in BASES}
     assert places <= set(audit["auxiliary_outliers"])
-    assert places <= set(swaps["masked"])
+    assert places <= set(swaps["masked_regions"])
     assert swaps["valid"]
-    assert not places & set(swaps["attack_again"]["new_rules"]["found"])
+    assert not places & set(swaps["attack_again"]["new_rules"]["detected"])
 
 
 def test_the_file_for_publication_names_nobody_and_keeps_every_region_s_size(ran: tuple[Path, list[str]]) -> None:

@@ -16,13 +16,13 @@ for module in pkgutil.walk_packages(openapi_client.__path__, "openapi_client."):
     importlib.import_module(module.name)
 job = openapi_client.Job.from_json(open("job.json").read()).actual_instance
 assert isinstance(job, openapi_client.CondensationJob), type(job)
-assert (job.result.groups, job.spec.k, job.created_at.tzname()) == (2, 20, "UTC"), job
+assert (job.result.group_count, job.spec.k, job.created_at.tzname()) == (2, 20, "UTC"), job
 """
 
 
 def test_the_python_client_imports_and_knows_a_job_by_its_method(service: Service, tmp_path: Path) -> None:
     with service.client() as http:
-        spec = {"method": "condensation", "columns": ["age", "wage"], "k": 20}
+        spec = {"method": "condensation", "quasi_identifiers": ["age", "wage"], "k": 20}
         job = succeed(http, spec | {"dataset_id": upload(http, PEOPLE)["id"]})
     generate("python", tmp_path)
     (tmp_path / "job.json").write_text(json.dumps(job))

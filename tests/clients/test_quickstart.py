@@ -86,7 +86,7 @@ def test_the_request_of_the_readme_is_answered_as_it_shows(service: Service, tmp
     for _ in range(2):
         (printed,) = run_blocks(blocks, service, tmp_path)
         answer = json.loads(printed.splitlines()[-1])
-        assert (answer["state"], answer["result"]["kept"]) == ("succeeded", 31857)
+        assert (answer["state"], answer["result"]["released"]) == ("succeeded", 31857)
         assert {"id", "kind", "method", "release_id"} <= set(answer)
         for statistic in answer["result"]["statistics"]:
             assert statistic["guaranteed"][0] <= statistic["true_value"] <= statistic["guaranteed"][1]

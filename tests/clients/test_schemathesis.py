@@ -31,9 +31,10 @@ def existing(service: Service) -> dict[str, str]:
     with service.client() as http:
         answer = http.post("/v1/datasets?name=existing", content=PEOPLE, headers={"Content-Type": "text/csv"})
         dataset = answer.raise_for_status().json()["id"]
-        spec = {"method": "boxes", "dataset_id": dataset, "columns": ["age", "wage"], "k": 5, "partition": "fast"}
-        asked = http.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"})
-    job = asked.json()
+        columns = ["age", "wage"]
+        spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5, "partition": "fast"}
+        response = http.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"})
+    job = response.json()
     assert job.get("state") == "succeeded", job
     return {"dataset": dataset, "job": job["id"], "release": job["release_id"]}
 

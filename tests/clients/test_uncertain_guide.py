@@ -25,8 +25,8 @@ def test_the_result_says_how_many_fit(ran: tuple[Path, list[str]]) -> None:
 
 
 def test_variance_by_hand_is_variance_by_the_service(ran: tuple[Path, list[str]]) -> None:
-    found = json.loads(next(text for text in ran[1] if "scaling_unit" in text))["statistics"]
-    (variance,) = (one["estimate"] for one in found if (one["kind"], one["of"]) == ("variance", ["wage"]))
+    statistics = json.loads(next(text for text in ran[1] if "scaling_unit" in text))["statistics"]
+    (variance,) = (one["estimate"] for one in statistics if (one["kind"], one["of"]) == ("variance", ["wage"]))
     rows = pl.read_csv(ran[0] / "release.csv")
     noise = (rows["wage_scale"] ** 2).mean()
     by_hand = rows["wage"].var(ddof=0) - (1 - 1 / len(rows)) * noise
@@ -34,6 +34,6 @@ def test_variance_by_hand_is_variance_by_the_service(ran: tuple[Path, list[str]]
 
 
 def test_the_audit_says_where_the_true_records_stand(ran: tuple[Path, list[str]]) -> None:
-    found = json.loads(ran[1][-1])["result"]
-    assert found["mean_rank"] >= 9
-    assert found["with_scale_matching"]["share_rank_1"] < 0.3
+    summary = json.loads(ran[1][-1])["result"]
+    assert summary["mean_rank"] >= 9
+    assert summary["after_scale_matching"]["share_rank_1"] < 0.3

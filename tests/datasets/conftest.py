@@ -38,7 +38,7 @@ class Uploads:
 
     def staged(self) -> list[str]:
         """What lies in staging, unfinished files included."""
-        return [found.key for found in self.storage.list("staging/")] + self.partial()
+        return [entry.key for entry in self.storage.list("staging/")] + self.partial()
 
     def partial(self) -> list[str]:
         """Unfinished files of the local storage."""
@@ -46,7 +46,7 @@ class Uploads:
 
     def stored(self, dataset_id: str) -> list[str]:
         """What is stored of a dataset."""
-        return [found.key for found in self.storage.list(f"datasets/{dataset_id}/")]
+        return [entry.key for entry in self.storage.list(f"datasets/{dataset_id}/")]
 
     @property
     def _folder(self) -> Path:

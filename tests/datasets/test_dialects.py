@@ -52,8 +52,8 @@ def test_types_are_found_or_asked_for(uploads: Uploads) -> None:
     body = (
         b"i,f,s,b,d,z,big\n1,1.5,x,true,2020-01-31,007,9007199254740993\n2,,NA,false,2020-02-29,010,9007199254740992\n"
     )
-    found = columns(uploads.post(body, params={"missing": "NA", "type": "i:string"}))
-    assert found == {
+    summaries = columns(uploads.post(body, params={"missing_values": "NA", "type": "i:string"}))
+    assert summaries == {
         "i": ("string", 0, 2),
         "f": ("number", 1, 1),
         "s": ("string", 1, 1),
@@ -118,13 +118,13 @@ def test_names_and_labels_in_every_script(uploads: Uploads) -> None:
     answer = uploads.post(
         "größe,имя,名前\n1,é,字\n".encode(),
         name="Erhebung 2024: größe/名前",
-        params={"label": ["jahr:2024:q1", "ort:Łódź"]},
+        params={"tag": ["jahr:2024:q1", "ort:Łódź"]},
     )
     assert list(columns(answer)) == ["größe", "имя", "名前"]
     shown = uploads.client.get(answer.headers["location"]).json()
     assert shown == answer.json()
     assert shown["name"] == "Erhebung 2024: größe/名前"
-    assert shown["labels"] == {"jahr": "2024:q1", "ort": "Łódź"}
+    assert shown["tags"] == {"jahr": "2024:q1", "ort": "Łódź"}
 
 
 def test_a_name_is_not_required(uploads: Uploads) -> None:
@@ -145,6 +145,6 @@ def test_nothing_of_the_restricted_profile_is_shown(uploads: Uploads) -> None:
     assert "98765" not in text
     assert "12345" not in text
     assert set(json.loads(answer.text)) == {
-        "id", "name", "state", "rows", "bytes", "sha256", "created_at", "expires_at", "labels", "options", "columns",
-        "warnings", "error", "family_id", "version_of",
+        "id", "name", "state", "rows", "bytes", "sha256", "created_at", "expires_at", "tags", "options", "columns",
+        "warnings", "error", "family_id", "version_of_dataset_id",
     }  # fmt: skip

@@ -16,7 +16,7 @@ BODY = b"a,b\n1,2\n3,4\n"
 
 
 def test_lists_are_newest_first_in_pages_and_can_be_narrowed(uploads: Uploads) -> None:
-    made = [uploads.post(BODY, f"n{i}", params={"label": [f"even:{i % 2 == 0}", f"i:{i}"]}).json() for i in range(5)]
+    made = [uploads.post(BODY, f"n{i}", params={"tag": [f"even:{i % 2 == 0}", f"i:{i}"]}).json() for i in range(5)]
     ids = [each["id"] for each in reversed(made)]
     seen: list[str] = []
     cursor: dict[str, str] = {}
@@ -31,16 +31,14 @@ def test_lists_are_newest_first_in_pages_and_can_be_narrowed(uploads: Uploads) -
     def listed(**params: Any) -> list[str]:
         return [item["name"] for item in uploads.client.get("/v1/datasets", params=params).json()["items"]]
 
-    assert listed(label="even:True") == ["n4", "n2", "n0"]
-    assert listed(label=["even:True", "i:2"]) == ["n2"]
+    assert listed(tag="even:True") == ["n4", "n2", "n0"]
+    assert listed(tag=["even:True", "i:2"]) == ["n2"]
     assert listed(created_after=made[2]["created_at"]) == ["n4", "n3"]
     assert listed(state="failed") == []
     assert len(listed(state=["failed", "ready"])) == 5
 
 
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=201", "cursor=x", "state=odd", "created_after=yesterday", "label=x"]
-)
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "cursor=x", "state=odd", "created_after=yesterday", "tag=x"])
 def test_lists_refuse_what_they_do_not_know(uploads: Uploads, query: str) -> None:
     answer = uploads.client.get(f"/v1/datasets?{query}")
     assert answer.status_code == 422
@@ -69,7 +67,7 @@ def test_scopes(make_uploads: Callable[..., Uploads]) -> None:
 
 
 def test_deleted_is_gone_for_real(uploads: Uploads) -> None:
-    answer = uploads.post(b"planted_column\n1\n", "planted name", params={"label": "planted:label"})
+    answer = uploads.post(b"planted_column\n1\n", "planted name", params={"tag": "planted:tag"})
     location = answer.headers["location"]
     assert uploads.stored(answer.json()["id"])
     assert uploads.client.delete(location).status_code == 204

@@ -23,12 +23,12 @@ def test_warnings_and_options_stand_in_answers_and_lists(uploads: Uploads) -> No
 
 
 def test_the_options_that_warnings_name_mend_what_they_tell_of(uploads: Uploads) -> None:
-    params = {"decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y", "missing": "NA"}
+    params = {"decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y", "missing_values": "NA"}
     made = uploads.post(BODY, params=params).json()
     assert [column["type"] for column in made["columns"]] == ["number", "date", "string"]
     assert [column["missing"] for column in made["columns"]] == [1, 0, 0]
     assert [warning["code"] for warning in made["warnings"]] == ["spreadsheet_cells"]
-    assert {name: made["options"][name] for name in params} == params | {"missing": ["NA"]}
+    assert {name: made["options"][name] for name in params} == params | {"missing_values": ["NA"]}
 
 
 @pytest.mark.parametrize("kind", ["text/csv", "application/x-ndjson", "application/vnd.apache.parquet"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.contracts.usage import Resource
+from app.contracts.usage import LimitedResource
 from app.jobs.quotas import change_limit
 from tests.datasets.conftest import Uploads
 from tests.service import bare_environment
@@ -26,7 +26,7 @@ def usage(uploads: Uploads) -> dict[str, dict[str, Any]]:
 
 def allow(uploads: Uploads, resource: str, maximum: float | None) -> None:
     owner = uploads.client.get("/v1/usage").json()["owner"]
-    change_limit(database=uploads.processes.database, owner=owner, resource=Resource(resource), maximum=maximum)
+    change_limit(database=uploads.processes.database, owner=owner, resource=LimitedResource(resource), maximum=maximum)
 
 
 def test_usage_is_what_the_lists_show(uploads: Uploads) -> None:
@@ -37,7 +37,7 @@ def test_usage_is_what_the_lists_show(uploads: Uploads) -> None:
     assert used["rows"]["used"] == sum(sizes)
     assert used["bytes"]["used"] == sum(each["bytes"] for each in made)
     assert (used["datasets"]["used"], used["releases"]["used"], used["jobs"]["used"]) == (2, 0, 0)
-    assert set(used) == {each.value for each in Resource}
+    assert set(used) == {each.value for each in LimitedResource}
     assert all(each["limit"] > 0 and each["freed_by"] for each in used.values())
     assert uploads.client.delete(f"/v1/datasets/{made[0]['id']}").status_code == 204
     assert usage(uploads)["rows"]["used"] == 30
@@ -135,7 +135,7 @@ def test_the_operator_sets_shows_and_resets_what_an_owner_may_have(uploads: Uplo
     assert "bytes\t0\t1000\n" in surebox("show")
     surebox("reset", "bytes")
     assert usage(uploads)["bytes"]["limit"] == default
-    told = uploads.client.get("/v1/log?action=quota_changed").json()["items"]
-    assert [each["facts"] for each in told] == [
+    changes = uploads.client.get("/v1/log?action=quota_changed").json()["items"]
+    assert [each["facts"] for each in changes] == [
         {"resource": "bytes", "limit": None}, {"resource": "bytes", "limit": 1000.0}
     ]  # fmt: skip

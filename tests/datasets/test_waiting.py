@@ -91,8 +91,8 @@ def test_an_upload_that_takes_longer_than_the_wait_is_202(service: Any, make_upl
 
 def test_the_same_key_and_body_replay_the_first_answer(uploads: Uploads) -> None:
     headers = {"Idempotency-Key": "once"}
-    first = uploads.post(GOOD, headers=headers, params={"label": "a:1"})
-    again = uploads.post(GOOD, headers=headers, params={"label": "a:1"})
+    first = uploads.post(GOOD, headers=headers, params={"tag": "a:1"})
+    again = uploads.post(GOOD, headers=headers, params={"tag": "a:1"})
     assert first.status_code == again.status_code == 201
     assert again.headers["idempotent-replayed"] == "true"
     assert "idempotent-replayed" not in first.headers

@@ -30,8 +30,8 @@ def set_up(server: PostgresServer, **settings: str) -> None:
 
 
 def make_key(database: Database, name: str) -> None:
-    asked = {"owner": "o", "scopes": ["admin"], "name": name, "now": datetime.now(UTC)}
-    create_key(database=database, secret=SecretStr("s" * 40), **asked)
+    params = {"owner": "o", "scopes": ["admin"], "name": name, "now": datetime.now(UTC)}
+    create_key(database=database, secret=SecretStr("s" * 40), **params)
 
 
 def wait_archived(url: str) -> None:

@@ -42,7 +42,7 @@ def table(seed: int, rows: int = 300) -> str:
 
 
 def boxes(dataset_id: str, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "wage"], "k": 5} | more
+    return {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "wage"], "k": 5} | more
 
 
 def of_yesterday(storage: Path) -> None:
@@ -54,8 +54,8 @@ def of_yesterday(storage: Path) -> None:
 def objects(storage: Path) -> dict[str, bytes]:
     """What lies in storage, but for what comes and goes while jobs run."""
     passing = ("checkpoint", "staging/", ".partial")
-    found = {path.relative_to(storage).as_posix(): path for path in stored(storage)}
-    return {key: path.read_bytes() for key, path in found.items() if not any(word in key for word in passing)}
+    paths = {path.relative_to(storage).as_posix(): path for path in stored(storage)}
+    return {key: path.read_bytes() for key, path in paths.items() if not any(word in key for word in passing)}
 
 
 def wait_until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
@@ -208,8 +208,8 @@ def test_a_restored_database_learns_what_was_published_after_the_backup(place: P
             known = client.get(f"/v1/jobs/{job['id']}").json()
             assert (known["state"], known["result"]) == ("succeeded", None) if "id" in known else known["status"] == 404
         entries = client.get("/v1/log", params={"limit": 100}).json()["items"]
-        log = [one for one in entries if one["number"] is not None]  # others are not chained
-        assert [one["number"] for one in log] == list(range(len(log), 0, -1))
+        log = [one for one in entries if one["sequence"] is not None]  # others are not chained
+        assert [one["sequence"] for one in log] == list(range(len(log), 0, -1))
         assert all(newer["previous"] == older["hash"] for newer, older in itertools.pairwise(log))
         again = upload(client, table(11))
         assert again["family_id"] == client.get(f"/v1/releases/{later.jobs[1]['release_id']}").json()["family_id"]
@@ -260,9 +260,14 @@ def test_a_backup_of_another_installation_than_the_files_are_of_is_refused_and_n
     assert list(other.path.glob("before-restore-*")) == []
 
 
-def test_a_stopped_folder_is_backed_up_also_a_copy_without_its_lock(place: Path, later: Later) -> None:
-    copied = place / "copied"
-    shutil.copytree(place / "new", copied, ignore=shutil.ignore_patterns("serve.lock", "*.lock", "before-restore-*"))
+@pytest.fixture(scope="module")
+def copied(place: Path, later: Later) -> Path:
+    """A copy of a stopped folder, without its lock."""
+    without = shutil.ignore_patterns("serve.lock", "*.lock", "before-restore-*")
+    return Path(shutil.copytree(place / "new", place / "copied", ignore=without))
+
+
+def test_a_stopped_folder_is_backed_up_also_a_copy_without_its_lock(place: Path, copied: Path) -> None:
     done = surebox("backup", str(place / "second"), "--data-dir", str(copied))
     assert done.returncode == 0, done.stderr
     tables = {one["name"]: one["rows"] for one in json.loads((place / "second/manifest.json").read_text())["tables"]}
@@ -291,13 +296,12 @@ def test_files_that_rows_name_and_are_nowhere_are_named_and_a_second_restore_hol
     assert status.stdout.startswith("held: the service was restored from a backup"), status.stderr
 
 
-def test_an_operator_adopts_the_storage_of_a_folder_whose_service_does_not_start(place: Path, later: Later) -> None:
-    folder = place / "copied"
-    mark = folder / "storage" / "installation" / "id"
+def test_an_operator_adopts_the_storage_of_a_folder_whose_service_does_not_start(place: Path, copied: Path) -> None:
+    mark = copied / "storage" / "installation" / "id"
     mark.write_text("ins_other\n")
-    assert_one_line(surebox("backup", str(place / "none"), "--data-dir", str(folder)), "surebox installation adopt")
-    done = surebox("installation", "adopt", "--data-dir", str(folder))
+    assert_one_line(surebox("backup", str(place / "none"), "--data-dir", str(copied)), "surebox installation adopt")
+    done = surebox("installation", "adopt", "--data-dir", str(copied))
     assert (done.returncode, "Publishing is held" in done.stderr) == (0, True), done.stderr
     assert mark.read_text() == "ins_other\n"
-    status = surebox("publishing", "status", "--data-dir", str(folder))
+    status = surebox("publishing", "status", "--data-dir", str(copied))
     assert status.stdout == "held: the database was put beside another storage\n"

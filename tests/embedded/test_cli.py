@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,14 @@ def test_unknown_words_end_with_the_usage() -> None:
     done = surebox("serve", "--prot", "1")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "distribution"),
+    [("surebox", "surebox"), ("surebox-verify", "surebox-verify"), ("surebox-certify", "surebox-verify")],
+)
+def test_every_command_says_its_version(command: str, distribution: str) -> None:
+    program = Path(sys.executable).with_name(command)
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [command, version(distribution)]
+    assert version(distribution) == "0.1.0"

@@ -32,8 +32,9 @@ def test_the_first_jobs_of_a_fresh_data_folder_compile_nothing(tmp_path: Path) -
         upload = client.post("/v1/datasets", content=records(), headers={"Content-Type": "text/csv"})
         dataset_id = upload.raise_for_status().json()["id"]
         for partition in ("optimal", "fast", "mondrian"):
-            asked = {"method": "boxes", "dataset_id": dataset_id, "k": 10, "partition": partition}
-            job = client.post("/v1/anonymizations", json=asked | {"columns": ["a", "b", "c"]}).raise_for_status().json()
+            spec = {"method": "boxes", "dataset_id": dataset_id, "k": 10, "partition": partition}
+            spec["quasi_identifiers"] = ["a", "b", "c"]
+            job = client.post("/v1/anonymizations", json=spec).raise_for_status().json()
             while job["state"] in {"queued", "running"}:
                 wait = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"})
                 job = wait.raise_for_status().json()

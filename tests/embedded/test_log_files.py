@@ -47,16 +47,16 @@ def test_every_line_is_there_although_files_are_renamed_while_they_are_written(t
     while any(each.poll() is None for each in started):
         rotating.rotate(NOW)
     assert [each.returncode for each in started] == [0] * WRITERS
-    found = sorted(tmp_path.glob("*.log"))
-    assert len(found) > 20, "it was rotated"
-    texts = [path.read_text() for path in found]
+    logs = sorted(tmp_path.glob("*.log"))
+    assert len(logs) > 20, "it was rotated"
+    texts = [path.read_text() for path in logs]
     assert sum(text.count("last of the process\n") for text in texts) == WRITERS
     assert sum(text.count("last of the library") for text in texts) == WRITERS
     lines = [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
-    told = sorted((each["writer"], each["thread"], each["number"]) for each in lines if each["event"] == "line")
+    kept = sorted((each["writer"], each["thread"], each["number"]) for each in lines if each["event"] == "line")
     expected = [(writer, thread, number) for writer in range(WRITERS) for thread in range(2) for number in range(LINES)]
-    assert told == expected
-    assert all(path.stat().st_mode & 0o077 == 0 for path in found)
+    assert kept == expected
+    assert all(path.stat().st_mode & 0o077 == 0 for path in logs)
 
 
 def test_a_day_has_a_file_and_old_files_go(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def table(seed: int) -> str:
 def release(client: httpx.Client, seed: int) -> dict[str, bytes]:
     """Upload, anonymize, and what readers and owners then have."""
     dataset_id = upload(client, table(seed))["id"]
-    columns = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age"], "keep": ["kind"], "k": 5}
+    columns = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "keep": ["kind"], "k": 5}
     job = succeed(client, columns)
     return had(client, job["id"], job["release_id"])
 
@@ -51,7 +51,7 @@ def again(client: httpx.Client, before: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def clear(storage: Path) -> list[str]:
-    """What lies in storage with its words readable, or with the head that such files have."""
+    """What storage has with its words readable, or with the head that such files have."""
     files = {path.relative_to(storage).as_posix(): path.read_bytes() for path in stored(storage)}
     return [key for key, body in files.items() if WORD.encode() in body or not body.startswith(b"SBXSEAL1")]
 
@@ -102,6 +102,8 @@ def sealed() -> Iterator[Sealed]:
         folder, storage, backup = place / "data", place / "data" / "storage", place / "backup"
         with serving(folder, **HASTY) as service, service.client() as client:
             before = release(client, 0)
+            marks = storage / "installation"
+            (marks / "unconfirmed").write_bytes((marks / "id").read_bytes())  # as after a restore without a key
             readable_before = clear(storage)
         apart = f"127.0.0.1:{free_port()}"  # at no cost: the launcher asks there whether all is ready
         with serving(folder, **HASTY, **FIRST, SUREBOX_OPERATIONS_LISTEN=apart) as service, service.client() as client:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from app.embedded.broker import free_port
@@ -32,9 +33,9 @@ class Launched:
     folder: Path
 
     def address(self) -> str:
-        found = wait_for_line(self.process, self.log, r"Surebox is ready at (\S+)")
+        address = wait_for_line(self.process, self.log, r"Surebox is ready at (\S+)")
         wait_for_line(self.process, self.log, "Stop with Ctrl-C")
-        return found
+        return address
 
     def client(self) -> httpx.Client:
         address = self.address()
@@ -46,13 +47,13 @@ class Launched:
 
     def child(self, *words: str) -> psutil.Process:
         """The child on whose command line all words stand."""
-        found = []
+        matches = []
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):
                 line = " ".join(child.cmdline())
                 if all(word in line for word in words):
-                    found.append(child)
-        (only,) = found
+                    matches.append(child)
+        (only,) = matches
         return only
 
 
@@ -83,8 +84,8 @@ def launched(folder: Path, *options: str, **settings: str) -> Iterator[Launched]
 
 @contextmanager
 def embedded(folder: Path) -> Iterator[Launched]:
-    with launched(folder, "--data-dir", str(folder), "--workers", "1") as found:
-        yield found
+    with launched(folder, "--data-dir", str(folder), "--workers", "1") as server:
+        yield server
 
 
 def wait_until(condition: Callable[[], bool], *, within: float) -> None:
@@ -160,9 +161,9 @@ def test_keys_are_made_listed_and_revoked_on_the_running_service(running: Launch
 
 
 def test_secrets_stand_on_no_command_line(running: Launched) -> None:
-    found = DataFolder(running.folder).running().environment
+    environment = DataFolder(running.folder).running().environment
     secret = DataFolder(running.folder).secrets()
-    password = found["REDIS_URL"].split("@")[0].rsplit(":", 1)[1]
+    password = environment["REDIS_URL"].split("@")[0].rsplit(":", 1)[1]
     for process in running.everyone():
         with suppress(psutil.NoSuchProcess):
             line = " ".join(process.cmdline())
@@ -225,6 +226,25 @@ def test_it_stops_while_it_starts_and_leaves_nothing() -> None:
         assert service.process.wait(60) == 0
         assert still_alive(everyone, within=60) == []
         assert "Stopping." in service.log.read_text()
+
+
+def test_a_folder_that_an_unreleased_version_made_is_refused_in_one_sentence() -> None:
+    with short_folder() as parent:
+        folder = parent / "data"
+        with embedded(folder) as service:
+            service.address()
+            with psycopg.connect(DataFolder(folder).running().environment["DATABASE_URL"]) as connection:
+                connection.execute("UPDATE alembic_version SET version_num = '0022'")
+            service.process.terminate()
+            assert service.process.wait(60) == 0
+        refused = surebox("serve", "--data-dir", str(folder), "--port", "0")
+        assert refused.returncode == 1
+        assert refused.stderr.splitlines()[-1] == (
+            f"surebox: The database in {folder} could not be prepared: The database 'surebox' was made by an "
+            "unreleased version of Surebox (revision 0022): start with an empty database and an empty storage "
+            "(of a data folder: name another one), and upload the data again."
+        )
+        assert "Traceback" not in refused.stderr
 
 
 def test_with_all_addresses_given_only_the_api_runs(database_url: str, redis_url: str, tmp_path: Path) -> None:

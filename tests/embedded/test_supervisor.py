@@ -39,19 +39,19 @@ def whole_group(pid: int) -> list[psutil.Process]:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def supervisor(told: list[str]) -> Iterator[Supervisor]:
-    made = Supervisor(told.append)
+def supervisor(messages: list[str]) -> Iterator[Supervisor]:
+    made = Supervisor(messages.append)
     yield made
     made.stop_all()
 
 
 def test_a_part_that_dies_is_started_again_after_a_pause(
-    supervisor: Supervisor, told: list[str], tmp_path: Path
+    supervisor: Supervisor, messages: list[str], tmp_path: Path
 ) -> None:
     part = command(tmp_path / "log", "sleep 600")
     supervisor.add("Sleeper", part, stage=1)
@@ -62,7 +62,7 @@ def test_a_part_that_dies_is_started_again_after_a_pause(
     now = time.monotonic()
     supervisor.look(now)
     assert part.process is first
-    assert told == ["Sleeper ended (signal SIGKILL); it starts again in 0.25 s."]
+    assert messages == ["Sleeper ended (signal SIGKILL); it starts again in 0.25 s."]
     supervisor.look(now + 0.25)
     assert part.process is not first
     assert part.process.poll() is None
@@ -166,12 +166,12 @@ while True:
 
 
 def orphan_reapers(parent: int) -> list[psutil.Process]:
-    found = []
+    reapers = []
     for child in psutil.Process(parent).children():
         with suppress(psutil.Error):
             if any("orphan_reaper" in word for word in child.cmdline()):
-                found.append(child)
-    return found
+                reapers.append(child)
+    return reapers
 
 
 @pytest.mark.parametrize("orphan_reaper_was_killed_before", [False, True])

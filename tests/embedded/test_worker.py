@@ -16,9 +16,9 @@ from app.settings import Settings
 
 @pytest.mark.parametrize(("concurrency", "cores", "threads"), [(1, 8, "8"), (3, 8, "2"), (4, 2, "1")])
 def test_processes_share_the_cores_and_blas_keeps_to_one(concurrency: int, cores: int, threads: str) -> None:
-    found = thread_settings(each=threads_each(queue="batch", concurrency=concurrency, cores=cores))
-    assert found["NUMBA_NUM_THREADS"] == found["POLARS_MAX_THREADS"] == threads
-    assert found["OPENBLAS_NUM_THREADS"] == found["OMP_NUM_THREADS"] == "1"
+    settings = thread_settings(each=threads_each(queue="batch", concurrency=concurrency, cores=cores))
+    assert settings["NUMBA_NUM_THREADS"] == settings["POLARS_MAX_THREADS"] == threads
+    assert settings["OPENBLAS_NUM_THREADS"] == settings["OMP_NUM_THREADS"] == "1"
 
 
 def test_an_upload_that_is_alone_has_all_cores() -> None:

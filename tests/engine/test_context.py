@@ -29,8 +29,8 @@ def kinds_within(annotation: object, seen: set[object]) -> Iterator[type]:
 def test_nothing_that_a_runner_is_given_leads_to_the_database_the_storage_or_the_settings() -> None:
     hints = {name: hint for name, hint in typing.get_type_hints(JobContext).items() if name not in CALLABLES}
     seen: set[object] = set()
-    found = [kind for hint in hints.values() for kind in kinds_within(hint, seen)]
-    ours = {kind for kind in found if kind.__module__.startswith(("app.", "workers."))}
+    kinds = [kind for hint in hints.values() for kind in kinds_within(hint, seen)]
+    ours = {kind for kind in kinds if kind.__module__.startswith(("app.", "workers."))}
     assert {kind.__name__ for kind in ours} >= {"Inputs", "DatasetInput", "ReleaseInput", "JobInput", "Limits"}
     assert all(kind.__module__.startswith(("app.contracts.", "workers.methods.")) for kind in ours), ours
     assert all(issubclass(kind, BaseModel | str) or dataclasses.is_dataclass(kind) for kind in ours)

@@ -62,10 +62,10 @@ QUICK = {
 def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str = "") -> Any:
     """What the condition says once it is true; a deadline, never a fixed pause."""
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (value := condition()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
         time.sleep(0.01)
-    return found
+    return value
 
 
 @dataclass
@@ -204,7 +204,7 @@ class Rig:
                 id=dataset_id,
                 owner=owner,
                 name="adult",
-                labels={},
+                tags={},
                 options=ReadOptions(format=FileFormat.CSV),
                 bytes=1,
                 sha256=DATASET_SHA256,
@@ -250,11 +250,11 @@ class Rig:
 
     def rows(self, statement: str, *values: Any) -> list[dict[str, Any]]:
         try:
-            return self._asked().execute(statement, values).fetchall()
+            return self._connected().execute(statement, values).fetchall()
         except psycopg.OperationalError:  # the test has ended the server since the last question
-            return self._asked(again=True).execute(statement, values).fetchall()
+            return self._connected(again=True).execute(statement, values).fetchall()
 
-    def _asked(self, *, again: bool = False) -> psycopg.Connection[dict[str, Any]]:
+    def _connected(self, *, again: bool = False) -> psycopg.Connection[dict[str, Any]]:
         """The connection of `rows`: waiting asks a hundred times a second, a connection each would keep a core busy."""
         if self._connection is not None and (again or self._connection.closed):
             self._connection.close()
@@ -267,15 +267,15 @@ class Rig:
         return next(iter(self.rows(statement, *values)), None)
 
     def job(self, job_id: str) -> dict[str, Any]:
-        found = self.row("SELECT * FROM job WHERE id = %s", job_id)
-        assert found is not None
-        return found
+        job = self.row("SELECT * FROM job WHERE id = %s", job_id)
+        assert job is not None
+        return job
 
     def wait(self, job_id: str, *states: str, seconds: float = 120.0) -> dict[str, Any]:
         wanted = states or ("succeeded", "failed", "cancelled")
         logs = [process.log for process in self.started]
         return wait_until(
-            lambda: (found := self.job(job_id))["state"] in wanted and found,
+            lambda: (job := self.job(job_id))["state"] in wanted and job,
             seconds=seconds,
             what=f"{job_id} {wanted}, see {logs}",
         )

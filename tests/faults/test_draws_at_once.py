@@ -13,9 +13,11 @@ def test_of_jobs_that_wait_at_once_the_first_publishes_and_the_others_say_what_w
     _, address = rig.api()
     frame = pl.DataFrame({"x": np.random.default_rng(3).normal(size=60)})
     with rig.client(address) as client:
-        spec = {"method": "uncertain", "dataset_id": upload(client, frame.write_csv()), "columns": ["x"], "k": 4}
+        dataset_id = upload(client, frame.write_csv())
+        spec = {"method": "uncertain", "dataset_id": dataset_id, "quasi_identifiers": ["x"], "k": 4}
         cancelled, first, second, allowed = (
-            ask(client, "anonymizations", spec | {"allow_repeat": again}) for again in (False, False, False, True)
+            ask(client, "anonymizations", spec | {"accept_findings": ["composition"] if again else []})
+            for again in (False, False, False, True)
         )  # nobody works on them yet
         assert client.post(f"/v1/jobs/{cancelled}/cancel").json()["state"] == "cancelled"
         real_worker(rig)
@@ -23,10 +25,10 @@ def test_of_jobs_that_wait_at_once_the_first_publishes_and_the_others_say_what_w
         assert sorted(ended[job_id]["state"] for job_id in (first, second)) == ["failed", "succeeded"]
         assert ended[allowed]["state"] == "succeeded"
         problem = next(job["error"] for job in ended.values() if job["state"] == "failed")
-        assert [error["pointer"] for error in problem["errors"]] == ["/allow_repeat"]
-        assert "`allow_repeat: true`" in problem["detail"]
+        assert [error["pointer"] for error in problem["errors"]] == ["/accept_findings"]
+        assert '`accept_findings: ["composition"]`' in problem["detail"]
         draws = [
-            client.get(f"/v1/jobs/{job_id}/result").json()["draw"]
+            client.get(f"/v1/jobs/{job_id}/result").json()["release_number"]
             for job_id, job in ended.items()
             if job["state"] == "succeeded"
         ]

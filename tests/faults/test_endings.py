@@ -27,7 +27,7 @@ def rig(databases: Databases, broker_server: BrokerServer, tmp_path_factory: pyt
 
 
 def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
-    job_id = rig.submit(steps=3, release=True, seed=5, labels={"team": "health"})
+    job_id = rig.submit(steps=3, release=True, seed=5, tags={"team": "health"})
     job = rig.wait(job_id)
     assert (job["state"], job["attempt"], job["given_back"], job["error"]) == ("succeeded", 1, 0, None)
     assert job["result"] == {"method": "probe", "steps": 3}
@@ -41,7 +41,7 @@ def test_a_job_that_succeeds_leaves_everything_at_once(rig: Rig) -> None:
     release = rig.row("SELECT * FROM release WHERE job_id = %s", job_id)
     assert release["id"] == job["release_id"]
     assert release["flags"] == ["reproducible"]
-    assert release["labels"] == {"team": "health"}
+    assert release["tags"] == {"team": "health"}
     for file in rig.rows("SELECT * FROM release_file WHERE release_id = %s", release["id"]):
         assert file["key"] == f"releases/{release['id']}/{file['sha256']}.{file['format']}"
         assert (rig.folder / "storage" / file["key"]).stat().st_size == file["bytes"]
@@ -81,15 +81,15 @@ def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goe
         "allocate": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
         "memory": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
     }
-    asked = {kind: rig.submit(fail=kind, release=kind == "record") for kind in codes}
+    job_ids = {kind: rig.submit(fail=kind, release=kind == "record") for kind in codes}
     for kind, (problem, detail) in codes.items():
-        job = rig.wait(asked[kind])
+        job = rig.wait(job_ids[kind])
         assert (job["state"], job["error"]["type"], job["error"]["detail"]) == ("failed", problem, detail)
-        assert rig.outcomes(asked[kind]) == ["failed"]
+        assert rig.outcomes(job_ids[kind]) == ["failed"]
         assert job["result"] is None
         assert job["release_id"] is None
-        assert rig.rows("SELECT * FROM job_result WHERE job_id = %s", asked[kind]) == []
-        assert rig.rows("SELECT * FROM release WHERE job_id = %s", asked[kind]) == []
+        assert rig.rows("SELECT * FROM job_result WHERE job_id = %s", job_ids[kind]) == []
+        assert rig.rows("SELECT * FROM release WHERE job_id = %s", job_ids[kind]) == []
     assert "ValueError" in rig.started[0].text()
     assert SECRET not in rig.started[0].text()
 

@@ -87,10 +87,10 @@ def test_the_follower_leads_when_the_leader_dies_and_sigterm_ends_it_within_a_se
         rig.submit()
         client.flushall()
         wait_until(lambda: client.llen("batch") == 1, what="the new leader sends what was lost")
-    asked = time.monotonic()
+    stopped_at = time.monotonic()
     follower.process.terminate()
     assert follower.process.wait(60) == 0
-    assert time.monotonic() - asked < 10, "a second, and what a busy machine adds"
+    assert time.monotonic() - stopped_at < 10, "a second, and what a busy machine adds"
 
 
 def test_ids_are_sent_again_only_where_the_broker_has_fewer_than_wait(

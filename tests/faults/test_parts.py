@@ -53,9 +53,9 @@ def test_parts_run_on_all_workers_and_their_whole_joins_what_they_found(rig: Rig
     assert rig.events(job_id) == ["queued", "running", "queued", "running", "succeeded"]
     assert rig.outcomes(job_id) == ["split", "succeeded"]
     assert job["attempt"] - job["given_back"] == 1, "a split costs no attempt"
-    found = parts_of(rig, job_id)
-    assert [part["state"] for part in found] == ["succeeded"] * 3
-    assert not any(part["listed"] for part in found)
+    rows = parts_of(rig, job_id)
+    assert [part["state"] for part in rows] == ["succeeded"] * 3
+    assert not any(part["listed"] for part in rows)
     assert journal.read_text().count("join") == 1
     workers = {
         row["worker"]
@@ -82,11 +82,11 @@ def test_a_part_whose_worker_dies_goes_on_elsewhere_from_its_checkpoint(rig: Rig
     job = rig.wait(job_id, "succeeded", seconds=60)
 
     assert job["attempt"] - job["given_back"] == 1
-    found = parts_of(rig, job_id)
-    assert sorted(part["attempt"] for part in found) == [1, 2]
+    rows = parts_of(rig, job_id)
+    assert sorted(part["attempt"] for part in rows) == [1, 2]
     for part in range(2):
         assert sorted(set(done_by(journal, part))) == list(range(1, 31))
-    lost = next(part for part in found if part["attempt"] == 2)
+    lost = next(part for part in rows if part["attempt"] == 2)
     assert len(done_by(journal, lost["part"])) < 30 + 8, "the part began anew"
     body = json.loads(rig.row("SELECT body FROM job_result WHERE job_id = %s", job_id)["body"])
     assert body["drawn"] == 2 * new_generator(SEED).random(30).tolist()

@@ -96,11 +96,11 @@ def test_provenance_can_be_read_as_prov_json() -> None:
     job = JobInput(id="job_0", method="group", state=JobState.SUCCEEDED, spec={})
     claimed = Claim(
         id="job_1", owner="tester", kind="anonymization", method="boxes", queue="batch", spec={"k": 5, "seed": "given"},
-        spec_version=1, seed=4711, labels={}, requested_by="key_1", draw=1, attempt=1,
+        spec_version=1, seed=4711, tags={}, requested_by="key_1", draw=1, attempt=1,
         created_at=datetime.now(UTC),
         inputs=Inputs({"dataset_id": dataset, "other_dataset_id": dataset}, {"release_id": release}, {"model": job}),
     )  # fmt: skip
-    published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("exact",), parameters={"k": 5})
+    published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("reproducible",), parameters={"k": 5})
     attempts = [{"attempt": 1, "outcome": "succeeded"}]
     for made in (
         public_document(claimed, datetime.now(UTC), published),

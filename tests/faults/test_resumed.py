@@ -54,7 +54,8 @@ def whole(client: httpx.Client, job_id: str) -> dict[str, Any]:
 def files(client: httpx.Client, job_id: str) -> dict[str, str]:
     """Checksums of the files of a job's release."""
     release_id = client.get(f"/v1/jobs/{job_id}").raise_for_status().json()["release_id"]
-    return dict(client.get(f"/v1/releases/{release_id}").raise_for_status().json()["sha256"])
+    release = client.get(f"/v1/releases/{release_id}").raise_for_status().json()
+    return {name: file["sha256"] for name, file in release["files"].items()}
 
 
 def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) -> None:
@@ -67,7 +68,7 @@ def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) 
         target = upload(client, microfile(2, bases={4: 40, 11: 34}).write_csv())
         attack = {
             "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": target, "seed": 7,
-            "vital": {"column": "job", "values": ["army"]}, "parameter": ["region"], "variables": VARIABLES,
+            "hidden_group": {"column": "job", "values": ["army"]}, "region_columns": ["region"], "variables": VARIABLES,
             "search": {"method": "evolution", "generations": 300, "runs": 10, "diversity": False},
         }  # fmt: skip
         undisturbed = rig.wait(ask(client, "audits", attack), "succeeded", seconds=120)
@@ -77,7 +78,7 @@ def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) 
         assert whole(client, disturbed) == whole(client, undisturbed["id"])
 
         mask = {
-            "method": "swaps", "dataset_id": target, "parameter": ["region"],
+            "method": "swaps", "dataset_id": target, "region_columns": ["region"],
             "model_job_id": undisturbed["id"], "seed": 8,
             "search": {"method": "memetic", "generations": 300, "runs": 2},
         }  # fmt: skip
@@ -101,8 +102,9 @@ def test_a_killed_calibration_goes_on_to_the_very_release_of_an_undisturbed_one(
         jobs = []
         for note in ("undisturbed", "disturbed"):  # other bytes: the second is no second draw of the same data
             frame = pl.DataFrame(x, schema=["a", "b", "c"]).with_columns(pl.lit(note).alias("note"))
-            spec = {"method": "uncertain", "dataset_id": upload(client, frame.write_csv()), "columns": ["a", "b", "c"]}
-            jobs.append(ask(client, "anonymizations", spec | {"k": 10, "scales": "levels", "dismiss": 0, "seed": 9}))
+            dataset_id = upload(client, frame.write_csv())
+            spec = {"method": "uncertain", "dataset_id": dataset_id, "quasi_identifiers": ["a", "b", "c"], "k": 10}
+            jobs.append(ask(client, "anonymizations", spec | {"scales": "levels", "suppress_share": 0, "seed": 9}))
             if note == "disturbed":
                 killed(rig, worker, jobs[-1], steps=3)
             ended = rig.wait(jobs[-1], "succeeded", seconds=120)
@@ -124,7 +126,7 @@ def test_runs_that_are_shared_among_workers_find_what_they_find_together(
         auxiliary = upload(client, microfile(1, regions=20, bases={2: 50, 9: 60}).write_csv())
         attack = {
             "method": "group", "auxiliary_dataset_id": auxiliary, "seed": 7,
-            "vital": {"column": "job", "values": ["army"]}, "parameter": ["region"], "variables": VARIABLES,
+            "hidden_group": {"column": "job", "values": ["army"]}, "region_columns": ["region"], "variables": VARIABLES,
             "search": {"method": "evolution", "generations": 20, "runs": 5},
         }  # fmt: skip
         alone = ask(client, "audits", attack)

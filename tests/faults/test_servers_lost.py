@@ -17,7 +17,7 @@ from tests.servers import Databases
 
 #: Five, and what a busy machine adds.
 STILL_SECONDS = 8.0
-BOXES = {"method": "boxes", "columns": ["age", "hours"], "k": 5, "partition": "fast"}
+BOXES = {"method": "boxes", "quasi_identifiers": ["age", "hours"], "k": 5, "partition": "fast"}
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_while_postgres_stands_still_every_request_is_503_within_seconds_and_all
     server = psutil.Process(own_postgres.process.pid)
     took: list[float] = []
 
-    def asked(client: httpx.Client, *, submit: bool) -> int:
+    def request(client: httpx.Client, *, submit: bool) -> int:
         began = time.monotonic()
         path = "/v1/anonymizations" if submit else f"/v1/jobs/{job_id}"
         answer = client.request("POST" if submit else "GET", path, json=spec if submit else None)
@@ -142,22 +142,22 @@ def test_while_postgres_stands_still_every_request_is_503_within_seconds_and_all
         return answer.status_code
 
     with rig.client(address) as client:
-        assert asked(client, submit=False) == httpx.codes.OK
+        assert request(client, submit=False) == httpx.codes.OK
         stopped = [server, *server.children(recursive=True)]
         for process in stopped:
             process.suspend()
         try:
             took.clear()
             with ThreadPoolExecutor(60) as pool:  # more than the API has threads
-                answers = list(pool.map(lambda number: asked(client, submit=number % 2 == 0), range(60)))
-            answers += [asked(client, submit=True), asked(client, submit=False)]
+                answers = list(pool.map(lambda number: request(client, submit=number % 2 == 0), range(60)))
+            answers += [request(client, submit=True), request(client, submit=False)]
             assert set(answers) == {httpx.codes.SERVICE_UNAVAILABLE}
             assert max(took) < STILL_SECONDS, sorted(took)[-5:]
         finally:
             for process in reversed(stopped):
                 process.resume()
-        wait_until(lambda: asked(client, submit=False) == httpx.codes.OK)
-        assert asked(client, submit=True) == httpx.codes.ACCEPTED
+        wait_until(lambda: request(client, submit=False) == httpx.codes.OK)
+        assert request(client, submit=True) == httpx.codes.ACCEPTED
 
 
 def all_alive(processes: list[Process]) -> bool:

@@ -76,7 +76,7 @@ def test_jobs_wait_for_room_and_can_be_cancelled_meanwhile(rig: Rig, disk: Path)
         ready = patient.get(f"{address}/readyz")
         assert ready.status_code == httpx.codes.SERVICE_UNAVAILABLE
         assert ready.headers["content-type"] == "application/problem+json"
-        assert "storage" in ready.json()["missing"]
+        assert "storage" in ready.json()["unavailable"]
         full = client.post("/v1/datasets", content=b"a\n1\n", headers=CSV)
         assert (full.status_code, full.json()["type"]) == (507, "/problems/storage-full")
         remount(disk, "ro")

@@ -35,15 +35,15 @@ def finished(rig: Rig) -> int:
 
 def caught(traps: Path, place: str) -> int:
     """The process that went into a trap, where it waits."""
-    found = wait_until(lambda: list(traps.glob(f"{place}.*")), what=f"a job at its {place}")[0]
-    found.unlink()
-    return int(found.suffix[1:])
+    path = wait_until(lambda: list(traps.glob(f"{place}.*")), what=f"a job at its {place}")[0]
+    path.unlink()
+    return int(path.suffix[1:])
 
 
 def attempt_of(rig: Rig, pid: int) -> tuple[str, int]:
     statement = "SELECT job_id, attempt FROM job_attempt WHERE ended_at IS NULL AND worker LIKE '%%:' || %s::text"
-    (found,) = rig.rows(statement, pid)
-    return found["job_id"], found["attempt"]
+    (row,) = rig.rows(statement, pid)
+    return row["job_id"], row["attempt"]
 
 
 def kill(rig: Rig, workers: list[Process], pid: int, *, with_its_worker: bool) -> None:

@@ -102,7 +102,7 @@ def test_two_long_jobs_do_not_hold_both_workers_while_another_owner_waits(rig: R
     traps.mkdir()
     (traps / "step").touch()  # the first to come waits there until its process is ended
     worker = rig.worker(concurrency=2)
-    wait_until(lambda: rig.rows("SELECT id FROM worker"), what=worker.text())  # before, nobody knows its processes
+    wait_until(lambda: rig.rows("SELECT id FROM worker"), what=worker.text())  # before, its processes are not counted
     long = [rig.submit(owner="many", cpu_seconds=600.0, traps=str(traps)) for _ in range(2)]
     wait_until(lambda: list(traps.glob("step.*")), what=worker.text())
     short = rig.submit(owner="other", cpu_seconds=1.0)

@@ -19,10 +19,10 @@ CELLS = {"næme": ["Åse", "“Zoë”"], "pläce": ["Übersee", "naïve € x"]
 def test_an_encoding_is_found_and_said(tmp_path: Path, encoding: str) -> None:
     profile, columns = read(tmp_path, TABLE.encode(encoding), format="csv", quote="")
     assert columns == CELLS
-    found = {"utf-8": None, "utf-8-sig": None, "cp1252": "windows-1252"}.get(encoding, encoding)
+    expected = {"utf-8": None, "utf-8-sig": None, "cp1252": "windows-1252"}.get(encoding, encoding)
     assert profile.options is not None
-    assert profile.options.charset == found
-    assert [one.code for one in profile.warnings] == (["charset_found"] if found else [])
+    assert profile.options.charset == expected
+    assert [one.code for one in profile.warnings] == (["charset_found"] if expected else [])
     assert not list(tmp_path.glob("*.utf8")), "what was rewritten is gone"
 
 

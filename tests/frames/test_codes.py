@@ -23,19 +23,19 @@ DAYS = [dt.date(2020, 1, 2), None, dt.date(1999, 12, 31), dt.date(2020, 1, 2)]
     "cells", [["b", None, "ä", "b"], [True, None, False, True], [3, None, -1, 3], [2.5, None, 0.1, 2.5], DAYS]
 )
 def test_codes_say_which_value_each_row_has(cells: list[Any]) -> None:
-    found = coded(pa.chunked_array([pa.array(cells[:1]), pa.array(cells[1:])]))
-    values = found.values.to_pylist()
+    encoded = coded(pa.chunked_array([pa.array(cells[:1]), pa.array(cells[1:])]))
+    values = encoded.values.to_pylist()
     assert values == sorted({cell for cell in cells if cell is not None})
-    assert [None if code < 0 else values[code] for code in found.codes.tolist()] == cells
+    assert [None if code < 0 else values[code] for code in encoded.codes.tolist()] == cells
 
 
 def test_codes_by_a_codebook_count_what_it_does_not_have() -> None:
-    found = coded(pa.chunked_array([pa.array(["b", None, "a", "c", "c"])]))
-    assert [part if isinstance(part, int) else part.tolist() for part in found.among(["z", "c", None, "a"])] == [
+    encoded = coded(pa.chunked_array([pa.array(["b", None, "a", "c", "c"])]))
+    assert [part if isinstance(part, int) else part.tolist() for part in encoded.among(["z", "c", None, "a"])] == [
         [-2, 2, 3, 1, 1],
         1,
     ]
-    assert [part if isinstance(part, int) else part.tolist() for part in found.among(["a", "b", "c"])] == [
+    assert [part if isinstance(part, int) else part.tolist() for part in encoded.among(["a", "b", "c"])] == [
         [1, -1, 0, 2, 2],
         0,
     ]

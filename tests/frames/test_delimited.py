@@ -69,12 +69,12 @@ def test_any_text_is_split_as_the_csv_module_does(
 ) -> None:
     quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
     expected = oracle(text, delimiter=delimiter, **quoting)
-    asked = {"delimiter": delimiter, "quote": quote, "trim": False, "header": False}
+    options = {"delimiter": delimiter, "quote": quote, "trim": False, "header": False}
     if expected is None:
         with pytest.raises(UnreadableError, match=r"^Line \d+"):
-            split(path, text, block_bytes, **asked)
+            split(path, text, block_bytes, **options)
     else:
-        assert split(path, text, block_bytes, **asked)[1] == expected
+        assert split(path, text, block_bytes, **options)[1] == expected
 
 
 @SETTINGS

@@ -84,7 +84,7 @@ def test_a_type_that_is_asked_for_is_read_in_its_notation(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("body", "found"),
+    ("body", "delimiter"),
     [
         (b"a;b\n1,5;2\n1,6;3\n", ";"),
         (b"1,5;2,5\n1,6;3,5\n", ";"),
@@ -99,18 +99,18 @@ def test_a_type_that_is_asked_for_is_read_in_its_notation(tmp_path: Path) -> Non
         (b'a;"b\nc"\n1;"x;\ny"\n', ";"),
     ],
 )
-def test_the_delimiter_is_found_out_and_said(tmp_path: Path, body: bytes, found: str) -> None:
+def test_the_delimiter_is_found_out_and_said(tmp_path: Path, body: bytes, delimiter: str) -> None:
     more = {"skip_rows": 1} if body.startswith(b"note") else {"comment": "#"} if body.startswith(b"#") else {}
     header = not body.startswith(b"1,5;")
     profile, _ = read(tmp_path, body, format="csv", header=header, **more)
     assert profile.options is not None
-    assert profile.options.delimiter == found
+    assert profile.options.delimiter == delimiter
     assert profile.options.decimal == "."
-    _, columns = read(tmp_path, body, format="csv", header=header, delimiter=found, **more)
+    _, columns = read(tmp_path, body, format="csv", header=header, delimiter=delimiter, **more)
     assert len(profile.columns) == len(columns)
 
 
-def told(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str, str | None, str]]:
+def warnings_of(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str, str | None, str]]:
     body = "name;x\n" + "".join(f"n{i % 3};{cell}\n" for i, cell in enumerate(cells))
     profile, _ = read(tmp_path, body.encode(), **({"format": "csv", "delimiter": ";"} | options))
     assert not any(cell in w.detail for w in profile.warnings for cell in cells if len(cell) > 2 and cell != "true"), (
@@ -122,12 +122,12 @@ def told(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str,
 @pytest.mark.parametrize(
     ("cells", "code", "says"),
     [
-        (["17"] * 8 + ["NA", "n/a"], "nearly_numeric", ["2 of its 10", "`missing`"]),
-        (["17,25"] * 8 + ["NA"], "nearly_numeric", ["`decimal=,`", "8 of its 9", "1 are not", "`missing`"]),
+        (["17"] * 8 + ["NA", "n/a"], "nearly_numeric", ["2 of its 10", "`missing_values`"]),
+        (["17,25"] * 8 + ["NA"], "nearly_numeric", ["`decimal=,`", "8 of its 9", "1 are not", "`missing_values`"]),
         (["1,234.5", "2"], "nearly_numeric", ["`thousands=,`", "2 of its 2"]),
         (["1.234,5", "2"], "nearly_numeric", ["`decimal=,` and `thousands=.`", "2 of its 2"]),
         (["1 234", "2"], "nearly_numeric", ["`thousands` as a space"]),
-        (["2020-01-01"] * 3 + ["unknown"], "nearly_date", ["1 of its 4", "`missing`"]),
+        (["2020-01-01"] * 3 + ["unknown"], "nearly_date", ["1 of its 4", "`missing_values`"]),
         (["13.1.2020", "1.2.2020"], "nearly_date", ["`date_format=%d.%m.%Y`", "2 of its 2"]),
         (["1/13/2020", "1/2/2020"], "nearly_date", ["`date_format=%m/%d/%Y`"]),
         (["true", "False", "perhaps"], "nearly_boolean", ["1 of its 3"]),
@@ -137,8 +137,8 @@ def told(tmp_path: Path, cells: list[str], **options: object) -> list[tuple[str,
 def test_what_looks_wrong_is_said_with_the_option_that_mends_it(
     tmp_path: Path, cells: list[str], code: str, says: list[str]
 ) -> None:
-    ((found, pointer, detail),) = told(tmp_path, cells)
-    assert (found, pointer) == (code, "/columns/1")
+    ((actual, pointer, detail),) = warnings_of(tmp_path, cells)
+    assert (actual, pointer) == (code, "/columns/1")
     assert all(text in detail for text in says), detail
 
 
@@ -153,11 +153,11 @@ def test_what_looks_wrong_is_said_with_the_option_that_mends_it(
     ],
 )
 def test_nothing_is_said_of_text(tmp_path: Path, cells: list[str]) -> None:
-    assert told(tmp_path, cells) == []
+    assert warnings_of(tmp_path, cells) == []
 
 
 def test_nothing_is_said_of_a_type_that_was_asked_for(tmp_path: Path) -> None:
-    assert told(tmp_path, ["17", "18", "NA"], type={"x": "string"}) == []
+    assert warnings_of(tmp_path, ["17", "18", "NA"], type={"x": "string"}) == []
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_headers_and_single_columns(tmp_path: Path, body: bytes, codes: list[str
 
 def test_the_other_delimiter_is_named(tmp_path: Path) -> None:
     profile, _ = read(tmp_path, b"a;b;c\n1;2;3\n", format="csv", delimiter=",")
-    (found,) = profile.warnings
-    assert found.code == "one_column"
-    assert "`;`" in found.detail
-    assert "3" in found.detail
+    (warning,) = profile.warnings
+    assert warning.code == "one_column"
+    assert "`;`" in warning.detail
+    assert "3" in warning.detail
 
 
 def test_many_columns_of_one_kind_are_counted(tmp_path: Path) -> None:

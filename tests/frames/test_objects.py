@@ -47,7 +47,7 @@ def test_any_flat_objects_give_the_cells_the_json_module_reads(
     path.write_bytes(line_end.join(lines).encode())
     reader = ObjectReader(path, max_columns=9, max_field_bytes=1_000, block_bytes=block_bytes)
     for _ in range(2):
-        found = []
+        records = []
         for cells in reader.batches():
             for row in range(cells.rows):
                 record = {}
@@ -55,8 +55,8 @@ def test_any_flat_objects_give_the_cells_the_json_module_reads(
                     f = row * cells.width + column
                     if cells.kind[f] != MISSING:
                         record[reader.names[column]] = bytes(cells.buffer[cells.start[f] : cells.end[f]]).decode()
-                found.append(record)
-        assert found == [
+                records.append(record)
+        assert records == [
             {
                 key: value if isinstance(value, str) else json.dumps(value)
                 for key, value in row.items()
@@ -95,7 +95,7 @@ def test_one_key_in_two_spellings_is_one_column(tmp_path: Path) -> None:
 def test_texts_can_be_read_as_the_type_asked_for(tmp_path: Path) -> None:
     _, table = read(
         tmp_path, b'{"a":"007","b":12,"c":"-"}\n{"a":"8","b":1.50,"c":"3"}\n', format="ndjson",
-        type={"a": "integer", "b": "string", "c": "integer"}, missing=["-"],
+        type={"a": "integer", "b": "string", "c": "integer"}, missing_values=["-"],
     )  # fmt: skip
     assert table == {"a": [7, 8], "b": ["12", "1.50"], "c": [None, 3]}
 
@@ -111,6 +111,12 @@ def test_arrays_of_plain_values_are_sets_in_any_order_and_block(tmp_path: Path) 
     assert table["n"] == ["[9.5, 10]", "[]", "[true, null]", "7"] * 500
     assert table["x"] == [1, 2, 3, 4] * 500
     assert types(profile) == {"a": "string", "n": "string", "x": "integer"}
+
+
+def test_sets_of_numbers_that_are_equal_or_beyond_any_double_have_one_order(tmp_path: Path) -> None:
+    long = "1" + "0" * 400
+    _, table = read(tmp_path, f'{{"a":[1.0,{long},1]}}\n{{"a":[{long},1,1.0]}}\n'.encode(), format="ndjson")
+    assert table["a"] == [f"[1, 1.0, {long}]"] * 2
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_places_do_not_hang_on_the_tables_before(tmp_path: Path) -> None:
     a, b = frame["a"].fill_null(-1.0).to_numpy(), frame["b"].to_numpy()
     c, d = (frame["c"] == "y").to_numpy().astype(int), (frame["d"] == "high").to_numpy().astype(int)
     orders = Meanings({"d": ["low", "high"]})
-    asked = [
+    cases = [
         (grid({}, {"c": ("x", "y")}), Meanings(), np.where(frame["c"] == "z", -1, c)),
         (grid({"b": 2.0}, {}), Meanings(), b // 2),
         (grid({"a": 2.5, "b": 5.0}, {"c": ("x", "y")}), Meanings(),
@@ -41,5 +41,5 @@ def test_places_do_not_hang_on_the_tables_before(tmp_path: Path) -> None:
         (grid({"d": 1.0, "b": 5.0}, {}), orders, d * 2 + b // 5),
     ]  # fmt: skip
     original = Originals(tmp_path / "data.parquet")
-    for boxes, meanings, expected in asked:
+    for boxes, meanings, expected in cases:
         assert (original.places(boxes, meanings) == expected).all()

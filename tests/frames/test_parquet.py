@@ -155,18 +155,18 @@ def test_a_day_outside_the_calendar_or_bytes_that_are_no_text_are_refused_by_col
 
 def test_missing_tokens_apply_to_values_of_every_type(tmp_path: Path) -> None:
     table = {"s": ["?", "x"], "i": [-9, 1], "x": [-9.0, 0.5]}
-    found = read(tmp_path, encoded(table), format="parquet", missing=["?", "-9"])[1]
-    assert found == {"s": [None, "x"], "i": [None, 1], "x": [None, 0.5]}
+    columns = read(tmp_path, encoded(table), format="parquet", missing_values=["?", "-9"])[1]
+    assert columns == {"s": [None, "x"], "i": [None, 1], "x": [None, 0.5]}
 
 
 def test_types_asked_for_are_given_or_refused(tmp_path: Path) -> None:
     table = {"s": ["007", "?"], "i": [1, None], "x": [1.0, 2.0], "t": [DAY, DAY]}
-    asked = {"s": "integer", "i": "string", "x": "integer", "t": "string"}
-    found = read(tmp_path, encoded(table), format="parquet", missing=["?"], type=asked)[1]
-    assert found["s"] == [7, None]
-    assert found["i"] == ["1", None]
-    assert found["x"] == [1, 2]
-    assert found["t"][0].startswith("2024-02-29T00:00:00")
+    declared = {"s": "integer", "i": "string", "x": "integer", "t": "string"}
+    columns = read(tmp_path, encoded(table), format="parquet", missing_values=["?"], type=declared)[1]
+    assert columns["s"] == [7, None]
+    assert columns["i"] == ["1", None]
+    assert columns["x"] == [1, 2]
+    assert columns["t"][0].startswith("2024-02-29T00:00:00")
     with pytest.raises(
         InvalidError, match="column 's': 2 cells cannot be read as integer, the first in record 2"
     ) as caught:
@@ -233,7 +233,7 @@ def test_words_that_occur_often_are_warned_of_as_in_text(tmp_path: Path) -> None
     nearly = ["7" if cell in words[1:3] else cell for cell in cells]
     body = "a;b\n" + "".join(f'"{one}";"{other}"\n' for one, other in zip(cells, nearly, strict=True))
     table = {"a": pa.array([cell or None for cell in cells]), "b": pa.array([cell or None for cell in nearly])}
-    expected, _ = read(tmp_path, body.encode(), format="csv", missing=["NA"], delimiter=";")
-    profile, _ = read(tmp_path, encoded(table), format="parquet", missing=["NA"])
+    expected, _ = read(tmp_path, body.encode(), format="csv", missing_values=["NA"], delimiter=";")
+    profile, _ = read(tmp_path, encoded(table), format="parquet", missing_values=["NA"])
     assert {warning.code for warning in expected.warnings} == {"nearly_numeric", "spreadsheet_cells"}
     assert profile.warnings == expected.warnings

@@ -28,7 +28,7 @@ ADULT_INTEGERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-los
 )
 def test_adult(tmp_path: Path, name: str, options: dict[str, object], rows: int, missing: int) -> None:
     data = gzip.decompress((DATA / "adult" / name).read_bytes())
-    profile, _ = read(tmp_path, data, format="csv", header=False, column=ADULT, missing=["?"], **options)
+    profile, _ = read(tmp_path, data, format="csv", header=False, column=ADULT, missing_values=["?"], **options)
     assert profile.rows == rows
     assert {column for column, kind in types(profile).items() if kind == "integer"} == ADULT_INTEGERS
     assert set(types(profile).values()) == {"integer", "string"}
@@ -46,7 +46,7 @@ def test_housing(tmp_path: Path) -> None:
 def test_diabetes(tmp_path: Path) -> None:
     with zipfile.ZipFile(DATA / "diabetes130" / "dataset_diabetes.zip") as archive:
         data = archive.read("dataset_diabetes/diabetic_data.csv")
-    profile, _ = read(tmp_path, data, format="csv", missing=["?"])
+    profile, _ = read(tmp_path, data, format="csv", missing_values=["?"])
     assert (profile.rows, len(profile.columns)) == (101_766, 50)
     kinds = types(profile)
     assert sum(kind == "integer" for kind in kinds.values()) == 13

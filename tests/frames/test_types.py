@@ -109,13 +109,13 @@ def test_whole_numbers_are_integers_however_a_gap_made_them_be_written(tmp_path:
         assert types(profile) == {"a": "integer", "b": "number"}, kind
         assert table["a"] == [62, None, 3, 100_000, None]
         assert [(one.code, one.pointer) for one in profile.warnings] == [("whole_numbers", "/columns/0")]
-        for asked in ("number", "integer"):
-            profile, table = read(tmp_path, body, format=kind, type={"a": asked})
-            assert (types(profile)["a"], table["a"]) == (asked, [62, None, 3, 100_000, None])
+        for declared in ("number", "integer"):
+            profile, table = read(tmp_path, body, format=kind, type={"a": declared})
+            assert (types(profile)["a"], table["a"]) == (declared, [62, None, 3, 100_000, None])
             assert not profile.warnings
         with pytest.raises(InvalidError, match="cannot be read as integer"):
             read(tmp_path, body, format=kind, type={"b": "integer"})
-    profile, table = read(tmp_path, bodies["parquet"], format="parquet", missing=["62.0"])
+    profile, table = read(tmp_path, bodies["parquet"], format="parquet", missing_values=["62.0"])
     assert (types(profile)["a"], table["a"][0]) == ("integer", None)
 
 
@@ -129,7 +129,7 @@ def test_types_are_those_of_the_whole_column_not_of_its_beginning(tmp_path: Path
 
 def test_missing_tokens_quoted_or_not_and_empty_fields_are_missing(tmp_path: Path) -> None:
     text = b'a,b,c\n?,"?",x\n-9,"",\n3,NA,""\n'
-    profile, table = read(tmp_path, text, format="csv", missing=["?", "-9", "NA"])
+    profile, table = read(tmp_path, text, format="csv", missing_values=["?", "-9", "NA"])
     assert table == {"a": [None, None, 3], "b": [None, None, None], "c": ["x", None, None]}
     assert types(profile) == {"a": "integer", "b": "string", "c": "string"}
 
@@ -149,9 +149,9 @@ def test_integers_beyond_2_to_53_stay_exact(tmp_path: Path) -> None:
 
 def test_a_type_asked_for_overrules_what_would_be_inferred(tmp_path: Path) -> None:
     text = b"a,b,c,d\n007,1,+5,9007199254740993\n+8,2,00.5,1.5\n"
-    asked = {"a": "integer", "b": "string", "c": "number", "d": "number"}
-    profile, table = read(tmp_path, text, format="csv", type=asked)
-    assert types(profile) == asked
+    declared = {"a": "integer", "b": "string", "c": "number", "d": "number"}
+    profile, table = read(tmp_path, text, format="csv", type=declared)
+    assert types(profile) == declared
     assert table == {"a": [7, 8], "b": ["1", "2"], "c": [5.0, 0.5], "d": [9007199254740992.0, 1.5]}
 
 

@@ -1,4 +1,4 @@
-"""How much generalized cells leave open, by hand; and texts of which nobody can tell."""
+"""How much generalized cells leave open, by hand; and texts that do not say it."""
 
 import numpy as np
 import pytest
@@ -29,19 +29,26 @@ from workers.frames.widths import is_generalized, left_open
 )
 def test_what_cells_leave_open(values: list[str], expected: list[float]) -> None:
     assert is_generalized(values)
-    found = left_open(values)
-    assert found is not None
-    np.testing.assert_allclose(found, expected)
+    penalties = left_open(values)
+    assert penalties is not None
+    np.testing.assert_allclose(penalties, expected)
 
 
-@pytest.mark.parametrize("values", [["20-39", "young"], ["Sw*", "Norway"], ["{a, b}", "c*"]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["20-39", "young"], ["Sw*", "Norway"], ["{a, b}", "c*"], ["20-39", "<2020-13-45"], ["20-39", "1" + "*" * 400],
+        ["20-39", "1" * 5_000 + "*"], ["20-39", "<" + "9" * 400],
+    ],
+)  # fmt: skip
 def test_words_among_intervals_and_masked_words_cannot_be_measured(values: list[str]) -> None:
     assert is_generalized(values)
     assert left_open(values) is None
 
 
 @pytest.mark.parametrize(
-    "values", [["Male", "Female"], ["1", "2.5"], ["2020-01-01"], ["39-20"], ["a-b", "{", "[1"], ["1-1"], []]
+    "values",
+    [["Male", "Female"], ["1", "2.5"], ["2020-01-01"], ["39-20"], ["a-b", "{", "[1"], ["1-1"], ["[" * 100_000], []],
 )
 def test_values_as_they_are_are_not_generalized(values: list[str]) -> None:
     assert not is_generalized(values)

@@ -61,7 +61,7 @@ def published(service: Service, dataset_id: str) -> tuple[str, str]:
     """A succeeded job of boxes and its release."""
     with service.client() as client:
         job_id = service.submit(client, dataset_id)
-    service.finish(service.claim(job_id), whole=b'{"boxes":3,"rules":[1]}')
+    service.finish(service.claim(job_id), whole=b'{"box_count":3,"rules":[1]}')
     return job_id, release_of(service, job_id, dataset_id)
 
 
@@ -76,7 +76,7 @@ def release_of(
             unit.connection,
             new=releases.NewRelease(
                 id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=9,
-                columns=[{"name": "box", "type": "integer"}, *beside], flags=["tight"], labels={}, statistics=[],
+                columns=[{"name": "box", "type": "integer"}, *beside], flags=["tight"], tags={}, statistics=[],
             ),
             files=[releases.ReleaseFile(format="parquet", key=f"releases/{release_id}/a.parquet", sha256="a", bytes=3)],
         )  # fmt: skip

@@ -16,7 +16,7 @@ from sqlalchemy import delete, event, insert, select, update
 from app.auth.keys import create_key
 from app.certificates.signing import new_pem
 from app.contracts.base import new_id
-from app.contracts.jobs import JobState, Progress
+from app.contracts.jobs import JobProgress, JobState
 from app.db.models.dataset import dataset
 from app.db.models.job import job
 from app.db.models.job_result import job_result
@@ -55,7 +55,7 @@ def body(dataset_id: str, **more: Any) -> dict[str, Any]:
     return {
         "method": "boxes",
         "dataset_id": dataset_id,
-        "columns": ["age", "hours"],
+        "quasi_identifiers": ["age", "hours"],
         "k": 5,
         "partition": "fast",
     } | more
@@ -98,8 +98,8 @@ class Service:
 
     @property
     def waiting(self) -> int:
-        found: int = self.app.state.resources.notifications.waiting
-        return found
+        count: int = self.app.state.resources.notifications.waiting
+        return count
 
     def key(self, owner: str, *scopes: str) -> str:
         return create_key(
@@ -152,7 +152,7 @@ class Service:
 
     def progress(self, claimed: claims.Claim, fraction: float) -> None:
         with self.database.unit_of_work() as unit:
-            progress = Progress(fraction=fraction, stage="partition")
+            progress = JobProgress(fraction=fraction, stage="partition")
             assert not claims.beat(
                 unit.connection, job_id=claimed.id, attempt=claimed.attempt, progress=progress
             ).fenced
@@ -165,7 +165,7 @@ class Service:
         ending = claims.AttemptOutcome(
             state=state,
             outcome=state.value,
-            result={"boxes": 3} if state is JobState.SUCCEEDED else None,
+            result={"box_count": 3} if state is JobState.SUCCEEDED else None,
             error={"type": "/problems/x", "title": "x", "status": 422} if state is JobState.FAILED else None,
         )
         with self.database.unit_of_work() as unit:

@@ -34,8 +34,8 @@ def employ(service: Service, memory_bytes: int | None) -> None:
 
 
 def rotated(dataset_id: str, columns: list[str]) -> dict[str, Any]:
-    shape = {"method": "uncertain", "scales": "per_record", "scaling": "rotated", "k": 5.0}
-    return shape | {"dataset_id": dataset_id, "columns": columns}
+    shape = {"method": "uncertain", "scales": "per_record", "axes": "rotated", "k": 5.0}
+    return shape | {"dataset_id": dataset_id, "quasi_identifiers": columns}
 
 
 def test_a_small_body_cannot_take_all_memory_and_is_told_what_would_fit(service: Service) -> None:
@@ -70,8 +70,10 @@ def test_products_of_search_sizes_are_bounded_not_only_factors(service: Service)
     dataset_id, _ = wide(service, columns=2, rows=1_000)
     terms = [{"name": "low", "shape": "range", "points": [0.0, 4.0]}]
     spec = {
-        "method": "swaps", "dataset_id": dataset_id, "parameter": ["x1"],
-        "model": {"variables": [{"column": "x0", "range": [0.0, 9.0], "terms": terms}], "rules": [{"terms": [1]}]},
+        "method": "swaps", "dataset_id": dataset_id, "region_columns": ["x1"],
+        "rules_model": {
+            "variables": [{"column": "x0", "range": [0.0, 9.0], "terms": terms}], "rules": [{"terms": [1]}],
+        },
         "search": {"method": "memetic", "generations": 1_000_000, "pairs": 10_000},
     }  # fmt: skip
     with service.client() as client:
@@ -85,7 +87,7 @@ def test_products_of_search_sizes_are_bounded_not_only_factors(service: Service)
 def test_audits_that_run_jobs_again_are_bounded_by_what_all_runs_need(service: Service) -> None:
     """Boxes of each k: one fits, and twenty do not, though a body of any length is cheap to send."""
     dataset_id, columns = wide(service, columns=12, rows=6_000_000)
-    frontier = {"method": "frontier", "dataset_id": dataset_id, "columns": columns}
+    frontier = {"method": "frontier", "dataset_id": dataset_id, "quasi_identifiers": columns}
     with service.client() as client:
         assert client.post("/v1/audits", json=frontier | {"k": [10]}).status_code == 202
         refused = client.post("/v1/audits", json=frontier | {"k": list(range(10, 30))})

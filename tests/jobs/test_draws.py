@@ -26,7 +26,7 @@ def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
             unit.connection,
             new=releases.NewRelease(
                 id=release_id, owner=owner or service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
-                rows=1, columns=[], flags=[], labels={}, statistics=[],
+                rows=1, columns=[], flags=[], tags={}, statistics=[],
             ),
             files=[releases.ReleaseFile(format="csv", key=new_id("key"), sha256="2" * 64, bytes=1)],
         )  # fmt: skip
@@ -87,7 +87,7 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
             unit.connection,
             new=releases.NewRelease(
                 id=new_id("rel"), owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
-                rows=1, columns=[], flags=[], labels={}, statistics=[],
+                rows=1, columns=[], flags=[], tags={}, statistics=[],
             ),
             files=[releases.ReleaseFile(format="csv", key=new_id("key"), sha256="2" * 64, bytes=1)],
         )  # fmt: skip
@@ -96,16 +96,17 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
 
 
 @pytest.mark.parametrize(
-    ("published", "allowed", "made_as", "told"),
-    [(0, False, 1, ""), (1, False, 1, "`allow_repeat: true`"), (1, True, 2, ""), (1, True, 1, "ask again"),
+    ("published", "allowed", "made_as", "message"),
+    [(0, False, 1, ""), (1, False, 1, '`accept_findings: ["composition"]`'), (1, True, 2, ""),
+     (1, True, 1, "ask again"),
      (3, False, None, "3 times")],
 )  # fmt: skip
 def test_a_draw_too_many_is_refused_with_what_would_work(
-    published: int, allowed: bool, made_as: int | None, told: str
+    published: int, allowed: bool, made_as: int | None, message: str
 ) -> None:
-    if not told:
+    if not message:
         refuse_repeat(published, allowed=allowed, made_as=made_as)
         return
-    with pytest.raises(InfeasibleError, match=re.escape(told)) as refused:
+    with pytest.raises(InfeasibleError, match=re.escape(message)) as refused:
         refuse_repeat(published, allowed=allowed, made_as=made_as)
-    assert [error.pointer for error in refused.value.errors] == ["/allow_repeat"]
+    assert [error.pointer for error in refused.value.errors] == ["/accept_findings"]

@@ -28,8 +28,8 @@ NUMBER = 777_177_717_771
 
 
 def storage_of(service: Service) -> Storage:
-    found: Storage = service.app.state.resources.storage
-    return found
+    storage: Storage = service.app.state.resources.storage
+    return storage
 
 
 def store(service: Service, key: str) -> None:
@@ -38,7 +38,7 @@ def store(service: Service, key: str) -> None:
 
 
 def stored(service: Service, prefix: str) -> list[str]:
-    return sorted(found.key for found in storage_of(service).list(prefix))
+    return sorted(entry.key for entry in storage_of(service).list(prefix))
 
 
 def rows_with(database: Database, what: str) -> list[str]:
@@ -68,8 +68,8 @@ def full_job(service: Service, keeper: Any, headers: dict[str, str] | None = Non
     """A succeeded job with a release, and something restricted in every place that can hold it."""
     dataset_id = service.dataset()
     gate = [{"method": "composition", "require": {"k": 20}}]
-    asked = body(dataset_id, labels={"of": SECRET}, seed=7771, gate=gate)
-    job_id = keeper.post("/v1/anonymizations", json=asked, headers=headers).json()["id"]
+    spec = body(dataset_id, tags={"of": SECRET}, seed=7771, gate=gate)
+    job_id = keeper.post("/v1/anonymizations", json=spec, headers=headers).json()["id"]
     claimed = service.claim(job_id)
     service.finish(claimed, whole=json.dumps({"true_value": SECRET}).encode())
     service.store_result(job_id, key=f"jobs/{job_id}/result-1.json", size=len(SECRET))
@@ -81,12 +81,12 @@ def full_job(service: Service, keeper: Any, headers: dict[str, str] | None = Non
     with service.database.unit_of_work() as unit:
         key = f"jobs/{job_id}/link-1.npy"
         release_links.insert_link(unit.connection, release_id=release_id, dataset_id=dataset_id, key=key, size=9)
-    return job_id, release_id, asked
+    return job_id, release_id, spec
 
 
 def test_nothing_restricted_is_left_of_a_deleted_job(service: Service, keeper: Any) -> None:
     once = {"Idempotency-Key": "once"}
-    job_id, release_id, asked = full_job(service, keeper, once)
+    job_id, release_id, spec = full_job(service, keeper, once)
     before = keeper.get(f"/v1/releases/{release_id}").json()
     assert set(rows_with(service.database, SECRET)) >= {"job", "provenance"}, "the test can fail"
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
@@ -98,9 +98,9 @@ def test_nothing_restricted_is_left_of_a_deleted_job(service: Service, keeper: A
     assert keeper.post(f"/v1/jobs/{job_id}/cancel").status_code == 404
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 404
     assert keeper.get("/v1/jobs").json()["items"] == []
-    gone = keeper.post("/v1/anonymizations", json=asked, headers=once)
+    gone = keeper.post("/v1/anonymizations", json=spec, headers=once)
     assert (gone.status_code, gone.json()["type"]) == (410, "/problems/gone")
-    assert keeper.post("/v1/anonymizations", json=asked | {"k": 6}, headers=once).status_code == 422
+    assert keeper.post("/v1/anonymizations", json=spec | {"k": 6}, headers=once).status_code == 422
     assert keeper.get(f"/v1/releases/{release_id}").json() == before
     assert keeper.get(f"/v1/releases/{release_id}/provenance").status_code == 200
     assert stored(service, "releases/") == [f"releases/{release_id}/a.parquet"]
@@ -110,10 +110,10 @@ def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keepe
     job_id, release_id, _ = full_job(service, keeper)
     keeper.delete(f"/v1/jobs/{job_id}")
     assert service.row(job_id).spec == {
-        "method": "boxes", "columns": ["age", "hours"], "nominal": {}, "ordinal": {}, "keep": [], "k": 5,
-        "bounds": "cells", "domains": {}, "grid": {}, "ddof": 0, "rare_records": "keep", "missing": "refuse",
-        "person": None,
-        "sensitive": [], "gate": [{"method": "composition", "require": {"k": 20.0}, "columns": {}}],
+        "method": "boxes", "quasi_identifiers": ["age", "hours"], "nominal": {}, "ordinal": {}, "keep": [], "k": 5,
+        "bounds": "cells", "domains": {}, "value_step": {}, "ddof": 0, "rare_records": "keep",
+        "missing_policy": "refuse", "person_column": None, "sensitive": [],
+        "gate": [{"method": "composition", "require": {"k": 20.0}, "join_columns": {}}],
         "base_release_id": None,
             "previous_release_id": None,
     }, "what its release is asked with, and composed with if it is a draft"  # fmt: skip
@@ -124,11 +124,11 @@ def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keepe
 
 def test_a_job_without_a_release_keeps_nothing(service: Service, keeper: Any) -> None:
     for state in (JobState.FAILED, JobState.CANCELLED, JobState.SUCCEEDED):
-        job_id = service.submit(keeper, service.dataset(), labels={"of": SECRET})
+        job_id = service.submit(keeper, service.dataset(), tags={"of": SECRET})
         service.run(job_id, state)
         assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
         row = service.row(job_id)
-        assert (row.spec, row.result, row.error, row.labels, row.seed) == ({}, None, None, {}, None)
+        assert (row.spec, row.result, row.error, row.tags, row.seed) == ({}, None, None, {}, None)
         assert row.state == state
     assert rows_with(service.database, SECRET) == []
 
@@ -174,14 +174,14 @@ def test_a_job_is_kept_while_an_audit_of_its_release_runs(service: Service, keep
 
 def test_draws_from_the_same_data_are_counted_after_their_job_was_deleted(service: Service, keeper: Any) -> None:
     dataset_id = service.dataset()
-    asked = {"method": "uncertain", "dataset_id": dataset_id, "columns": ["age"], "k": 5}
-    job_id = keeper.post("/v1/anonymizations", json=asked).json()["id"]
+    spec = {"method": "uncertain", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "k": 5}
+    job_id = keeper.post("/v1/anonymizations", json=spec).json()["id"]
     service.run(job_id)
     release_of(service, job_id, dataset_id, method="uncertain")
-    refused = keeper.post("/v1/anonymizations", json=asked)
+    refused = keeper.post("/v1/anonymizations", json=spec)
     assert refused.status_code == 422
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
-    again = keeper.post("/v1/anonymizations", json=asked)
+    again = keeper.post("/v1/anonymizations", json=spec)
     assert (again.status_code, again.json()["detail"]) == (422, refused.json()["detail"])
 
 
@@ -218,11 +218,11 @@ def test_the_reading_of_an_upload_and_others_jobs_are_not_there(service: Service
 
 def test_a_question_can_be_deleted_before_it_is_forgotten(service: Service, keeper: Any) -> None:
     _, release_id = published(service, service.dataset())
-    asked = keeper.post(
+    answer = keeper.post(
         f"/v1/releases/{release_id}/count", json={"queries": [{"age": [NUMBER, NUMBER + 1]}]},
         headers={"Prefer": "respond-async"},
     )  # fmt: skip
-    job_id = asked.json()["id"]
+    job_id = answer.json()["id"]
     service.finish(service.claim(job_id), whole=f'{{"counts":[{NUMBER}]}}'.encode())
     assert keeper.delete(f"/v1/jobs/{job_id}").status_code == 204
     assert rows_with(service.database, str(NUMBER)) == []
@@ -262,7 +262,7 @@ def test_results_whose_time_has_passed_are_erased_and_the_job_stays(service: Ser
         unit.connection.execute(text("UPDATE job SET finished_at = :old WHERE id = ANY(:ids)"), values)
         unit.connection.execute(text("ALTER TABLE job ENABLE TRIGGER job_transition"))
     housekeeping(service).slow(threading.Event())
-    assert keeper.get(f"/v1/jobs/{job_id}").json()["result"] == {"boxes": 3}, "by default they are kept"
+    assert keeper.get(f"/v1/jobs/{job_id}").json()["result"] == {"box_count": 3}, "by default they are kept"
     housekeeping(service, result_hours=48).slow(threading.Event())
     job = keeper.get(f"/v1/jobs/{job_id}").json()
     assert (job["state"], job["result"], job["release_id"]) == ("succeeded", None, None)
@@ -274,7 +274,7 @@ def test_results_whose_time_has_passed_are_erased_and_the_job_stays(service: Ser
     assert keeper.get(f"/v1/jobs/{job_id}/provenance").status_code == 200
     assert keeper.get(f"/v1/releases/{release_id}").status_code == 200
     for kept in (young, model):
-        assert keeper.get(f"/v1/jobs/{kept}").json()["result"] == {"boxes": 3}
+        assert keeper.get(f"/v1/jobs/{kept}").json()["result"] == {"box_count": 3}
     service.run(user)
     housekeeping(service, result_hours=48).slow(threading.Event())
     assert keeper.get(f"/v1/jobs/{model}").json()["result"] is None

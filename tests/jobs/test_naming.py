@@ -20,11 +20,11 @@ def test_name_and_labels_are_changed_and_what_is_left_out_stays(shared: Service)
             before = client.get(url).json()
             named = client.patch(url, json={"name": " people of Oslo "})
             assert (named.status_code, named.json()) == (200, before | {"name": "people of Oslo"})
-            client.patch(url, json={"labels": {"year": "2026", "for": "test"}})
-            labelled = client.patch(url, json={"labels": {"year": "2027"}}).json()
-            assert labelled == before | {"name": "people of Oslo", "labels": {"year": "2027"}}
+            client.patch(url, json={"tags": {"year": "2026", "for": "test"}})
+            labelled = client.patch(url, json={"tags": {"year": "2027"}}).json()
+            assert labelled == before | {"name": "people of Oslo", "tags": {"year": "2027"}}
             assert client.patch(url, json={}).json() == labelled == client.get(url).json()
-            listed = client.get(url.rpartition("/")[0], params={"label": "year:2027"}).json()["items"]
+            listed = client.get(url.rpartition("/")[0], params={"tag": "year:2027"}).json()["items"]
             assert [one["id"] for one in listed] == [before["id"]]
 
 
@@ -36,8 +36,8 @@ def test_name_and_labels_are_changed_and_what_is_left_out_stays(shared: Service)
         ({"name": "x" * 201}, "/name"),
         ({"name": "a\x00b"}, "/name"),
         ({"name": None}, "/name"),
-        ({"labels": None}, "/labels"),
-        ({"labels": {"a": 1}}, "/labels/a"),
+        ({"tags": None}, "/tags"),
+        ({"tags": {"a": 1}}, "/tags/a"),
         ({"rows": 1}, "/rows"),
         ({"id": "ds_other"}, "/id"),
     ],

@@ -40,9 +40,9 @@ class Asking:
         self._thread = threading.Thread(target=lambda: self.answers.append(ask(service, release_id)))
         self._thread.start()
         wait_for(lambda: service.waiting == 1)
-        found = unfinished(service)
-        assert found is not None
-        self.job_id = found
+        job_id = unfinished(service)
+        assert job_id is not None
+        self.job_id = job_id
 
     def answer(self) -> httpx.Response:
         self._thread.join(SECONDS)
@@ -90,10 +90,10 @@ def test_past_the_wait_the_job_is_the_answer(service: Service, release_id: str, 
 
 
 def test_questions_are_forgotten_after_an_hour(service: Service, release_id: str) -> None:
-    asked_at = datetime.now(UTC)
+    posted_at = datetime.now(UTC)
     old, young = (ask(service, release_id, ASYNC).json()["id"] for _ in range(2))
-    assert abs(service.row(old).expires_at - asked_at - timedelta(hours=1)) < timedelta(minutes=1)
-    service.alter(old, expires_at=asked_at)
+    assert abs(service.row(old).expires_at - posted_at - timedelta(hours=1)) < timedelta(minutes=1)
+    service.alter(old, expires_at=posted_at)
     for job_id in (old, young):
         service.finish(service.claim(job_id), whole=b"{}")
     with service.database.unit_of_work() as unit:
@@ -130,11 +130,11 @@ def test_whoever_reads_a_release_asks_it_in_a_job_of_their_own(service: Service,
     with service.client() as keeper, service.client("bea", "releases:read") as bea:
         for readers in (["bea"], "public"):
             keeper.patch(path, json={"readers": readers})
-            asked = bea.post(f"{path}/count", json=BODY, headers=ASYNC)
-            assert asked.status_code == 202, asked.text
-            assert service.row(asked.json()["id"]).owner == "bea", "it counts against the asker's rate and limit"
-            service.finish(service.claim(asked.json()["id"]), whole=b'{"counts":[]}')
-            assert bea.get(f"/v1/jobs/{asked.json()['id']}/result").json() == {"counts": []}
+            answer = bea.post(f"{path}/count", json=BODY, headers=ASYNC)
+            assert answer.status_code == 202, answer.text
+            assert service.row(answer.json()["id"]).owner == "bea", "it counts against the asker's rate and limit"
+            service.finish(service.claim(answer.json()["id"]), whole=b'{"counts":[]}')
+            assert bea.get(f"/v1/jobs/{answer.json()['id']}/result").json() == {"counts": []}
         audit = {"method": "linkage", "release_id": release_id}
         with service.client("bea") as admin:
             refused = admin.post("/v1/audits", json=audit)

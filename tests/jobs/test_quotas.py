@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
-from app.contracts.usage import Resource
+from app.contracts.usage import LimitedResource
 from app.db.models.job import job
 from app.db.models.release import release
 from app.db.models.release_file import release_file
@@ -18,7 +18,7 @@ from tests.jobs.service import Service, body
 
 
 def allow(service: Service, resource: str, maximum: float | None) -> None:
-    change_limit(database=service.database, owner=service.owner, resource=Resource(resource), maximum=maximum)
+    change_limit(database=service.database, owner=service.owner, resource=LimitedResource(resource), maximum=maximum)
 
 
 def used(client: httpx.Client, resource: str) -> float:

@@ -54,7 +54,7 @@ def test_a_job_is_told_as_it_goes(service: Service) -> None:
         assert queued["progress"] == {"fraction": 0.0, "stage": "queued"}
         service.run(job_id)
         ended = client.get(f"/v1/jobs/{job_id}").json()
-        assert (ended["state"], ended["attempts"], ended["result"]) == ("succeeded", 1, {"boxes": 3})
+        assert (ended["state"], ended["attempts"], ended["result"]) == ("succeeded", 1, {"box_count": 3})
         assert ended["progress"] == {"fraction": 1.0, "stage": "done"}
         assert ended["finished_at"] >= ended["started_at"]
 
@@ -73,7 +73,7 @@ def test_a_failed_job_tells_its_problem(service: Service) -> None:
 
 
 def test_a_result_is_served_as_the_bytes_that_were_stored(service: Service) -> None:
-    whole = b'{"boxes":  3, "statistics": []}'
+    whole = b'{"box_count":  3, "statistics": []}'
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
         claimed = service.claim(job_id)
@@ -173,8 +173,8 @@ def test_a_finished_job_is_returned_unchanged_when_cancelled(shared: Service, st
 def test_lists_are_filtered(service: Service) -> None:
     with service.client() as client:
         one, other = service.dataset(), service.dataset()
-        first = service.submit(client, one, labels={"for": "a:b", "on": "x"})
-        second = service.submit(client, other, labels={"for": "c"})
+        first = service.submit(client, one, tags={"for": "a:b", "on": "x"})
+        second = service.submit(client, other, tags={"for": "c"})
         third = service.submit(client, one)
         service.run(second)
         service.claim(third)
@@ -191,11 +191,11 @@ def test_lists_are_filtered(service: Service) -> None:
             ({"dataset_id": one}, [third, first]),
             ({"dataset_id": "ds_absent"}, []),
             ({"created_after": (datetime.now(UTC) - timedelta(days=1)).isoformat()}, [third, second]),
-            ({"label": "for:a:b"}, [first]),
-            ({"label": ["for:a:b", "on:x"]}, [first]),
-            ({"label": ["for:c", "on:x"]}, []),
-            ({"label": "for:"}, []),
-            ({"state": "succeeded", "dataset_id": other, "label": "for:c"}, [second]),
+            ({"tag": "for:a:b"}, [first]),
+            ({"tag": ["for:a:b", "on:x"]}, [first]),
+            ({"tag": ["for:c", "on:x"]}, []),
+            ({"tag": "for:"}, []),
+            ({"state": "succeeded", "dataset_id": other, "tag": "for:c"}, [second]),
         ]
         for params, wanted in cases:
             answer = client.get("/v1/jobs", params=params)  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ def test_lists_are_filtered(service: Service) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["state=done", "kind=ingest", "created_after=yesterday", "created_after=2026-01-01T00:00:00", "label=x", "limit=0",
+    ["state=done", "kind=ingest", "created_after=yesterday", "created_after=2026-01-01T00:00:00", "tag=x", "limit=0",
      "limit=201", "cursor=x", "method=%00", "dataset_id=%00", "label=%00:x"],
 )  # fmt: skip
 def test_a_filter_that_cannot_be_understood_is_a_problem(shared: Service, query: str) -> None:

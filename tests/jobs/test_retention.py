@@ -69,8 +69,8 @@ def test_ended_jobs_are_erased_as_their_owner_would_but_for_those_in_use(service
         slow(service)
         assert client.get(f"/v1/jobs/{ended}").status_code == 200, "by default until deleted"
         slow(service, job_days=MOMENT)
-        found = {each: client.get(f"/v1/jobs/{each}").status_code for each in (ended, running, kept_for_use)}
-        assert found == {ended: 404, running: 200, kept_for_use: 200}
+        statuses = {each: client.get(f"/v1/jobs/{each}").status_code for each in (ended, running, kept_for_use)}
+        assert statuses == {ended: 404, running: 200, kept_for_use: 200}
         entry = client.get("/v1/log", params={"subject": ended, "action": "deleted"}).json()["items"]
         assert [(each["key_id"], each["facts"]) for each in entry] == [(None, {"because": "job_days"})]
         client.post(f"/v1/jobs/{attack.json()['id']}/cancel")
@@ -122,8 +122,8 @@ def test_the_log_is_kept_for_a_time_refusals_for_a_shorter_one_and_the_chain_for
 
     def left() -> list[str]:
         with service.database.read() as connection:
-            found = audit.entries(connection, only=LogFilter(owner=""), before=None, limit=5_000)
-        return sorted(each.entry.action.value for each in found)
+            rows = audit.entries(connection, only=LogFilter(owner=""), before=None, limit=5_000)
+        return sorted(each.entry.action.value for each in rows)
 
     service.app.state.resources.tally.flush()  # the request that waited for the service had no key
     slow(service, refusal_days=MOMENT)

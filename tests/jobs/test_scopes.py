@@ -24,13 +24,13 @@ from tests.jobs.service import Service, body
 SIGNS = {
     '"distinct":40': "profile",
     '"partition":"fast"': "spec",
-    '"original_id"': "spec",
+    '"original_dataset_id"': "spec",
     "planted_result": "result",
     "planted_whole_provenance": "whole provenance",
     '"queries"': "question",
     '"neighbours"': "question",
     "planted_answer": "answer",
-    "planted_label": "release",
+    "planted_tag": "release",
     "planted_data": "data",
     "planted_public": "public provenance",
     "planted_certificate": "certificate",
@@ -126,7 +126,7 @@ class World:
     release_id: str
     draft_id: str
     family_id: str
-    asked: dict[str, Any]
+    spec: dict[str, Any]
 
     def request(self, route: str) -> dict[str, Any]:
         """What a route is sent."""
@@ -142,7 +142,7 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "PATCH /v1/releases/{release_id}": lambda _: {"json": {"name": "other"}},
     "POST /v1/anonymizations": lambda world: {"json": body(world.dataset_id)},
     "POST /v1/anonymizations waited": lambda world: {"json": body(world.dataset_id), "headers": {"Prefer": "wait=1"}},
-    "POST /v1/anonymizations replayed": lambda world: {"json": world.asked, "headers": {"Idempotency-Key": "once"}},
+    "POST /v1/anonymizations replayed": lambda world: {"json": world.spec, "headers": {"Idempotency-Key": "once"}},
     "POST /v1/audits": lambda world: {"json": {"method": "linkage", "release_id": world.release_id}},
     "GET /v1/jobs/{job_id} waited": lambda _: {"headers": {"Prefer": "wait=1"}},
     "GET /v1/releases/latest": lambda world: {"params": {"series_id": world.release_id}},
@@ -159,7 +159,7 @@ SENT: dict[str, Callable[[World], dict[str, Any]]] = {
         "json": {"statistics": [{"kind": "mean", "of": ["age"]}]}, "headers": ASYNC,
     },
     "POST /v1/releases/{release_id}/classify": lambda _: {
-        "json": {"label": "town", "neighbours": 1, "points": [[1, 2]]},
+        "json": {"target": "town", "neighbours": 1, "points": [{"age": 1, "hours": 2}]},
         "headers": ASYNC,
     },
 }  # fmt: skip
@@ -184,7 +184,7 @@ def planted(service: Service, job_id: str, dataset_id: str, *, kept: Sequence[st
     service.store_provenance(job_id, {"entity": "planted_whole_provenance"})
     with service.database.unit_of_work() as unit:
         unit.connection.exec_driver_sql(
-            'UPDATE release SET labels = \'{"planted_label": ""}\', statistics = \'[{"estimate": 38.6}]\''
+            'UPDATE release SET tags = \'{"planted_tag": ""}\', statistics = \'[{"estimate": 38.6}]\''
             f" WHERE id = '{release_id}'"
         )
         unit.connection.exec_driver_sql(f"UPDATE release_file SET bytes = 12 WHERE key = '{key}'")
@@ -200,12 +200,12 @@ def world(service: Service) -> World:
     """Everything there is, of a new owner."""
     service.owner = new_id("owner")
     dataset_id = service.dataset()
-    asked = body(dataset_id, keep=["town"])
+    spec = body(dataset_id, keep=["town"])
     with service.client() as client:
         once = {"Idempotency-Key": "once"}
-        job_id = client.post("/v1/anonymizations", json=asked, headers=once).json()["id"]
+        job_id = client.post("/v1/anonymizations", json=spec, headers=once).json()["id"]
         succeed(service, job_id, "planted_result")
-        release_id = planted(service, job_id, dataset_id, kept=asked["keep"])
+        release_id = planted(service, job_id, dataset_id, kept=spec["keep"])
         other = client.post("/v1/anonymizations", json=body(dataset_id)).json()["id"]
         succeed(service, other, "nothing")
         draft_id = planted(service, other, dataset_id)
@@ -216,7 +216,7 @@ def world(service: Service) -> World:
             log.append(unit.connection, owner=service.owner, action=LogAction.READ, subject="job_1", key_id=None)
         question = client.post(f"/v1/releases/{release_id}/count", json=COUNT, headers=ASYNC).json()["id"]
         succeed(service, question, "planted_answer")
-    return World(dataset_id, job_id, question, release_id, draft_id, family_id, asked)
+    return World(dataset_id, job_id, question, release_id, draft_id, family_id, spec)
 
 
 def test_every_route_is_in_the_table() -> None:

@@ -58,8 +58,8 @@ def status(service: Service, envelope: Envelope) -> KeyStatus:
 
 def rotated(service: Service, *, overlap: timedelta) -> tuple[str, Settings]:
     """A new key in the environment before the others; its id, and the settings with it."""
-    told: dict[str, Any] = {"database": service.database, "settings": service.settings, "overlap": overlap}
-    key_id, pem = rotate(**told, write=lambda *_: pytest.fail("keys of the environment are in no file"))
+    params: dict[str, Any] = {"database": service.database, "settings": service.settings, "overlap": overlap}
+    key_id, pem = rotate(**params, write=lambda *_: pytest.fail("keys of the environment are in no file"))
     assert pem is not None
     return key_id, service.settings.model_copy(update={"signing_key": SecretStr(pem + SIGNING_KEY)})
 
@@ -117,12 +117,12 @@ def test_a_list_as_of_the_last_change_is_the_same_until_something_changes(servic
     job_id, release_id = published(service, service.dataset())
     service.store_provenance(job_id, {})
     issue_missing(database=service.database, settings=service.settings)
-    told: dict[str, Any] = {"database": service.database, "settings": service.settings, "at_last_change": True}
-    first = read_revocations(**told)
-    assert read_revocations(**told) == first
+    params: dict[str, Any] = {"database": service.database, "settings": service.settings, "at_last_change": True}
+    first = read_revocations(**params)
+    assert read_revocations(**params) == first
     with service.client() as client:
         client.post(f"/v1/releases/{release_id}/withdraw", json={"reason": "over"}).raise_for_status()
-    listed = read_list(read_envelope(read_revocations(**told).body))
+    listed = read_list(read_envelope(read_revocations(**params).body))
     assert listed.issued_at > read_list(read_envelope(first.body)).issued_at
     assert len(listed.revoked) == 1
 
@@ -145,14 +145,14 @@ def test_a_chain_that_was_changed_is_broken(service: Service, change: str, fault
     (whole,) = verify_chains(database=service.database)
     assert (whole.certificates, whole.broken) == (3, ())
     assert whole.head == hashlib.sha256(made[-1].payload).hexdigest()
-    told = {"payload": base64.b64encode(made[1].payload).decode(), "payloadType": made[1].payload_type}
-    unsigned = json.dumps(told | {"signatures": []}).encode()
-    other = json.dumps(told | {"payload": base64.b64encode(made[0].payload).decode(), "signatures": []}).encode()
+    envelope = {"payload": base64.b64encode(made[1].payload).decode(), "payloadType": made[1].payload_type}
+    unsigned = json.dumps(envelope | {"signatures": []}).encode()
+    other = json.dumps(envelope | {"payload": base64.b64encode(made[0].payload).decode(), "signatures": []}).encode()
     with service.database.unit_of_work() as unit:
         unit.connection.exec_driver_sql("ALTER TABLE certificate DROP CONSTRAINT uq_certificate_owner_position")
         unit.connection.exec_driver_sql(change, {"other": other, "unsigned": unsigned})
-    (found,) = verify_chains(database=service.database)
-    assert any(fault in each for each in found.broken), found.broken
+    (chain,) = verify_chains(database=service.database)
+    assert any(fault in each for each in chain.broken), chain.broken
 
 
 def test_what_is_deleted_goes_from_the_chain_but_for_its_place(service: Service) -> None:
@@ -161,5 +161,5 @@ def test_what_is_deleted_goes_from_the_chain_but_for_its_place(service: Service)
     release_id = said(first)["release"]["id"]
     with service.client() as client:
         client.delete(f"/v1/releases/{release_id}").raise_for_status()
-    (found,) = verify_chains(database=service.database)
-    assert (found.certificates, found.erased, found.broken) == (2, 1, ())
+    (chain,) = verify_chains(database=service.database)
+    assert (chain.certificates, chain.erased, chain.broken) == (2, 1, ())

@@ -13,12 +13,12 @@ from tests.jobs.service import Service, body
 
 
 def test_a_replay_shows_the_job_as_it_stands_by_then(service: Service) -> None:
-    asked = body(service.dataset())
+    spec = body(service.dataset())
     headers = {"Idempotency-Key": "once"}
     with service.client() as client:
-        first = client.post("/v1/anonymizations", json=asked, headers=headers)
+        first = client.post("/v1/anonymizations", json=spec, headers=headers)
         service.run(first.json()["id"])
-        replayed = client.post("/v1/anonymizations", json=asked, headers=headers)
+        replayed = client.post("/v1/anonymizations", json=spec, headers=headers)
         assert (first.json()["state"], replayed.json()["state"]) == ("queued", "succeeded")
         assert replayed.status_code == first.status_code == 202, "the status is the first one"
         assert replayed.json() == client.get(first.headers["location"]).json()
@@ -27,12 +27,12 @@ def test_a_replay_shows_the_job_as_it_stands_by_then(service: Service) -> None:
 
 
 def test_a_wait_that_runs_out_shows_the_job_as_it_stands_now(service: Service) -> None:
-    asked = body(service.dataset())
+    spec = body(service.dataset())
     answers: list[httpx.Response] = []
 
     def ask() -> None:
         with service.client() as client:
-            answers.append(client.post("/v1/anonymizations", json=asked, headers={"Prefer": "wait=3"}))
+            answers.append(client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=3"}))
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -46,7 +46,7 @@ def test_a_wait_that_runs_out_shows_the_job_as_it_stands_now(service: Service) -
 
 
 def test_keys_of_specification_and_result_stand_in_the_order_of_the_contract(service: Service) -> None:
-    summary = {"records": 9, "boxes": 3, "a_last_one": 1, "kept": 9}
+    summary = {"records": 9, "box_count": 3, "a_last_one": 1, "released": 9}
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
         ending = claims.AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded", result=summary)
@@ -65,8 +65,8 @@ def test_a_job_that_a_process_of_the_version_before_wrote_is_shown(service: Serv
         service.alter(job_id, spec_shown=null())
         claimed = service.claim(job_id)
         assert claimed.spec["k"] == 5
-        old = "UPDATE job SET state = 'succeeded', finished_at = now(), result = '{\"boxes\": 3}' WHERE id = %s"
+        old = "UPDATE job SET state = 'succeeded', finished_at = now(), result = '{\"box_count\": 3}' WHERE id = %s"
         with service.database.unit_of_work() as unit:
             unit.connection.exec_driver_sql(old, (job_id,))
         job = client.get(f"/v1/jobs/{job_id}").json()
-    assert (job["spec"]["k"], job["result"]) == (5, {"boxes": 3})
+    assert (job["spec"]["k"], job["result"]) == (5, {"box_count": 3})

@@ -1,4 +1,3 @@
-import threading
 import time
 from collections.abc import Callable
 
@@ -10,26 +9,26 @@ from tests.jobs.test_waiting import kill_listener, until
 
 
 def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Service) -> None:
-    told = []
+    events = []
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             for name, number, job in EventReader(stream):
-                told.append((name, number, job["state"], job["progress"]["fraction"]))
-                if len(told) == 1:
+                events.append((name, number, job["state"], job["progress"]["fraction"]))
+                if len(events) == 1:
                     claimed = service.claim(job_id)
-                elif len(told) == 2:
+                elif len(events) == 2:
                     service.progress(claimed, 0.5)
-                elif len(told) == 3:
+                elif len(events) == 3:
                     service.release_claim(claimed)
-                elif len(told) == 4:
+                elif len(events) == 4:
                     claimed = service.claim(job_id)
-                elif len(told) == 5:
+                elif len(events) == 5:
                     service.finish(claimed)
                     finished = time.monotonic()
             assert time.monotonic() - finished < 10
-        assert [(name, state) for name, _, state, _ in told] == [
+        assert [(name, state) for name, _, state, _ in events] == [
             ("state", "queued"),
             ("state", "running"),
             ("progress", "running"),
@@ -37,8 +36,8 @@ def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Se
             ("state", "running"),
             ("state", "succeeded"),
         ]
-        assert [fraction for *_, fraction in told] == [0.0, 0.0, 0.5, 0.0, 0.0, 1.0]
-        numbers = [number for _, number, _, _ in told]
+        assert [fraction for *_, fraction in events] == [0.0, 0.0, 0.5, 0.0, 0.0, 1.0]
+        numbers = [number for _, number, _, _ in events]
         assert numbers == sorted(set(numbers))
         assert job == client.get(f"/v1/jobs/{job_id}").json()
     until(lambda: service.waiting == 0)
@@ -49,13 +48,13 @@ def test_a_stream_of_a_finished_job_tells_its_history(service: Service) -> None:
         job_id = service.submit(client, service.dataset())
         service.run(job_id, JobState.FAILED)
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
-            told = list(EventReader(stream))
-        assert [job["state"] for _, _, job in told] == ["queued", "running", "failed"]
-        assert [job["error"] is not None for _, _, job in told] == [False, False, True]
-        assert [job["finished_at"] is not None for _, _, job in told] == [False, False, True]
-        assert [job["started_at"] is not None for _, _, job in told] == [False, True, True]
-        assert [job["attempts"] for _, _, job in told] == [0, 1, 1]
-        for at, (_, number, _) in enumerate(told):
+            events = list(EventReader(stream))
+        assert [job["state"] for _, _, job in events] == ["queued", "running", "failed"]
+        assert [job["error"] is not None for _, _, job in events] == [False, False, True]
+        assert [job["finished_at"] is not None for _, _, job in events] == [False, False, True]
+        assert [job["started_at"] is not None for _, _, job in events] == [False, True, True]
+        assert [job["attempts"] for _, _, job in events] == [0, 1, 1]
+        for at, (_, number, _) in enumerate(events):
             resumed = client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(number)})
             assert resumed.status_code == (204 if at == 2 else 200)
             assert resumed.text.count("event: state") == 2 - at
@@ -98,11 +97,14 @@ def test_a_stream_survives_a_lost_listener(service: Service) -> None:
 
 
 def test_a_stream_of_a_cancelled_job_closes(service: Service) -> None:
+    states: list[str] = []
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
-        threading.Timer(0.3, lambda: client.post(f"/v1/jobs/{job_id}/cancel")).start()
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
-            states = [job["state"] for _, _, job in EventReader(stream)]
+            for _, _, job in EventReader(stream):
+                states.append(job["state"])
+                if states == ["queued"]:
+                    assert client.post(f"/v1/jobs/{job_id}/cancel").status_code == 202
     assert states == ["queued", "cancelled"]
 
 
@@ -127,8 +129,8 @@ def test_a_job_that_waits_is_silent_but_for_comments_however_often_it_is_read_ag
         with client.stream("GET", f"/v1/jobs/{job_id}/events", timeout=20) as stream:
             lines = (line for line in stream.iter_lines() if line.startswith((":", "event:")))
             assert next(lines) == "event: state"
-            told = [next(lines) for _ in range(3)]
-            assert all(line.startswith(":") for line in told), told
+            comments = [next(lines) for _ in range(3)]
+            assert all(line.startswith(":") for line in comments), comments
             service.run(job_id)
             assert "event: state" in lines
 

@@ -8,15 +8,15 @@ import redis
 from tests.jobs.service import Service, body
 
 API_FIELDS = [
-    "id", "kind", "method", "state", "labels", "progress", "attempts", "created_at", "started_at", "finished_at",
+    "id", "kind", "method", "state", "tags", "progress", "attempts", "created_at", "started_at", "finished_at",
     "spec", "result", "warnings", "release_id", "findings", "error", "estimate",
 ]  # fmt: skip
 
 
 def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, redis_url: str) -> None:
-    asked = body(service.dataset(), labels={"for": "test"}, seed=7)
+    spec = body(service.dataset(), tags={"for": "test"}, seed=7)
     with service.client() as client:
-        answer = client.post("/v1/anonymizations", json=asked)
+        answer = client.post("/v1/anonymizations", json=spec)
         job = answer.json()
         assert answer.status_code == 202
         assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
@@ -24,12 +24,12 @@ def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, r
         assert list(job) == API_FIELDS
         assert job["kind"] == "anonymization"
         assert job["state"] == "queued"
-        assert job["labels"] == {"for": "test"}
+        assert job["tags"] == {"for": "test"}
         assert job["progress"] == {"fraction": 0.0, "stage": "queued"}
         assert (job["attempts"], job["result"], job["release_id"], job["error"]) == (0, None, None, None)
         assert job["created_at"].endswith("Z")
-        assert job["spec"].items() >= (asked | {"seed": "given"}).items()
-        assert job["spec"]["missing"] == "refuse"
+        assert job["spec"].items() >= (spec | {"seed": "given"}).items()
+        assert job["spec"]["missing_policy"] == "refuse"
         assert client.get(answer.headers["location"]).json() == job
     row = service.row(job["id"])
     assert (row.seed, row.owner, row.queue, row.listed) == (7, "ada", "batch", True)
@@ -47,20 +47,20 @@ def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, r
         ({"dataset_id": "ds_absent"}, "/dataset_id", "invalid"),
         ({"dataset_id": "ds_\x00"}, "/dataset_id", "invalid"),
         ({"dataset_id": 7}, "/dataset_id", "invalid"),
-        ({"columns": ["age", "height"]}, "/columns/1", "invalid"),
+        ({"quasi_identifiers": ["age", "height"]}, "/quasi_identifiers/1", "invalid"),
         ({"k": 0}, "/k", "invalid"),
         ({"k": 101}, "/k", "invalid"),
         ({"surprise": 1}, "/surprise", "invalid"),
-        ({"labels": {"a": 1}}, "/labels/a", "invalid"),
+        ({"tags": {"a": 1}}, "/tags/a", "invalid"),
         ({"seed": -1}, "/seed", "invalid"),
     ],
 )
 def test_what_cannot_run_is_refused_at_its_pointer(
     shared: Service, change: dict[str, Any], pointer: str, code: str
 ) -> None:
-    asked = body(shared.dataset()) | change
+    spec = body(shared.dataset()) | change
     with shared.client() as client:
-        answer = client.post("/v1/anonymizations", json=asked)
+        answer = client.post("/v1/anonymizations", json=spec)
         problem = answer.json()
         assert answer.status_code == 422, answer.text
         assert answer.headers["content-type"] == "application/problem+json"
@@ -135,17 +135,17 @@ def test_the_limit_of_unfinished_jobs_holds_under_concurrency(serve: Callable[..
 
 def test_an_idempotent_request_is_replayed_by_another_process(serve: Callable[..., Service]) -> None:
     first, second = serve(), serve()
-    asked = body(first.dataset())
+    spec = body(first.dataset())
     headers = {"Idempotency-Key": "once"}
     with first.client() as one, second.client() as two:
-        original = one.post("/v1/anonymizations", json=asked, headers=headers)
-        replayed = two.post("/v1/anonymizations", json=asked, headers=headers)
+        original = one.post("/v1/anonymizations", json=spec, headers=headers)
+        replayed = two.post("/v1/anonymizations", json=spec, headers=headers)
         assert (original.status_code, replayed.status_code) == (202, 202)
         assert replayed.json() == original.json()
         assert replayed.headers["location"] == original.headers["location"]
         assert replayed.headers["idempotent-replayed"] == "true"
         assert "idempotent-replayed" not in original.headers
-        other = two.post("/v1/anonymizations", json=asked | {"k": 6}, headers=headers)
+        other = two.post("/v1/anonymizations", json=spec | {"k": 6}, headers=headers)
         assert other.status_code == 422
         assert len(one.get("/v1/jobs").json()["items"]) == 1
     with second.client("bea") as stranger:  # keys belong to the owner
@@ -155,12 +155,12 @@ def test_an_idempotent_request_is_replayed_by_another_process(serve: Callable[..
 
 def test_many_idempotent_requests_at_once_make_one_job(serve: Callable[..., Service]) -> None:
     services = serve(), serve()
-    asked = body(services[0].dataset())
+    spec = body(services[0].dataset())
     statuses = []
 
     def ask(service: Service) -> None:
         with service.client() as client:
-            answer = client.post("/v1/anonymizations", json=asked, headers={"Idempotency-Key": "once"})
+            answer = client.post("/v1/anonymizations", json=spec, headers={"Idempotency-Key": "once"})
             statuses.append(answer.status_code)
 
     threads = [threading.Thread(target=ask, args=(service,)) for service in services * 6]
@@ -184,13 +184,13 @@ def test_a_refused_request_gives_its_idempotency_key_back(service: Service) -> N
 
 
 def test_the_status_of_a_waited_answer_is_the_one_that_is_replayed(service: Service) -> None:
-    asked = body(service.dataset())
+    spec = body(service.dataset())
     headers = {"Idempotency-Key": "waited", "Prefer": "wait=20"}
     answers = []
 
     def ask() -> None:
         with service.client() as client:
-            answers.append(client.post("/v1/anonymizations", json=asked, headers=headers))
+            answers.append(client.post("/v1/anonymizations", json=spec, headers=headers))
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -199,7 +199,7 @@ def test_the_status_of_a_waited_answer_is_the_one_that_is_replayed(service: Serv
             pass
         service.run(items[0]["id"])
         thread.join()
-        replayed = client.post("/v1/anonymizations", json=asked, headers=headers)
+        replayed = client.post("/v1/anonymizations", json=spec, headers=headers)
     assert answers[0].status_code == 200
     assert answers[0].json()["state"] == "succeeded"
     assert answers[0].headers["preference-applied"] == "wait=20"

@@ -89,20 +89,20 @@ def test_it_stands_in_the_bundle_and_in_what_the_report_is_written_from(
     service: Service, authority: Authority, desk: Desk
 ) -> None:
     release_id = certified(service)
-    told: dict[str, Any] = {"database": service.database, "viewer": Viewer(service.owner), "release_id": release_id}
+    params: dict[str, Any] = {"database": service.database, "viewer": Viewer(service.owner), "release_id": release_id}
 
     def bundled() -> dict[str, str]:
-        made = read_bundle(**told, settings=service.settings, report=b"", media_types=str)
+        made = read_bundle(**params, settings=service.settings, report=b"", media_types=str)
         return {part.name: part.sha256 for part in made.parts}
 
     assert "certificate.tsr" not in bundled()
-    assert "timestamped_at" not in release_report(**told).release
+    assert "timestamped_at" not in release_report(**params).release
     stamped(service, desk.url)
     with service.client() as client:
         token = client.get(f"/v1/releases/{release_id}/timestamp").content
     assert bundled()["certificate.tsr"] == hashlib.sha256(token).hexdigest()
     at = decode_timestamp_response(token).tst_info.gen_time
-    assert release_report(**told).release["timestamped_at"] == rfc3339(at)
+    assert release_report(**params).release["timestamped_at"] == rfc3339(at)
 
 
 def test_it_goes_with_its_release(service: Service, desk: Desk) -> None:
@@ -145,17 +145,17 @@ def test_an_authority_that_fails_delays_its_answers_and_nothing_else(service: Se
 
 def test_housekeeping_waits_for_no_authority(service: Service, authority: Authority) -> None:
     release_id = certified(service)
-    asked, go, stop = threading.Event(), threading.Event(), threading.Event()
+    entered, go, stop = threading.Event(), threading.Event(), threading.Event()
 
     def late(query: bytes) -> bytes:
-        asked.set()
+        entered.set()
         assert go.wait(30)
         return authority.answer(query)
 
     with serving(late) as desk:
         stamping = Stamping(service.settings.model_copy(update={"timestamp_url": desk.url}), database=service.database)
         stamping.begin(stop)
-        assert asked.wait(30)
+        assert entered.wait(30)
         stamping.begin(stop)  # while the first goes on there is no other
         go.set()
         stamping.wait()
@@ -188,7 +188,7 @@ REFUSED = b"\x30\x05\x30\x03\x02\x01\x02"
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered", "fault"),
+    ("rewrite", "answered", "fault"),
     [
         (_another_nonce, bytes, "its nonce is not the one that was sent"),
         (_another_imprint, bytes, "its imprint is not the one that was sent"),
@@ -202,9 +202,9 @@ REFUSED = b"\x30\x05\x30\x03\x02\x01\x02"
     ids=["nonce", "imprint", "no certificate", "rubbish", "nothing", "cut off", "refusal", "too long"],
 )
 def test_what_is_no_answer_is_named(
-    authority: Authority, asked: Callable[[bytes], bytes], answered: Callable[[bytes], bytes], fault: str
+    authority: Authority, rewrite: Callable[[bytes], bytes], answered: Callable[[bytes], bytes], fault: str
 ) -> None:
-    whole = serving(lambda query: answered(authority.answer(asked(query))))
+    whole = serving(lambda query: answered(authority.answer(rewrite(query))))
     with whole as desk, pytest.raises(AuthorityError, match=re.escape(fault)):
         asking.Authority(desk.url, seconds=5.0).stamp(CONTENT)
 
@@ -231,9 +231,9 @@ def test_with_its_certificate_another_authority_is_refused(authority: Authority,
     settings = settings_of("postgresql://nowhere", "redis://nowhere", tmp_path, timestamp_url=desk.url)
 
     def whom(path: Path) -> asking.Authority:
-        found = asking.Authority.of(settings.model_copy(update={"timestamp_certificate_file": path}))
-        assert found is not None
-        return found
+        trusted = asking.Authority.of(settings.model_copy(update={"timestamp_certificate_file": path}))
+        assert trusted is not None
+        return trusted
 
     assert whom(authority.root).stamp(CONTENT).at
     with pytest.raises(AuthorityError, match="not signed by the authority"):

@@ -24,12 +24,12 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
 
 def kill_listener(service: Service) -> None:
     with psycopg.connect(service.settings.database_url, autocommit=True) as connection:
-        found = connection.execute(
+        terminated = connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = %s AND datname = current_database()",
             [APPLICATION_NAME],
         ).fetchall()
-    assert found == [(True,)]
+    assert terminated == [(True,)]
 
 
 def test_a_wait_ends_with_the_job(service: Service) -> None:
@@ -137,8 +137,8 @@ def test_many_waiters_cost_no_queries_while_they_wait(service: Service, jobs: in
 
     async def wait(client: httpx.AsyncClient, job_id: str) -> dict[str, Any]:
         answer = await client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"})
-        found: dict[str, Any] = answer.json()
-        return found
+        job: dict[str, Any] = answer.json()
+        return job
 
     async def scene() -> tuple[list[dict[str, Any]], int, int]:
         limits = httpx.Limits(max_connections=MANY)

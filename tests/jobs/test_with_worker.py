@@ -33,19 +33,19 @@ def test_a_job_is_waited_for_followed_and_cancelled(working: tuple[Service, Rig]
 
         job_id = rig.submit(steps=4, step_seconds=0.4)
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
-            told = [(name, number, job["state"]) for name, number, job in EventReader(stream)]
-        assert [state for name, _, state in told if name == "state"] == ["queued", "running", "succeeded"]
-        assert any(name == "progress" for name, *_ in told)
-        numbers = [number for _, number, _ in told]
+            events = [(name, number, job["state"]) for name, number, job in EventReader(stream)]
+        assert [state for name, _, state in events if name == "state"] == ["queued", "running", "succeeded"]
+        assert any(name == "progress" for name, *_ in events)
+        numbers = [number for _, number, _ in events]
         assert numbers == sorted(set(numbers))
 
         job_id = rig.submit(steps=1_000, step_seconds=0.1)
         rig.wait(job_id, "running")
-        asked = time.monotonic()
+        cancelled_at = time.monotonic()
         assert client.post(f"/v1/jobs/{job_id}/cancel").status_code == 202
         ended = client.get(f"/v1/jobs/{job_id}", headers=headers).json()
         assert ended["state"] == "cancelled"
-        assert time.monotonic() - asked < 20
+        assert time.monotonic() - cancelled_at < 20
 
 
 def test_warnings_stand_in_the_job_and_in_the_release_read_or_listed(working: tuple[Service, Rig]) -> None:

@@ -208,5 +208,5 @@ def test_the_images_run_without_root_and_have_health_checks() -> None:
     assert "USER 10001:10001" in runtime.split("\nFROM ")[0]
     assert runtime.count("HEALTHCHECK") == 2
     assert set(re.findall(r'CMD \["surebox", "(\w+)"', runtime)) <= set(COMMANDS)
-    for asked in re.findall(r"pip install (.*)", DOCKERFILE):
-        assert "--require-hashes" in asked or "--no-deps --no-index" in asked
+    for arguments in re.findall(r"pip install (.*)", DOCKERFILE):
+        assert "--require-hashes" in arguments or "--no-deps --no-index" in arguments

@@ -36,11 +36,11 @@ def test_the_function_and_the_test_of_an_equation_exist(equation: str, function:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[str(place) for place in range(len(EXAMPLES))])
 def test_what_an_example_imports_is_there(example: str) -> None:
-    found: dict[str, object] = {}
+    namespace: dict[str, object] = {}
     tree = ast.parse(example)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom | ast.Import):
-            exec(compile(ast.Module([node], []), "example", "exec"), found)
+            exec(compile(ast.Module([node], []), "example", "exec"), namespace)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in found:
-            assert hasattr(found[node.value.id], node.attr), ast.unparse(node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in namespace:
+            assert hasattr(namespace[node.value.id], node.attr), ast.unparse(node)

@@ -60,14 +60,14 @@ def broken(folder: Path) -> dict[str, str]:
     """What is said of each broken contract."""
     done = lint_imports(folder)
     assert done.returncode == 1
-    told = " ".join(done.stdout.split("Broken contracts")[-1].split())
-    places = sorted((told.index(name), name) for name in CONTRACTS if name in told)
-    ends = [place for place, _ in places[1:]] + [len(told)]
-    return {name: told[place:end] for (place, name), end in zip(places, ends, strict=True)}
+    output = " ".join(done.stdout.split("Broken contracts")[-1].split())
+    places = sorted((output.index(name), name) for name in CONTRACTS if name in output)
+    ends = [place for place, _ in places[1:]] + [len(output)]
+    return {name: output[place:end] for (place, name), end in zip(places, ends, strict=True)}
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def messages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What is said of a copy in which everything is planted."""
     folder = copied(tmp_path_factory.mktemp("planted"))
     for module, source, _ in PLANTED:
@@ -82,9 +82,11 @@ def test_the_project_keeps_its_contracts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("module", "source", "contract"), PLANTED)
-def test_a_planted_violation_breaks_its_contract(told: dict[str, str], module: str, source: str, contract: str) -> None:
+def test_a_planted_violation_breaks_its_contract(
+    messages: dict[str, str], module: str, source: str, contract: str
+) -> None:
     name = module.removeprefix("verify/").removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
-    (said,) = (said for full, said in told.items() if contract in full)
+    (said,) = (said for full, said in messages.items() if contract in full)
     imported = source.removeprefix("import ")
     if not imported.startswith(("app.", "workers.", "surebox_verify.")):
         imported = imported.partition(".")[0]  # of others the package is said

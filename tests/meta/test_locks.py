@@ -15,11 +15,11 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BESIDE = {"surebox-verify": tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]["dependencies"]}
 BASE = PYPROJECT["project"]["dependencies"]
 EXTRAS = {
-    extra: [line for each in asked for line in BESIDE.get(each, [each])]
-    for extra, asked in PYPROJECT["project"]["optional-dependencies"].items()
+    extra: [line for each in requirements for line in BESIDE.get(each, [each])]
+    for extra, requirements in PYPROJECT["project"]["optional-dependencies"].items()
 }
 GROUPS = PYPROJECT["dependency-groups"]
-ASKED = {
+REQUIREMENTS = {
     "api": BASE + EXTRAS["s3"],
     "worker": BASE + EXTRAS["worker"] + EXTRAS["s3"],
     "demo": BASE + EXTRAS["worker"] + EXTRAS["embedded"] + EXTRAS["s3"] + EXTRAS["demo"] + GROUPS["build"],
@@ -41,7 +41,7 @@ def pinned(lock: str) -> dict[str, Version]:
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_holds_what_pyproject_asks_for(lock: str) -> None:
     versions = pinned(lock)
-    for line in ASKED[lock]:
+    for line in REQUIREMENTS[lock]:
         requirement = Requirement(line)
         name = canonicalize_name(requirement.name)
         assert name in versions, f"{line} is not locked: make lock"

@@ -20,6 +20,11 @@ def upload(client: httpx.Client, body: bytes | str, **query: Any) -> dict[str, A
     return dataset
 
 
+def anonymization(method: str, dataset_id: str, quasi_identifiers: list[str], **more: Any) -> dict[str, Any]:
+    """The body of an anonymization."""
+    return {"method": method, "dataset_id": dataset_id, "quasi_identifiers": quasi_identifiers} | more
+
+
 def run(client: httpx.Client, spec: dict[str, Any], *, kind: str = "anonymizations") -> dict[str, Any]:
     """Run a job to its end, whatever that is."""
     answer = client.post(f"/v1/{kind}", json=spec, headers={"Prefer": "wait=30"})

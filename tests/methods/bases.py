@@ -83,10 +83,10 @@ def in_range(frame: pl.DataFrame, variables: Sequence[Mapping[str, Any]] = VARIA
     return frame
 
 
-def counts(frame: pl.DataFrame, parameter: Sequence[str], values: Sequence[Sequence[Any]]) -> list[int]:
-    """Records per parameter value, by polars."""
-    found = {tuple(row[:-1]): row[-1] for row in frame.group_by(parameter).len().rows()}
-    return [found.get(tuple(value), 0) for value in values]
+def counts(frame: pl.DataFrame, region_columns: Sequence[str], regions: Sequence[Sequence[Any]]) -> list[int]:
+    """Records per region, by polars."""
+    sizes = {tuple(row[:-1]): row[-1] for row in frame.group_by(region_columns).len().rows()}
+    return [sizes.get(tuple(region), 0) for region in regions]
 
 
 def grade(term: Mapping[str, Any], x: float) -> float:

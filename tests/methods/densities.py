@@ -22,8 +22,8 @@ def upload_frame(client: httpx.Client, frame: pl.DataFrame) -> str:
 
 def statistics(client: httpx.Client, job: dict[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
     """The public statistics of a job's release, by kind and columns."""
-    found = client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]
-    return {(one["kind"], *one["of"]): one for one in found}
+    entries = client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]
+    return {(one["kind"], *one["of"]): one for one in entries}
 
 
 def scales_of(rows: pl.DataFrame, columns: list[str]) -> np.ndarray:
@@ -57,34 +57,34 @@ def expected_anonymity(
     truth: np.ndarray,
     columns: list[str],
     *,
-    model: str,
+    density: str,
     unit: np.ndarray,
     by_cell: bool = False,
-    asked: np.ndarray | None = None,
+    subset: np.ndarray | None = None,
 ) -> np.ndarray:
     """Expected number of the true records that fit each released row as well as its own does (AG, Definition 2.4).
 
     `truth`: the record of each row, (M, n); those are all candidates. With `by_cell`, only rows of the same scales are.
-    `asked`: the rows to compute it for; all by default.
+    `subset`: the rows to compute it for; all by default.
     """
     scale, axes = scales_of(rows, columns), axes_of(rows, columns)
-    wanted = np.arange(len(truth)) if asked is None else asked
-    found = np.empty(len(wanted))
+    wanted = np.arange(len(truth)) if subset is None else subset
+    anonymity = np.empty(len(wanted))
     for place, i in enumerate(wanted):
         mine = (scale == scale[i]).all(axis=1) if by_cell else np.ones(len(truth), dtype=bool)
         e = along(truth[mine] - truth[i], scale[i], None if axes is None else axes[i], unit)
-        if model == "gaussian":
+        if density == "gaussian":
             half = np.sqrt((e * e).sum(axis=1)) / 2.0
-            found[place] = np.where(half == 0.0, 1.0, 0.5 * erfc(half / math.sqrt(2.0))).sum()
+            anonymity[place] = np.where(half == 0.0, 1.0, 0.5 * erfc(half / math.sqrt(2.0))).sum()
         else:
-            found[place] = np.maximum(1.0 - np.abs(e), 0.0).prod(axis=1).sum()
-    return found
+            anonymity[place] = np.maximum(1.0 - np.abs(e), 0.0).prod(axis=1).sum()
+    return anonymity
 
 
 def units(client: httpx.Client, job: dict[str, Any], columns: list[str]) -> np.ndarray:
     """The published unit of each column."""
-    found = statistics(client, job)
-    return np.array([found["scaling_unit", name]["estimate"] for name in columns])
+    published = statistics(client, job)
+    return np.array([published["scaling_unit", name]["estimate"] for name in columns])
 
 
 def true_records(

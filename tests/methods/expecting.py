@@ -22,9 +22,9 @@ def share_of_interval(lower: np.ndarray, upper: np.ndarray, low: float, high: fl
     for _ in range(ROUNDS):
         density = density * (inside / (inside @ density)[:, None]).mean(axis=0)
     common = np.clip(np.minimum(high, right) - np.maximum(low, left), 0.0, None) / (right - left)
-    found = (inside @ (density * common)) / (inside @ density)
-    found[points] = ((low <= lower) & (upper <= high))[points]
-    return np.asarray(found)
+    share = (inside @ (density * common)) / (inside @ density)
+    share[points] = ((low <= lower) & (upper <= high))[points]
+    return np.asarray(share)
 
 
 def share_of_values(sets: pl.Series, wanted: set[str]) -> np.ndarray:

@@ -12,7 +12,7 @@ import polars as pl
 from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.contracts.ids import Named, references
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import JobSpec, JobState, Progress
+from app.contracts.jobs import JobProgress, JobSpec, JobState
 from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.errors import FieldError
@@ -136,20 +136,20 @@ class Bench:
         spec, wrong = self.accepted(body)
         assert not wrong, wrong
         start = self._seed if seed is None else seed
-        ticks: list[Progress] = []
+        ticks: list[JobProgress] = []
 
-        def tick(progress: Progress) -> None:
+        def tick(progress: JobProgress) -> None:
             ticks.append(progress)
             on_tick(len(ticks))
 
         outcome = self._outcome(spec, start, tick)
         return Done(spec, outcome, len(ticks))
 
-    def _outcome(self, spec: JobSpec, start: int | None, tick: Callable[[Progress], None]) -> Outcome:
+    def _outcome(self, spec: JobSpec, start: int | None, tick: Callable[[JobProgress], None]) -> Outcome:
         return run_through(runner_for(spec.method), self.context(spec, start, tick))
 
     def context(
-        self, spec: JobSpec, start: int | None = None, tick: Callable[[Progress], None] = lambda _: None
+        self, spec: JobSpec, start: int | None = None, tick: Callable[[JobProgress], None] = lambda _: None
     ) -> JobContext:
         """What the runner of a specification is given."""
         self._runs += 1
@@ -203,9 +203,9 @@ class Bench:
         return path
 
     def _given(self, spec: JobSpec) -> Given:
-        found = list(references(spec))
+        resources = list(references(spec))
         return Given(
-            {one.role: self.datasets[one.id] for one in found if one.kind is Named.DATASET},
-            {one.role: self.releases[one.id] for one in found if one.kind is Named.RELEASE},
-            {one.role: self.jobs[one.id] for one in found if one.kind is Named.JOB},
+            {one.role: self.datasets[one.id] for one in resources if one.kind is Named.DATASET},
+            {one.role: self.releases[one.id] for one in resources if one.kind is Named.RELEASE},
+            {one.role: self.jobs[one.id] for one in resources if one.kind is Named.JOB},
         )

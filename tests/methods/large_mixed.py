@@ -34,19 +34,27 @@ STATISTICS: Final[list[dict[str, Any]]] = [
 #: Each with the way in which the nodes must be cut that no block can hold.
 CASES: Final[dict[str, tuple[int, str, dict[str, Any]]]] = {
     "fast": (20_000, "halved", {"partition": "fast"}),
-    "fast, missing values": (20_000, "halved", {"partition": "fast", "missing": "pattern", "bounds": "tight"}),
-    "fast, a survey": (20_000, "halved", {"partition": "fast", "survey_weight": "weight"}),
+    "fast, missing values": (20_000, "halved", {"partition": "fast", "missing_policy": "pattern", "bounds": "tight"}),
+    "fast, a survey": (20_000, "halved", {"partition": "fast", "survey_weight_column": "weight"}),
     "optimal": (20_000, "measured", {"bounds": "tight"}),
-    "optimal, demands": (20_000, "measured", {"l": 2, "sensitive": ["ill"], "keep": ["ill"], "person": "person"}),
-    "optimal, a rare class": (20_000, "measured", {"keep": ["rare"], "count_keep": True, "suppress_at_most": 0.1}),
+    "optimal, demands": (
+        20_000,
+        "measured",
+        {"l": 2, "sensitive": ["ill"], "keep": ["ill"], "person_column": "person"},
+    ),
+    "optimal, a rare class": (
+        20_000,
+        "measured",
+        {"keep": ["rare"], "k_counts_kept": True, "max_suppressed_classes": 0.1},
+    ),
     "optimal, a rare class of persons": (
         20_000,
         "measured",
-        {"keep": ["rare"], "count_keep": True, "suppress_at_most": 0.2, "person": "person"},
+        {"keep": ["rare"], "k_counts_kept": True, "max_suppressed_classes": 0.2, "person_column": "person"},
     ),
-    "optimal, a survey": (20_000, "measured", {"survey_weight": "weight"}),
+    "optimal, a survey": (20_000, "measured", {"survey_weight_column": "weight"}),
     "optimal, sampled": (300_500, "sampled", {}),
-    "optimal, sampled, a survey": (300_500, "sampled", {"survey_weight": "weight", "bounds": "tight"}),
+    "optimal, sampled, a survey": (300_500, "sampled", {"survey_weight_column": "weight", "bounds": "tight"}),
 }
 
 
@@ -63,7 +71,7 @@ def table(case: str) -> pl.DataFrame:
             "sex": draw.choice(["f", "m"], rows),
         }
     )
-    if change.get("missing"):
+    if change.get("missing_policy"):
         lacking = pl.Series(draw.random(rows) < 0.1)
         frame = frame.with_columns(pl.when(lacking).then(None).otherwise(pl.col("age")).alias("age"))
     frame = pl.concat([frame, frame.head(rows // 4)])
@@ -77,12 +85,12 @@ def table(case: str) -> pl.DataFrame:
 
 def spec(case: str, **more: Any) -> dict[str, Any]:
     return {
-        "method": "boxes", "dataset_id": "table", "columns": COLUMNS, "k": 25, "ordinal": {"grade": GRADES},
+        "method": "boxes", "dataset_id": "table", "quasi_identifiers": COLUMNS, "k": 25, "ordinal": {"grade": GRADES},
         "statistics": STATISTICS,
     } | CASES[case][2] | more  # fmt: skip
 
 
-def found(folder: Path, frame: pl.DataFrame, body: dict[str, Any]) -> dict[str, Any]:
+def digest_of(folder: Path, frame: pl.DataFrame, body: dict[str, Any]) -> dict[str, Any]:
     """A digest of the boxes, how many there are, and how many nodes beyond a block were cut in which way."""
     bench = Bench(folder)
     bench.dataset("table", frame)
@@ -104,7 +112,7 @@ def found(folder: Path, frame: pl.DataFrame, body: dict[str, Any]) -> dict[str, 
     count, digest = boxes(outcome.release)
     said = json.dumps(sorted(map(_plainly, outcome.release.statistics)))
     return {
-        "boxes": count, "digest": digest, "statistics": hashlib.sha256(said.encode()).hexdigest(),
+        "box_count": count, "digest": digest, "statistics": hashlib.sha256(said.encode()).hexdigest(),
         "nodes": asdict(nodes(algorithm.mixed.request, cuts)),
     }  # fmt: skip
 
@@ -124,4 +132,4 @@ def _plainly(statistic: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(found(Path(sys.argv[1]), table(sys.argv[2]), spec(sys.argv[2]))))
+    sys.stdout.write(json.dumps(digest_of(Path(sys.argv[1]), table(sys.argv[2]), spec(sys.argv[2]))))

@@ -41,21 +41,21 @@ class Marks:
 
     @classmethod
     def of(cls, values: Iterable[str | float]) -> "Marks":
-        found = list(values)
-        numbers = frozenset(float(each) for each in found if not isinstance(each, str))
+        marks = list(values)
+        numbers = frozenset(float(each) for each in marks if not isinstance(each, str))
         assert all(len(digits_of(repr(each))) >= DIGITS for each in numbers), "too short to be told from other numbers"
-        return cls(frozenset(each.lower() for each in found if isinstance(each, str)), numbers)
+        return cls(frozenset(each.lower() for each in marks if isinstance(each, str)), numbers)
 
-    def found(self, content: bytes, seen: set[bytes] | None = None) -> set[str]:
-        """Marks that stand in some bytes, however they are wrapped; pieces that were seen before are passed over."""
-        found: set[str] = set()
+    def marks_in(self, content: bytes, seen: set[bytes] | None = None) -> set[str]:
+        """Marks in some bytes, however they are wrapped; pieces that were seen before are passed over."""
+        matches: set[str] = set()
         for piece in unwrapped(content, set() if seen is None else seen):
-            found |= {f"{self._binary[word]!r} in binary" for word in _words(piece, self._sought)}
+            matches |= {f"{self._binary[word]!r} in binary" for word in _words(piece, self._sought)}
             text = html.unescape(piece.decode(errors="ignore")).lower()
             for read in (text, unquote_plus(text), _plain(text)):
-                found |= set(self._named.findall(read))
-            found |= {repr(self._spelled[digits]) for digits in _numbers_in(text) if digits in self._spelled}
-        return found
+                matches |= set(self._named.findall(read))
+            matches |= {repr(self._spelled[digits]) for digits in _numbers_in(text) if digits in self._spelled}
+        return matches
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
@@ -110,11 +110,11 @@ def _of_parquet(content: bytes) -> Iterator[bytes]:
     with pq.ParquetFile(io.BytesIO(content)) as file:
         for name, value in (file.metadata.metadata or {}).items():
             yield name + b"\n" + value
-        told = [str(file.schema_arrow), str(file.schema_arrow.metadata), str(file.metadata)]
+        texts = [str(file.schema_arrow), str(file.schema_arrow.metadata), str(file.metadata)]
         for chunk in chunks_of(file):
-            told.append("" if chunk.statistics is None else f"{chunk.statistics.min!r} {chunk.statistics.max!r}")
+            texts.append("" if chunk.statistics is None else f"{chunk.statistics.min!r} {chunk.statistics.max!r}")
             yield from pages(content, chunk)
-        yield "\n".join(told).encode()
+        yield "\n".join(texts).encode()
     for column in pq.read_table(io.BytesIO(content)).columns:
         yield "\n".join(map(str, column.to_pylist())).encode()
 
@@ -133,12 +133,12 @@ def _patterns(number: float) -> set[bytes]:
 def _words(content: bytes, sought: np.ndarray) -> set[int]:
     """Which of some sorted words of eight bytes stand anywhere."""
     raw = np.frombuffer(content, np.uint8)
-    found: set[int] = set()
+    matches: set[int] = set()
     for start in range(min(8, len(raw) - 7)):
         words = raw[start : start + (len(raw) - start) // 8 * 8].view("<u8")
         place = np.minimum(np.searchsorted(sought, words), len(sought) - 1)
-        found |= set(words[sought[place] == words].tolist())
-    return found
+        matches |= set(words[sought[place] == words].tolist())
+    return matches
 
 
 def _numbers_in(text: str) -> Iterator[str]:
@@ -160,4 +160,4 @@ def digits_of(text: str) -> str:
 
 def _plain(text: str) -> str:
     """The same with what JSON spells as an escape."""
-    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found.group(1), 16)), text)
+    return re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match.group(1), 16)), text)

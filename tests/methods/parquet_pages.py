@@ -25,19 +25,19 @@ def pages(content: bytes, chunk: Any) -> Iterator[bytes]:
     place, end = first, first + chunk.total_compressed_size
     while place < end:
         header = _Header(content, place)
-        told = header.struct()
-        place = header.place + told[3]
-        yield _unpacked(content[header.place : place], told, chunk.compression)
+        fields = header.struct()
+        place = header.place + fields[3]
+        yield _unpacked(content[header.place : place], fields, chunk.compression)
 
 
-def _unpacked(body: bytes, told: dict[int, Any], codec: str) -> bytes:
+def _unpacked(body: bytes, fields: dict[int, Any], codec: str) -> bytes:
     """A page has its type, its size, its packed size (1, 2, 3); one of version 2 (8) has its levels unpacked before."""
     if codec == "UNCOMPRESSED":
         return body
-    levels = told[8][5] + told[8][6] if told[1] == _DATA_PAGE_V2 else 0
-    if told[1] == _DATA_PAGE_V2 and told[8].get(7) is False:
+    levels = fields[8][5] + fields[8][6] if fields[1] == _DATA_PAGE_V2 else 0
+    if fields[1] == _DATA_PAGE_V2 and fields[8].get(7) is False:
         return body
-    values = pa.decompress(body[levels:], told[2] - levels, codec=codec.lower(), asbytes=True)
+    values = pa.decompress(body[levels:], fields[2] - levels, codec=codec.lower(), asbytes=True)
     return body[:levels] + bytes(values)
 
 
@@ -48,12 +48,12 @@ class _Header:
         self._content, self.place = content, place
 
     def struct(self) -> dict[int, Any]:
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         name = 0
         while (head := self._byte()) != 0:
             name = name + (head >> 4) if head >> 4 else self._whole()
-            found[name] = self._value(head & 15)
-        return found
+            fields[name] = self._value(head & 15)
+        return fields
 
     def _value(self, kind: int) -> Any:
         if kind in (1, 2):
@@ -80,15 +80,15 @@ class _Header:
         return self._content[self.place - size : self.place]
 
     def _unsigned(self) -> int:
-        found, shift = 0, 0
+        number, shift = 0, 0
         while True:
             part = self._byte()
-            found |= (part & 127) << shift
+            number |= (part & 127) << shift
             shift += 7
             if part < 128:
-                return found
+                return number
 
     def _whole(self) -> int:
         """Zigzag."""
-        found = self._unsigned()
-        return (found >> 1) ^ -(found & 1)
+        number = self._unsigned()
+        return (number >> 1) ^ -(number & 1)

@@ -33,17 +33,17 @@ def people(rows: int = 600, *, seed: int = 5) -> pl.DataFrame:
 def publish(client: httpx.Client, frame: pl.DataFrame, **spec: Any) -> Release:
     """A release, and its rows as anybody sees them."""
     dataset = upload(client, frame.write_csv())
-    common = {} if spec["method"] == "swaps" else {"columns": COLUMNS, "k": 5}
+    common = {} if spec["method"] == "swaps" else {"quasi_identifiers": COLUMNS, "k": 5}
     job = succeed(client, {"dataset_id": dataset["id"]} | common | spec)
     return job["release_id"], released(client, job)
 
 
-def log_density(row: Mapping[str, float], point: Mapping[str, float], *, model: str) -> float:
+def log_density(row: Mapping[str, float], point: Mapping[str, float], *, density: str) -> float:
     """Logarithm of a published density at a point, straight from its definition."""
     total = 0.0
     for name, x in point.items():
         z, scale = row[name], row[f"{name}_scale"]
-        if model == "gaussian":
+        if density == "gaussian":
             total += -0.5 * ((x - z) / scale) ** 2 - math.log(scale * math.sqrt(2 * math.pi))
         else:
             total += -math.log(scale) if abs(x - z) <= scale / 2 else -math.inf

@@ -15,7 +15,7 @@ from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
 from tests.meta.project import ROOT
 from workers.frames.codes import coded
-from workers.methods.boxes.arranged import Order, arranged
+from workers.methods.boxes.canonical_order import Order, in_canonical_order
 from workers.methods.boxes.codebooks import Codebook, codebook
 
 ARX = ROOT.parent / "shared" / "data" / "adult" / "arx"
@@ -26,9 +26,9 @@ def book(
     cells: list[Any], k: int, column: ColumnType = STRING, people: list[int] | None = None, **declared: Any
 ) -> tuple[Codebook, list[Any]]:
     """The codebook, and the value that each record's code stands for."""
-    found = coded(pa.chunked_array([pa.array(cells)]))
+    encoded = coded(pa.chunked_array([pa.array(cells)]))
     persons = None if people is None else np.array(people, dtype=np.int64)
-    made, codes = codebook("job", column, NominalColumn.model_validate(declared), found, people=persons, k=k)
+    made, codes = codebook("job", column, NominalColumn.model_validate(declared), encoded, people=persons, k=k)
     return made, ["missing" if code < 0 else made.values[code] for code in codes.tolist()]
 
 
@@ -134,12 +134,19 @@ def test_numbers_that_no_column_holds_are_no_values(column: ColumnType) -> None:
 
 def test_a_statistic_about_what_a_column_cannot_have_is_refused_at_its_place() -> None:
     book = Codebook("n", ColumnType.INTEGER, (1, 2, None))
-    asked = {"kind": "share", "of": ["n"], "values": [2, "abc", 3]}
+    statistic = {"kind": "share", "of": ["n"], "values": [2, "abc", 3]}
     spec = BoxesSpec.model_validate(
-        {"method": "boxes", "dataset_id": "ds_1", "columns": ["n"], "nominal": {"n": {}}, "k": 2, "statistics": [asked]}
+        {
+            "method": "boxes",
+            "dataset_id": "ds_1",
+            "quasi_identifiers": ["n"],
+            "nominal": {"n": {}},
+            "k": 2,
+            "statistics": [statistic],
+        }
     )
     with pytest.raises(InvalidError) as refused:
-        arranged(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book}, {"n": book.type})
+        in_canonical_order(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book}, {"n": book.type})
     assert [one.pointer for one in refused.value.errors] == [f"/statistics/0/values/{place}" for place in (1, 2)]
 
 

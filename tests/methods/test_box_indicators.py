@@ -10,7 +10,7 @@ from app.errors import InfeasibleError
 from surebox_verify.certify import certify
 from tests.methods.in_process import Bench
 
-ASKED: list[dict[str, Any]] = [
+STATISTICS: list[dict[str, Any]] = [
     {"kind": "regression", "of": ["hours", "sex", "age"]},
     {"kind": "regression", "of": ["hours", "job"]},
     {"kind": "regression", "of": ["sex", "hours"]},
@@ -20,7 +20,8 @@ ASKED: list[dict[str, Any]] = [
 JOBS = ["clerk", "nurse", "smith"]
 #: Declared in another order than readers have them.
 SPEC: dict[str, Any] = {
-    "method": "boxes", "dataset_id": "people", "columns": ["hours", "age", "sex", "job"], "k": 3, "bounds": "tight",
+    "method": "boxes", "dataset_id": "people", "quasi_identifiers": ["hours", "age", "sex", "job"], "k": 3,
+    "bounds": "tight",
     "nominal": {"job": {"values": ["smith", "clerk", "nurse"]}, "sex": {"values": ["m", "f"]}},
 }  # fmt: skip
 
@@ -40,8 +41,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.fixture(scope="module")
-def found(bench: Bench) -> tuple[list[dict[str, Any]], pl.DataFrame]:
-    outcome = bench.run(SPEC | {"statistics": ASKED})
+def released(bench: Bench) -> tuple[list[dict[str, Any]], pl.DataFrame]:
+    outcome = bench.run(SPEC | {"statistics": STATISTICS})
     assert outcome.release is not None
     (path,) = (each.path for name, each in outcome.release.files.items() if name == "parquet")
     return outcome.result["statistics"], pl.read_parquet(path)
@@ -64,32 +65,32 @@ def number(frame: pl.DataFrame, name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_coefficients_of_dummies_lie_in_their_ranges(
-    found: tuple[list[dict[str, Any]], pl.DataFrame], place: int
+    released: tuple[list[dict[str, Any]], pl.DataFrame], place: int
 ) -> None:
-    frame, one = people(), found[0][place]
+    frame, one = people(), released[0][place]
     target, *predictors = one["of"]
     truth = np.linalg.lstsq(design(frame, predictors), number(frame, target), rcond=None)[0]
     assert one["true_value"] == pytest.approx(truth.tolist())
     assert all(low <= value <= high for value, (low, high) in zip(truth, one["guaranteed"], strict=True))
 
 
-def test_it_is_said_what_each_coefficient_is_of(found: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
-    named = [[(term["column"], term["value"]) for term in one["terms"] or ()] for one in found[0]]
+def test_it_is_said_what_each_coefficient_is_of(released: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
+    named = [[(term["column"], term["value"]) for term in one["terms"] or ()] for one in released[0]]
     assert named[0] == [(None, None), ("sex", "m"), ("age", None)]
     assert named[1] == [(None, None), ("job", "nurse"), ("job", "smith")]
     assert named[2:] == [[], [], []]
 
 
-def test_pairs_with_two_values_are_those_of_an_indicator(found: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
+def test_pairs_with_two_values_are_those_of_an_indicator(released: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
     frame = people()
     x, y = number(frame, "sex"), number(frame, "hours")
-    for one, truth in ((found[0][3], np.corrcoef(x, y)[0, 1]), (found[0][4], np.cov(x, y, ddof=0)[0, 1])):
+    for one, truth in ((released[0][3], np.corrcoef(x, y)[0, 1]), (released[0][4], np.cov(x, y, ddof=0)[0, 1])):
         assert one["true_value"] == pytest.approx(truth)
         assert one["guaranteed"][0] <= truth <= one["guaranteed"][1]
 
 
-def test_a_reader_of_the_file_finds_the_same_coefficients(found: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
-    statistics, rows = found
+def test_a_reader_of_the_file_finds_the_same_coefficients(released: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
+    statistics, rows = released
     again = certify(rows, ["regression(hours, job)", "correlation(sex, hours)"])
     assert again[0]["terms"] == statistics[1]["terms"]
     for one, other in ((again[0], statistics[1]), (again[1], statistics[3])):
@@ -102,9 +103,9 @@ def test_a_reader_of_the_file_finds_the_same_coefficients(found: tuple[list[dict
 
 
 def test_a_column_of_several_values_is_no_number(bench: Bench) -> None:
-    for asked in ({"kind": "correlation", "of": ["job", "hours"]}, {"kind": "regression", "of": ["job", "hours"]}):
+    for statistic in ({"kind": "correlation", "of": ["job", "hours"]}, {"kind": "regression", "of": ["job", "hours"]}):
         with pytest.raises(InfeasibleError, match="3 values: it takes 2") as raised:
-            bench.run(SPEC | {"statistics": [asked]})
+            bench.run(SPEC | {"statistics": [statistic]})
         assert raised.value.errors[0].pointer == "/statistics/0"
 
 
@@ -113,5 +114,5 @@ def test_a_file_with_an_order_that_it_does_not_say_is_read_without_that_column(b
     release = bench.run(spec).release
     assert release is not None
     (path,) = (each.path for name, each in release.files.items() if name == "parquet")
-    (found,) = certify(pl.read_parquet(path), ["mean(hours)"])
-    assert found["guaranteed"][0] <= people()["hours"].mean() <= found["guaranteed"][1]
+    (statistic,) = certify(pl.read_parquet(path), ["mean(hours)"])
+    assert statistic["guaranteed"][0] <= people()["hours"].mean() <= statistic["guaranteed"][1]

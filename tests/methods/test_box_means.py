@@ -48,12 +48,12 @@ def people(n: int = 600) -> pl.DataFrame:
     )
 
 
-def asked(content: str, **more: Any) -> dict[str, Any]:
+def spec_for(box_means: str, **more: Any) -> dict[str, Any]:
     kinds = [{"kind": kind, "of": [name]} for kind in ("mean", "variance") for name in NUMBERS]
     pairs = [{"kind": kind, "of": ["wage", "age"]} for kind in ("covariance", "correlation", "regression")]
     return {
-        "method": "boxes", "dataset_id": "people", "columns": COLUMNS, "k": 5, "ordinal": {"level": LEVELS},
-        "missing": "pattern", "statistics": [*kinds, *pairs], "content": content,
+        "method": "boxes", "dataset_id": "people", "quasi_identifiers": COLUMNS, "k": 5, "ordinal": {"level": LEVELS},
+        "missing_policy": "pattern", "statistics": [*kinds, *pairs], "box_means": box_means,
     } | more  # fmt: skip
 
 
@@ -71,11 +71,11 @@ def files_of(bench: Bench, outcome: Done) -> Path:
 
 
 SPECS = {
-    "rounded": asked("rounded_means"),
-    "exact": asked("means"),
-    "within attained bounds": asked("rounded_means", bounds="tight"),
-    "of persons": asked("rounded_means", person="home", partition="fast"),
-    "of numbers alone": asked("rounded_means", columns=NUMBERS, ordinal={}, missing="drop"),
+    "rounded": spec_for("rounded"),
+    "exact": spec_for("exact"),
+    "within attained bounds": spec_for("rounded", bounds="tight"),
+    "of persons": spec_for("rounded", person_column="home", partition="fast"),
+    "of numbers alone": spec_for("rounded", quasi_identifiers=NUMBERS, ordinal={}, missing_policy="drop"),
 }
 
 
@@ -106,9 +106,9 @@ def test_intervals_hold_the_means_of_the_records_in_the_boxes(bench: Bench, name
             assert low - 1e-9 <= true[at] <= high + 1e-9
             sides = [_number(row[f"{column}_{end}"]) for end in ("lo", "hi")]
             assert sides[0] <= low <= high <= sides[1]
-            if spec["content"] == "means" and column == "wage":
+            if spec["box_means"] == "exact" and column == "wage":
                 assert high - low < 1e-9 * max(1.0, abs(high))
-            elif spec["content"] != "means":
+            elif spec["box_means"] != "exact":
                 assert high - low > 0.0, "no rounded mean is a point"
     assert published > 0.5 * len(box)
 
@@ -117,11 +117,11 @@ def _boxes_of(rows: pl.DataFrame) -> dict[int, dict[str, Any]]:
     """One row of each box, by the numbers that locating gives: in the order in which boxes come in the file."""
     sides = [name for name in rows.columns if name.endswith(("_lo", "_hi", "_set")) and "_mean_" not in name]
     seen: dict[str, int] = {}
-    found: dict[int, dict[str, Any]] = {}
+    boxes: dict[int, dict[str, Any]] = {}
     for row in rows.iter_rows(named=True):
         key = repr([row[name] for name in sides])
-        found.setdefault(seen.setdefault(key, len(seen)), row)
-    return found
+        boxes.setdefault(seen.setdefault(key, len(seen)), row)
+    return boxes
 
 
 def _number(value: Any) -> float:
@@ -130,7 +130,7 @@ def _number(value: Any) -> float:
 
 @pytest.mark.parametrize("name", ["rounded", "exact", "within attained bounds"])
 def test_ranges_are_narrower_hold_what_is_true_and_are_the_readers_too(bench: Bench, name: str) -> None:
-    outcome, plain = bench.run(SPECS[name]), bench.run(SPECS[name] | {"content": "bounds"})
+    outcome, plain = bench.run(SPECS[name]), bench.run(SPECS[name] | {"box_means": "none"})
     draft = outcome.release
     assert draft is not None
     for one, wide in zip(outcome.result["statistics"], plain.result["statistics"], strict=True):
@@ -150,7 +150,7 @@ def test_ranges_are_narrower_hold_what_is_true_and_are_the_readers_too(bench: Be
         computing(
             boxes,
             [question(one) for one in draft.statistics],
-            meaning_of(parameters | {"columns": COLUMNS[::-1]}, types),
+            meaning_of(parameters | {"quasi_identifiers": COLUMNS[::-1]}, types),
         )
     )
     for one, said in zip(again, draft.statistics, strict=True):
@@ -160,7 +160,7 @@ def test_ranges_are_narrower_hold_what_is_true_and_are_the_readers_too(bench: Be
 
 def test_means_are_published_once(bench: Bench) -> None:
     """The same release again says nothing new; another one of the same data gives records by subtraction."""
-    wanted = {"first": {}, "other": {"k": 6}, "exact": {"k": 7, "content": "means"}, "plain": {"content": "bounds"}}
+    wanted = {"first": {}, "other": {"k": 6}, "exact": {"k": 7, "box_means": "exact"}, "plain": {"box_means": "none"}}
     ledgers: dict[str, Path] = {}
     for name, change in wanted.items():
         spec = SPECS["of numbers alone"] | change
@@ -170,11 +170,11 @@ def test_means_are_published_once(bench: Bench) -> None:
     earlier = [Earlier(f"rel_{name}", "boxes", ledgers[name]) for name in ("first", "plain")]
     rounded, exact = (SPECS["of numbers alone"] | wanted[name] for name in ("other", "exact"))
     assert repeated_content(rounded, ledgers["first"], earlier) is None
-    assert repeated_content(rounded | {"content": "bounds"}, ledgers["plain"], earlier) is None
+    assert repeated_content(rounded | {"box_means": "none"}, ledgers["plain"], earlier) is None
     assert repeated_content(exact, ledgers["exact"], earlier[1:]) is None
-    found = repeated_content(rounded, ledgers["other"], earlier)
-    assert found is not None
-    assert (found.audit, found.figure, "rel_first" in found.detail) == ("composition", 1.0, True)
+    finding = repeated_content(rounded, ledgers["other"], earlier)
+    assert finding is not None
+    assert (finding.audit, finding.measured, "rel_first" in finding.detail) == ("composition", 1.0, True)
     with pytest.raises(InfeasibleError, match="exact means are not published twice"):
         repeated_content(exact, ledgers["exact"], earlier)
     with pytest.raises(InfeasibleError, match="subtraction"):
@@ -197,26 +197,26 @@ def test_frames_are_certified_with_their_means_where_that_is_said(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"content": "means", "bounds": "tight"}, "single values"),
+        ({"box_means": "exact", "bounds": "tight"}, "single values"),
         (
-            {"content": "means", "bounds": "snug", "domains": {name: [0, 99] for name in ("wage", "age")}},
+            {"box_means": "exact", "bounds": "grid", "domains": {name: [0, 99] for name in ("wage", "age")}},
             "single values",
         ),
-        ({"columns": ["town", "level"], "statistics": None}, "no numbers"),
-        ({"survey_weight": "home"}, "survey_weight"),
+        ({"quasi_identifiers": ["town", "level"], "statistics": None}, "no numbers"),
+        ({"survey_weight_column": "home"}, "survey_weight_column"),
         ({"rare_records": "weigh"}, "rare_records"),
     ],
 )
 def test_means_that_would_tell_records_are_refused(bench: Bench, change: dict[str, Any], says: str) -> None:
-    spec = BoxesSpec.model_validate(asked("rounded_means") | change)
+    spec = BoxesSpec.model_validate(spec_for("rounded") | change)
     errors = check(spec, Given({"dataset_id": bench.datasets["people"]}, {}, {}))
-    assert [error.detail for error in errors if error.pointer == "/content" and says in error.detail]
+    assert [error.detail for error in errors if error.pointer == "/box_means" and says in error.detail]
 
 
 def test_names_of_means_are_the_releases_own(bench: Bench) -> None:
     bench.dataset("named", people().rename({"home": "age_mean_lo", "town": "age_mean"}))
     given = Given({"dataset_id": bench.datasets["named"]}, {}, {})
     mean = [{"kind": "mean", "of": ["age"]}]
-    spec = asked("rounded_means", columns=["age"], keep=["age_mean_lo"], ordinal={}, statistics=mean)
+    spec = spec_for("rounded", quasi_identifiers=["age"], keep=["age_mean_lo"], ordinal={}, statistics=mean)
     assert [error.pointer for error in check(BoxesSpec.model_validate(spec), given)] == ["/keep/0"]
-    assert not check(BoxesSpec.model_validate(spec | {"content": "bounds", "missing": "drop"}), given)
+    assert not check(BoxesSpec.model_validate(spec | {"box_means": "none", "missing_policy": "drop"}), given)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, run, succeed, upload
+from tests.methods.asking import anonymization, released, run, succeed, upload
 
 NUMBERS = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 RESTRICTED = {"true_value", "shift", "delta_at_records"}
@@ -36,20 +36,20 @@ def test_every_promise_of_a_release_of_adult_holds(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str, bounds: str
 ) -> None:
     dataset_id, frame = adult
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": NUMBERS, "k": 5, "keep": ["income", "sex"]}
+    spec = anonymization("boxes", dataset_id, NUMBERS, k=5, keep=["income", "sex"])
     job = succeed(client, spec | {"partition": partition, "bounds": bounds})
     result, rows = job["result"], released(client, job)
 
     assert rows.columns == ["box", *(f"{c}_{end}" for c in NUMBERS for end in ("lo", "hi")), "income", "sex"]
-    assert rows.height == result["records"] == result["kept"] == frame.height
+    assert rows.height == result["records"] == result["released"] == frame.height
     per_box = rows.group_by("box").agg(pl.len(), pl.exclude("income", "sex").n_unique())
     assert per_box["len"].min() == result["smallest_box"] >= 5
     assert per_box["len"].max() == result["largest_box"]
-    assert per_box.height == result["boxes"]
+    assert per_box.height == result["box_count"]
     bounds_per_box = per_box.select(pl.exclude("box", "len").max()).row(0)
     assert set(bounds_per_box) == {1}, "the rows of a box share its bounds"
-    k_with_keep = rows.group_by("box", "income", "sex").len()["len"].min()
-    assert result["k_with_keep"] == k_with_keep
+    k_with_kept = rows.group_by("box", "income", "sex").len()["len"].min()
+    assert result["k_with_kept"] == k_with_kept
     for kept in ("income", "sex"):
         assert rows[kept].value_counts().sort(kept).rows() == frame[kept].value_counts().sort(kept).rows()
 
@@ -61,7 +61,7 @@ def test_every_promise_of_a_release_of_adult_holds(
         assert lo <= statistic["estimate"] <= hi
         if statistic["kind"] == "mean":
             column = statistic["of"][0]
-            assert statistic["exact"]
+            assert statistic["sharp"]
             assert [lo, hi] == pytest.approx(extreme_means(rows, column, bounds), rel=1e-12)
 
 
@@ -78,9 +78,9 @@ def test_the_sample_form_is_said_and_held(client: httpx.Client, adult: tuple[str
     names, few = ["age", "hours-per-week"], adult[1].head(200)
     dataset_id = upload(client, few.select(names).write_csv())["id"]
     kinds = ("mean", "variance", "standard_deviation", "covariance", "correlation")
-    asked = [{"kind": kind, "of": names if kind.startswith("co") else names[:1]} for kind in kinds]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": names, "k": 5, "partition": "fast", "seed": 7}
-    job = succeed(client, spec | {"statistics": asked, "ddof": 1})
+    statistics = [{"kind": kind, "of": names if kind.startswith("co") else names[:1]} for kind in kinds]
+    spec = anonymization("boxes", dataset_id, names, k=5, partition="fast", seed=7)
+    job = succeed(client, spec | {"statistics": statistics, "ddof": 1})
     assert job["spec"]["ddof"] == 1
     x = few.select(names).to_numpy().astype(float)
     wanted = [x[:, 0].mean(), x[:, 0].var(ddof=1), x[:, 0].std(ddof=1), np.cov(x.T)[0, 1], np.corrcoef(x.T)[0, 1]]
@@ -91,11 +91,11 @@ def test_the_sample_form_is_said_and_held(client: httpx.Client, adult: tuple[str
     said = client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"]
     assert [one["ddof"] for one in said] == [None, 1, 1, 1, None]
     assert '"ddof": 1' in client.get(f"/v1/releases/{job['release_id']}/provenance").text.replace("\\", "")
-    plain = succeed(client, spec | {"statistics": asked})["result"]["statistics"]
+    plain = succeed(client, spec | {"statistics": statistics})["result"]["statistics"]
     assert [one["ddof"] for one in plain] == [None, 0, 0, 0, None]
     for before, after in zip(plain, said, strict=True):  # the same boxes: the seed places their cuts
         factor = {"variance": 200 / 199, "standard_deviation": np.sqrt(200 / 199), "covariance": 200 / 199}
-        widths = [one["linear"][1] - one["linear"][0] for one in (before, after)]
+        widths = [one["first_order"][1] - one["first_order"][0] for one in (before, after)]
         assert widths[1] / widths[0] == pytest.approx(factor.get(before["kind"], 1.0), rel=1e-9)
 
 
@@ -103,7 +103,7 @@ def test_records_lie_in_boxes_of_equal_counts(client: httpx.Client, adult: tuple
     """Cells are disjoint: counting true records per published box gives the published counts."""
     dataset_id, frame = adult
     columns = ["age", "hours-per-week"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": columns, "k": 50, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": columns, "k": 50, "partition": "fast"}
     boxes = released(client, succeed(client, spec)).group_by(pl.all()).len()
     x = frame.select(columns).to_numpy()
     for box in boxes.iter_rows(named=True):
@@ -120,7 +120,7 @@ def test_the_order_of_rows_does_not_repeat_and_no_cut_is_a_value(
     frame = adult[1].select("age", "fnlwgt")
     numbers = [f"{name}:number" for name in frame.columns]  # bounds of whole numbers are whole, values or not
     dataset_id = upload(client, frame.write_csv(), type=numbers)["id"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "fnlwgt"], "k": 10, "partition": "fast"}
+    spec = anonymization("boxes", dataset_id, ["age", "fnlwgt"], k=10, partition="fast")
     spec["domains"] = {"age": [0, 120], "fnlwgt": [0, 2e6]}
     jobs = [succeed(client, spec) for _ in range(2)]
     one, other = (released(client, job) for job in jobs)
@@ -134,7 +134,7 @@ def test_the_order_of_rows_does_not_repeat_and_no_cut_is_a_value(
 
 
 def test_public_parts_hold_nothing_restricted(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "fnlwgt"], "k": 5, "partition": "fast"}
+    spec = anonymization("boxes", adult[0], ["age", "fnlwgt"], k=5, partition="fast")
     job = succeed(client, spec)
     for part in ("", "/statistics", "/provenance"):
         answer = client.get(f"/v1/releases/{job['release_id']}{part}")
@@ -156,10 +156,10 @@ def _names(value: Any) -> set[str]:
 def test_a_given_seed_makes_the_release_reproducible_and_marks_it(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": "fast", "seed": 7}
+    spec = anonymization("boxes", adult[0], ["age"], k=5, partition="fast", seed=7)
     jobs = [succeed(client, spec) for _ in range(2)]
     one, other = (client.get(f"/v1/releases/{job['release_id']}").json() for job in jobs)
-    assert one["sha256"] == other["sha256"]
+    assert one["files"] == other["files"]
     assert "reproducible" in one["flags"]
     assert jobs[0]["spec"]["seed"] == "given"
 
@@ -177,12 +177,16 @@ def small(client: httpx.Client) -> str:
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
-        ({"columns": ["text"], "statistics": [{"kind": "mean", "of": ["text"]}]}, "/statistics/0/of/0", "`share`"),
-        ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
-        ({"columns": ["größe", "größe"]}, "/columns/1", "twice"),
+        ({"quasi_identifiers": ["größe", "nein"]}, "/quasi_identifiers/1", "no column 'nein'"),
+        (
+            {"quasi_identifiers": ["text"], "statistics": [{"kind": "mean", "of": ["text"]}]},
+            "/statistics/0/of/0",
+            "`share`",
+        ),
+        ({"quasi_identifiers": ["leer"]}, "/quasi_identifiers/0", "10 missing values"),
+        ({"quasi_identifiers": ["größe", "größe"]}, "/quasi_identifiers/1", "twice"),
         ({"k": 41}, "/k", "the largest k is 40"),
-        ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "the largest k is 30"),
+        ({"k": 31, "quasi_identifiers": ["leer"], "missing_policy": "drop"}, "/k", "the largest k is 30"),
         ({"domains": {"größe": ["0", 100]}}, "/domains/größe/0", ""),
         ({"keep": ["größe"]}, "/keep/0", "cannot be kept"),
         ({"keep": ["nein"]}, "/keep/0", "no column"),
@@ -191,7 +195,7 @@ def small(client: httpx.Client) -> str:
         ({"domains": {"text": [1, 9]}}, "/domains/text", "not one of"),
         ({"statistics": [{"kind": "mean", "of": ["Wert"]}]}, "/statistics/0/of/0", "not one of"),
         ({"statistics": [{"kind": "covariance", "of": ["größe"]}]}, "/statistics/0/of", "2"),
-        ({"l": 2}, "/l", "`sensitive` or `epsilon`"),
+        ({"l": 2}, "/l", "`sensitive` or `min_separation`"),
         ({"sensitive": ["text"]}, "/l", "need `l`"),
         ({"rare_records": "hide"}, "/rare_records", "weigh"),
         ({"l": 2, "sensitive": ["nein"]}, "/sensitive/0", "no column"),
@@ -203,7 +207,7 @@ def small(client: httpx.Client) -> str:
 def test_what_cannot_be_done_is_refused_at_its_place(
     client: httpx.Client, small: str, change: dict[str, Any], pointer: str, says: str
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe"], "k": 5, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["größe"], "k": 5, "partition": "fast"}
     answer = client.post("/v1/anonymizations", json=spec | change)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert answer.headers["content-type"] == "application/problem+json"
@@ -213,9 +217,9 @@ def test_what_cannot_be_done_is_refused_at_its_place(
 
 
 def test_missing_values_are_dropped_when_asked(client: httpx.Client, small: str) -> None:
-    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "leer"], "k": 3, "partition": "fast"}
-    job = succeed(client, spec | {"missing": "drop", "keep": ["text"]})
-    assert (job["result"]["records"], job["result"]["kept"], job["result"]["dropped"]) == (40, 30, 10)
+    spec = {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["größe", "leer"], "k": 3, "partition": "fast"}
+    job = succeed(client, spec | {"missing_policy": "drop", "keep": ["text"]})
+    assert (job["result"]["records"], job["result"]["released"], job["result"]["suppressed"]["missing"]) == (40, 30, 10)
     rows = released(client, job)
     wanted = pl.read_csv(io.StringIO(SMALL)).drop_nulls("leer")["text"]
     assert sorted(rows["text"]) == sorted(wanted)
@@ -223,12 +227,12 @@ def test_missing_values_are_dropped_when_asked(client: httpx.Client, small: str)
 
 @pytest.mark.parametrize(("k", "boxes"), [(40, 1), (21, 1), (20, 2), (1, 40)])
 def test_the_number_of_boxes_follows_k(client: httpx.Client, small: str, k: int, boxes: int) -> None:
-    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe"], "k": k, "partition": "fast"}
-    assert succeed(client, spec)["result"]["boxes"] == boxes
+    spec = {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["größe"], "k": k, "partition": "fast"}
+    assert succeed(client, spec)["result"]["box_count"] == boxes
 
 
 def test_a_constant_column_spans_one_value(client: httpx.Client, small: str) -> None:
-    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "fest"], "k": 5, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["größe", "fest"], "k": 5, "partition": "fast"}
     job = succeed(client, spec)
     assert {tuple(s["of"]) for s in job["result"]["statistics"]} == {("größe",), ("fest",), ("größe", "fest")}
     assert released(client, job)["fest_lo"].unique().to_list() == [5.0]
@@ -236,9 +240,9 @@ def test_a_constant_column_spans_one_value(client: httpx.Client, small: str) -> 
 
 def test_a_statistic_that_a_single_value_leaves_undefined_is_asked_in_vain(client: httpx.Client, small: str) -> None:
     """A refusal would tell a column of one value from one in which a single record differs."""
-    spec = {"method": "boxes", "dataset_id": small, "columns": ["größe", "fest"], "k": 5, "partition": "fast"}
-    asked = [{"kind": kind, "of": ["größe", "fest"]} for kind in ("correlation", "covariance", "regression")]
-    job = succeed(client, spec | {"statistics": [{"kind": "mean", "of": ["größe"]}, *asked]})
+    spec = {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["größe", "fest"], "k": 5, "partition": "fast"}
+    statistics = [{"kind": kind, "of": ["größe", "fest"]} for kind in ("correlation", "covariance", "regression")]
+    job = succeed(client, spec | {"statistics": [{"kind": "mean", "of": ["größe"]}, *statistics]})
     _, correlation, covariance, regression = job["result"]["statistics"]
     assert correlation["true_value"] is None
     assert correlation["guaranteed"] in (None, [-1.0, 1.0])
@@ -249,15 +253,15 @@ def test_a_statistic_that_a_single_value_leaves_undefined_is_asked_in_vain(clien
 
 def test_one_record_is_one_box(client: httpx.Client) -> None:
     dataset = upload(client, "x\n42.5\n")
-    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 1, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": dataset["id"], "quasi_identifiers": ["x"], "k": 1, "partition": "fast"}
     result = succeed(client, spec | {"statistics": [{"kind": "mean", "of": ["x"], "weight": 1}]})["result"]
-    assert (result["boxes"], result["kept"]) == (1, 1)
+    assert (result["box_count"], result["released"]) == (1, 1)
     sample = {"statistics": [{"kind": "variance", "of": ["x"], "weight": 1}], "ddof": 1}
     answer = client.post("/v1/anonymizations", json=spec | sample)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert answer.json()["errors"][0]["pointer"] == "/ddof"
     two = upload(client, "x,y\n42.5,1\n1.5,\n,2\n")["id"]
-    sparse = spec | sample | {"dataset_id": two, "columns": ["x", "y"], "missing": "drop"}
+    sparse = spec | sample | {"dataset_id": two, "quasi_identifiers": ["x", "y"], "missing_policy": "drop"}
     job = run(client, sparse)
     assert job["state"] == "failed", "only the records tell that one is complete"
     assert "two records or more" in job["error"]["detail"]
@@ -268,12 +272,12 @@ def test_regression_has_a_list_intercept_first(client: httpx.Client, adult: tupl
     frame = adult[1].select(of)
     numbers = [f"{name}:number" for name in of]  # of whole numbers no data that reach the ends are looked for
     dataset_id = upload(client, frame.write_csv(), type=numbers)["id"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": of, "k": 5, "partition": "fast"}
-    (found,) = succeed(client, spec | {"statistics": [{"kind": "regression", "of": of}]})["result"]["statistics"]
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": of, "k": 5, "partition": "fast"}
+    (statistic,) = succeed(client, spec | {"statistics": [{"kind": "regression", "of": of}]})["result"]["statistics"]
     x = frame.select(of).to_numpy().astype(float)
     wanted, *_ = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x[:, 1:]]), x[:, 0], rcond=None)
-    assert found["true_value"] == pytest.approx(wanted.tolist(), rel=1e-9)
-    for interval, value in zip(found["guaranteed"], wanted, strict=True):
+    assert statistic["true_value"] == pytest.approx(wanted.tolist(), rel=1e-9)
+    for interval, value in zip(statistic["guaranteed"], wanted, strict=True):
         assert interval[0] <= value <= interval[1]
-    assert found["gap"] < 0.05
-    assert len(found["estimate"]) == len(found["linear"]) == 3
+    assert statistic["gap"] < 0.05
+    assert len(statistic["estimate"]) == len(statistic["first_order"]) == 3

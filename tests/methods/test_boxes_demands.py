@@ -11,16 +11,16 @@ from tests.methods.asking import released, run, succeed
 def test_kept_columns_count_and_boxes_are_diverse_when_asked(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age", "hours-per-week"], "k": 8}
+    spec = {"method": "boxes", "dataset_id": adult[0], "quasi_identifiers": ["age", "hours-per-week"], "k": 8}
     spec["partition"] = partition
-    counted = succeed(client, spec | {"keep": ["sex", "income"], "count_keep": True})
+    counted = succeed(client, spec | {"keep": ["sex", "income"], "k_counts_kept": True})
     rows = released(client, counted)
-    assert counted["result"]["k_with_keep"] == rows.group_by("box", "sex", "income").len()["len"].min() >= 8
-    assert counted["result"]["boxes"] > 50
+    assert counted["result"]["k_with_kept"] == rows.group_by("box", "sex", "income").len()["len"].min() >= 8
+    assert counted["result"]["box_count"] > 50
     assert "kept-columns-not-counted" not in client.get(f"/v1/releases/{counted['release_id']}").json()["flags"]
 
-    asked = {"l": 3, "sensitive": ["occupation"], "epsilon": {"education-num": 2}}
-    diverse = succeed(client, spec | asked | {"keep": ["occupation", "education-num"]})
+    demands = {"l": 3, "sensitive": ["occupation"], "min_separation": {"education-num": 2}}
+    diverse = succeed(client, spec | demands | {"keep": ["occupation", "education-num"]})
     boxes = released(client, diverse).group_by("box").agg(pl.col("occupation").drop_nulls(), pl.col("education-num"))
     assert boxes.height > (100 if partition == "mondrian" else 500)
     assert boxes["occupation"].list.n_unique().min() >= 3
@@ -36,8 +36,8 @@ def test_kept_columns_count_and_boxes_are_diverse_when_asked(
 def test_demands_no_box_can_meet_are_refused_with_what_could(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], partition: str
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": ["age"], "k": 5, "partition": partition}
-    job = run(client, spec | {"l": 9, "sensitive": ["occupation"], "epsilon": {"education-num": 2}})
+    spec = {"method": "boxes", "dataset_id": adult[0], "quasi_identifiers": ["age"], "k": 5, "partition": partition}
+    job = run(client, spec | {"l": 9, "sensitive": ["occupation"], "min_separation": {"education-num": 2}})
     assert job["state"] == "failed"
     assert "l = 9 asked, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
     answer = client.post("/v1/anonymizations", json=spec | {"l": 15, "sensitive": ["occupation"], "keep": ["sex"]})
@@ -45,7 +45,7 @@ def test_demands_no_box_can_meet_are_refused_with_what_could(
     assert answer.json()["errors"] == [
         {"pointer": "/l", "detail": "l = 15 asked, column 'occupation' has 14 values: the largest l is 14"}
     ]
-    job = run(client, spec | {"keep": ["native-country"], "count_keep": True, "suppress_at_most": 0.0})
+    job = run(client, spec | {"keep": ["native-country"], "k_counts_kept": True, "max_suppressed_classes": 0.0})
     assert job["state"] == "failed"
     assert [error["pointer"] for error in job["error"]["errors"]] == ["/keep"]
     assert "'native-country'" in job["error"]["detail"]

@@ -34,7 +34,7 @@ def put(client: httpx.Client, frame: pl.DataFrame) -> str:
 
 
 def make(client: httpx.Client, dataset_id: str, **change: Any) -> pl.DataFrame:
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": COLUMNS, "k": 5, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": COLUMNS, "k": 5, "partition": "fast"}
     return released(client, succeed(client, spec | change))
 
 
@@ -63,33 +63,33 @@ def dataset_id(client: httpx.Client, original: pl.DataFrame) -> str:
 def test_sixteen_releases_of_one_specification_bring_no_bound_nearer_to_a_value(
     client: httpx.Client, dataset_id: str, original: pl.DataFrame
 ) -> None:
-    found = [make(client, dataset_id) for _ in range(16)]
-    assert all(boxes(each) == boxes(found[0]) for each in found)
-    assert len({tuple(each["box"]) for each in found}) == 16, "the order of rows is drawn anew"
+    releases = [make(client, dataset_id) for _ in range(16)]
+    assert all(boxes(each) == boxes(releases[0]) for each in releases)
+    assert len({tuple(each["box"]) for each in releases}) == 16, "the order of rows is drawn each time"
     highest = original["income"].sort().unique().to_numpy()
-    bounds = np.concatenate([cuts(each, "income") for each in found])
+    bounds = np.concatenate([cuts(each, "income") for each in releases])
     below = highest[np.searchsorted(highest, bounds) - 1]
-    once = cuts(found[0], "income")
+    once = cuts(releases[0], "income")
     assert np.min(bounds - below) == np.min(once - highest[np.searchsorted(highest, once) - 1])
 
 
 def test_sixteen_specifications_have_one_cut_between_two_neighbouring_values(
     client: httpx.Client, dataset_id: str, original: pl.DataFrame
 ) -> None:
-    asked = itertools.product(
+    specs = itertools.product(
         ["fast", "mondrian"],
         [5, 6],
         [COLUMNS, ["income", "age"]],
         [None, [{"kind": "mean", "of": ["income"]}]],
     )
-    found = [
-        make(client, dataset_id, partition=partition, k=k, columns=columns, statistics=statistics)
-        for partition, k, columns, statistics in asked
+    releases = [
+        make(client, dataset_id, partition=partition, k=k, quasi_identifiers=columns, statistics=statistics)
+        for partition, k, columns, statistics in specs
     ]
-    assert len(found) == 16
+    assert len(releases) == 16
     for column in COLUMNS:
         values = original[column].cast(float).unique().sort().to_numpy()
-        each = [cuts(rows, column) for rows in found if f"{column}_lo" in rows.columns]
+        each = [cuts(rows, column) for rows in releases if f"{column}_lo" in rows.columns]
         bounds = np.unique(np.concatenate(each))
         assert not np.isin(bounds, values).any(), "nobody's value"
         between = np.searchsorted(values, bounds)
@@ -103,9 +103,9 @@ def test_sixteen_specifications_have_one_cut_between_two_neighbouring_values(
         {"partition": "optimal"},
         {"partition": "fast"},
         {"partition": "mondrian"},
-        {"partition": "optimal", "keep": ["sex"], "count_keep": True, "k": 3},
+        {"partition": "optimal", "keep": ["sex"], "k_counts_kept": True, "k": 3},
         {"partition": "fast", "rare_records": "weigh"},
-        {"partition": "optimal", "rare_records": "dismiss", "domains": {"age": [0, 120]}},
+        {"partition": "optimal", "rare_records": "suppress", "domains": {"age": [0, 120]}},
         {"bounds": "tight", "l": 2, "sensitive": ["sex"]},
     ],
     ids=lambda change: "-".join(map(str, change.values()))[:40],
@@ -116,7 +116,7 @@ def test_the_same_values_in_another_order_have_the_same_boxes_bit_for_bit(
     shuffled = original.sample(fraction=1.0, shuffle=True, seed=3).select("sex", "hours", "income", "age")
     again = put(client, shuffled.with_columns(pl.col("age").cast(float)))
     one = make(client, dataset_id, **change)
-    two = make(client, again, columns=["hours", "age", "income"], **change)
+    two = make(client, again, quasi_identifiers=["hours", "age", "income"], **change)
     assert boxes(one) == boxes(two)
 
 
@@ -147,9 +147,9 @@ def test_a_seed_repeats_boxes_and_rows_and_has_cuts_of_its_own(client: httpx.Cli
 def test_missing_values_count_among_what_a_column_is(client: httpx.Client) -> None:
     rows = [f"{i * i % 97},{i}\n" for i in range(60)]
     one, two = (upload(client, "x,y\n" + "".join(rows) + more, type="x:number")["id"] for more in ("", ",70\n"))
-    asked: dict[str, Any] = {"columns": ["x"], "missing": "drop"}
-    found = [released(client, succeed(client, _drop(each, asked))) for each in (one, two)]
-    assert not np.isin(cuts(found[0], "x"), cuts(found[1], "x")).any()
+    spec: dict[str, Any] = {"quasi_identifiers": ["x"], "missing_policy": "drop"}
+    releases = [released(client, succeed(client, _drop(each, spec))) for each in (one, two)]
+    assert not np.isin(cuts(releases[0], "x"), cuts(releases[1], "x")).any()
 
 
 def _drop(dataset_id: Any, change: dict[str, Any]) -> dict[str, Any]:

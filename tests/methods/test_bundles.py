@@ -12,7 +12,7 @@ import pytest
 
 from surebox_verify.cli import verify
 from tests import patient
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import anonymization, succeed, upload
 from tests.service import Service
 
 RECORDS = [(20 + i * 7 % 53, 1000 + i * 37 % 991, "ab"[i % 2]) for i in range(200)]
@@ -27,7 +27,7 @@ def dataset_id(client: httpx.Client) -> str:
 
 @pytest.fixture(scope="module")
 def release_id(client: httpx.Client, dataset_id: str) -> str:
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "income"], "k": 5, "formats": FORMATS}
+    spec = anonymization("boxes", dataset_id, ["age", "income"], k=5, formats=FORMATS)
     return str(succeed(client, spec)["release_id"])
 
 
@@ -54,19 +54,19 @@ def verified(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[in
 def test_it_holds_all_that_is_public_of_a_release(
     client: httpx.Client, release_id: str, bundle: httpx.Response
 ) -> None:
-    found, path = unpacked(bundle.content), f"/v1/releases/{release_id}"
-    about = json.loads(found.pop("ro-crate-metadata.json"))
+    members, path = unpacked(bundle.content), f"/v1/releases/{release_id}"
+    about = json.loads(members.pop("ro-crate-metadata.json"))
     assert bundle.headers["content-type"] == "application/zip"
     assert release_id in bundle.headers["content-disposition"]
     for name in FORMATS:
-        assert found.pop(f"release.{name}") == client.get(f"{path}/data", params={"format": name}).content
+        assert members.pop(f"release.{name}") == client.get(f"{path}/data", params={"format": name}).content
     certificate = client.get(f"{path}/certificate").content
-    assert found["certificate.dsse.json"] == certificate
-    assert json.loads(found["statistics.json"]) == client.get(f"{path}/statistics").json()
-    assert json.loads(found["provenance.json"]) == client.get(f"{path}/provenance").json()
-    assert found["report.html"] == client.get(f"{path}/report").content
-    assert json.loads(found["jwks.json"]) == client.get("/.well-known/jwks.json").json()
-    assert set(found) == {
+    assert members["certificate.dsse.json"] == certificate
+    assert json.loads(members["statistics.json"]) == client.get(f"{path}/statistics").json()
+    assert json.loads(members["provenance.json"]) == client.get(f"{path}/provenance").json()
+    assert members["report.html"] == client.get(f"{path}/report").content
+    assert json.loads(members["jwks.json"]) == client.get("/.well-known/jwks.json").json()
+    assert set(members) == {
         "certificate.dsse.json", "statistics.json", "provenance.json", "report.html", "jwks.json",
         "revocations.dsse.json",
     }  # fmt: skip
@@ -122,12 +122,12 @@ def test_it_verifies_alone_and_what_was_changed_in_it_is_named(
 def test_what_is_not_published_is_for_keepers_and_what_is_withdrawn_says_so(
     service: Service, client: httpx.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    others = upload(client, CSV.replace(",1", ",7"), same_data_as="none")["id"]
-    spec = {"method": "boxes", "dataset_id": others, "columns": ["age", "income"], "k": 5, "publish": "draft"}
+    others = upload(client, CSV.replace(",1", ",7"), new_family=True)["id"]
+    spec = {"method": "boxes", "dataset_id": others, "quasi_identifiers": ["age", "income"], "k": 5, "publish": "draft"}
     release_id = str(succeed(client, spec)["release_id"])
     path = f"/v1/releases/{release_id}"
-    found = unpacked(client.get(f"{path}/bundle.zip").content)
-    assert "certificate.dsse.json" not in found, "a draft has none"
+    members = unpacked(client.get(f"{path}/bundle.zip").content)
+    assert "certificate.dsse.json" not in members, "a draft has none"
     log = client.get("/v1/log?limit=1").json()["items"][0]
     assert (log["action"], log["subject"]) == ("read", release_id)
     client.post(f"{path}/publish", json={"readers": ["a reader of bundles"]}).raise_for_status()

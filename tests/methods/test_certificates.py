@@ -18,15 +18,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import SSlibKey
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import anonymization, succeed, upload
 from tests.service import Service, bare_environment
 
 RECORDS = [(20 + i * 7 % 53, 1000 + i * 37 % 991, "ab"[i % 2]) for i in range(200)]
 CSV = "age,income,town\n" + "".join(f"{age},{income},{town}\n" for age, income, town in RECORDS)
 #: What a certificate must not say, at any depth: of the original, of its keeper, of audits.
 RESTRICTED = {
-    "true_value", "shift", "delta_at_records", "records", "kept", "dismissed", "dropped", "owner", "job_id",
-    "dataset_id", "seed", "position", "privacy_uncertainty", "labels", "linkage", "findings",
+    "true_value", "shift", "delta_at_records", "records", "released", "suppressed", "suppressed_cells", "pending",
+    "owner", "job_id", "dataset_id", "seed", "position", "uncertainty", "tags", "linkage", "findings",
 }  # fmt: skip
 
 
@@ -37,8 +37,9 @@ def surebox(service: Service, *arguments: str) -> subprocess.CompletedProcess[st
 
 
 def publish(client: httpx.Client, dataset_id: str, **change: Any) -> str:
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "income"], "k": 5, "keep": ["town"]}
-    return str(succeed(client, spec | {"allow_repeat": True} | change)["release_id"])  # whatever all leave together
+    spec = anonymization("boxes", dataset_id, ["age", "income"], k=5, keep=["town"])
+    spec |= {"accept_findings": ["composition"]}  # however many persons all releases leave together
+    return str(succeed(client, spec | change)["release_id"])
 
 
 def key_set(client: httpx.Client) -> dict[str, dict[str, Any]]:
@@ -48,13 +49,13 @@ def key_set(client: httpx.Client) -> dict[str, dict[str, Any]]:
 def certificate(client: httpx.Client, release_id: str) -> dict[str, Any]:
     answer = client.get(f"/v1/releases/{release_id}/certificate")
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    envelope: dict[str, Any] = answer.json()
+    return envelope
 
 
 def said(envelope: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(base64.b64decode(envelope["payload"]))
-    return found
+    statement: dict[str, Any] = json.loads(base64.b64decode(envelope["payload"]))
+    return statement
 
 
 def pem(key: dict[str, Any]) -> bytes:
@@ -134,7 +135,7 @@ def test_a_certificate_says_what_is_public_and_nothing_else(client: httpx.Client
     digests = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
     statistics = client.get(f"/v1/releases/{release}/statistics").json()
     assert digests.pop("statistics.json") == hashlib.sha256(rfc8785.dumps(statistics)).hexdigest()
-    assert digests == {f"release.{name}": digest for name, digest in shown["sha256"].items()}
+    assert digests == {f"release.{name}": file["sha256"] for name, file in shown["files"].items()}
     assert statement["predicate"]["release"]["rows"] == shown["rows"]
     assert statement["predicate"]["issued"] == "at publication"
     assert statement["predicate"]["k"] == 5
@@ -193,9 +194,9 @@ def test_a_later_release_of_a_series_names_its_base_and_is_verified(
     service: Service, client: httpx.Client, tmp_path: Path
 ) -> None:
     other = "age,income,town\n" + "".join(f"{90 - age},{7 * income},{town}\n" for age, income, town in RECORDS[30:])
-    base = publish(client, str(upload(client, other.encode(), same_data_as="none")["id"]))
-    asked = {"method": "boxes", "base_release_id": base, "columns": ["income"], "k": 11, "keep": ["town"]}
-    later = str(succeed(client, asked)["release_id"])
+    base = publish(client, str(upload(client, other.encode(), new_family=True)["id"]))
+    spec = {"method": "boxes", "base_release_id": base, "quasi_identifiers": ["income"], "k": 11, "keep": ["town"]}
+    later = str(succeed(client, spec)["release_id"])
     assert said(certificate(client, later))["predicate"]["parameters"]["base_release_id"] == base
     (tmp_path / "jwks.json").write_bytes(client.get("/.well-known/jwks.json").content)
     (tmp_path / "release.parquet.dsse.json").write_bytes(client.get(f"/v1/releases/{later}/certificate").content)
@@ -213,26 +214,26 @@ def digest(envelope: dict[str, Any]) -> str:
 
 def test_statistics_that_nobody_asked_for_are_those_that_could_have_been(client: httpx.Client, dataset: str) -> None:
     """The same boxes, asked before and after: the same ranges but for rounding; and what cannot be asked is named."""
-    asked = [
+    statistics = [
         {"kind": "mean", "of": ["age"]},
         {"kind": "correlation", "of": ["income", "age"]},
         {"kind": "regression", "of": ["income", "age"]},
         {"kind": "variance", "of": ["income"]},
     ]
-    release = publish(client, dataset, statistics=asked, rare_records="weigh")
-    told = client.get(f"/v1/releases/{release}/statistics").json()["statistics"]
-    answer = client.post(f"/v1/releases/{release}/statistics", json={"statistics": asked})
+    release = publish(client, dataset, statistics=statistics, rare_records="weigh")
+    published = client.get(f"/v1/releases/{release}/statistics").json()["statistics"]
+    answer = client.post(f"/v1/releases/{release}/statistics", json={"statistics": statistics})
     assert answer.status_code == 200, answer.text
-    found = answer.json()["statistics"]
-    assert [(one["kind"], one["of"], one["ddof"]) for one in found] == [
-        (one["kind"], one["of"], one["ddof"]) for one in told
+    computed = answer.json()["statistics"]
+    assert [(one["kind"], one["of"], one["ddof"]) for one in computed] == [
+        (one["kind"], one["of"], one["ddof"]) for one in published
     ]
-    for one, before in zip(found, told, strict=True):
+    for one, before in zip(computed, published, strict=True):
         assert np.allclose(one["guaranteed"], before["guaranteed"], rtol=1e-13, atol=0)
-        inner = [np.array(each["inner"], dtype=float) for each in (one, before)]  # none where numbers are whole
+        inner = [np.array(each["attained"], dtype=float) for each in (one, before)]  # none where numbers are whole
         assert np.allclose(*inner, rtol=1e-13, atol=0, equal_nan=True)
     refused = client.post(f"/v1/releases/{release}/statistics", json={"statistics": [{"kind": "mean", "of": ["town"]}]})
     assert refused.status_code == 422
     assert [each["pointer"] for each in refused.json()["errors"]] == ["/statistics/0/of/0"]
-    sample = client.post(f"/v1/releases/{release}/statistics", json={"statistics": asked[3:], "ddof": 1}).json()
-    assert sample["statistics"][0]["guaranteed"][1] > found[3]["guaranteed"][1]
+    sample = client.post(f"/v1/releases/{release}/statistics", json={"statistics": statistics[3:], "ddof": 1}).json()
+    assert sample["statistics"][0]["guaranteed"][1] > computed[3]["guaranteed"][1]

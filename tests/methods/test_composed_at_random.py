@@ -11,7 +11,7 @@ import pytest
 from workers.frames.ledger import write_ledger
 from workers.methods.released.composed import composed_with
 from workers.methods.released.earlier import Earlier, FamilyTerms
-from workers.methods.released.told import write_told
+from workers.methods.released.release_exposure import write_exposure
 
 KEY, TABLES = bytes(range(32)), 3
 Frame = pl.DataFrame
@@ -70,8 +70,8 @@ def release(
             sides |= {f"{name}_lo": one.min().over("box"), f"{name}_hi": one.max().over("box")}
         else:
             sides |= {f"{name}_set": one.unique().sort().implode().over("box", mapping_strategy="join")}
-    told = pl.DataFrame({"box": box}).hstack(rows.select(**sides)) if sides else rows.select("box")
-    return told, {"method": "boxes", "columns": columns, "k": 2}, dict(zip(frame["who"], box, strict=True))
+    table = pl.DataFrame({"box": box}).hstack(rows.select(**sides)) if sides else rows.select("box")
+    return table, {"method": "boxes", "quasi_identifiers": columns, "k": 2}, dict(zip(frame["who"], box, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -91,13 +91,14 @@ def test_k_is_never_told_above_what_it_is(tmp_path: Path, seed: int) -> None:
         rows.write_parquet(made)
         write_ledger(made, ledger, method="boxes", spec=spec)
         terms = FamilyTerms(dataset_id=str(at), key=KEY, under="key")
-        write_told(data, ledger, persons, terms=terms)
-        found = composed_with(data, spec, ledger, earlier, rng=draw, terms=terms)
+        write_exposure(data, ledger, persons, terms=terms)
+        composition = composed_with(data, spec, ledger, earlier, rng=draw, terms=terms)
         places.append(where)
         everybody = set().union(*places)
         truth = min(Counter(tuple(one.get(who) for one in places) for who in everybody).values())
-        assert found.k <= truth, (found, truth)
-        assert found.k == (1 if found.unplaced else truth), "and it is that, where everybody is placed"
+        assert composition.composed_k <= truth, (composition, truth)
+        least = 1 if composition.unplaced else truth
+        assert composition.composed_k == least, "and it is that, where all persons are placed"
         earlier.append(
             Earlier(
                 str(at), "boxes", ledger, dataset_id=str(at), dataset=None if gone else data, persons=persons, key=KEY

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.families import Composition
+from app.contracts.families import FamilyComposition
 from tests.methods.in_process import Bench
 from workers.frames.ledger import write_ledger
 from workers.methods.context import InputFile
 from workers.methods.released.composed import composed_with, finding
 from workers.methods.released.earlier import Earlier, FamilyTerms
-from workers.methods.released.told import linked_scale, write_told
+from workers.methods.released.release_exposure import linked_scale, write_exposure
 
 KEY = bytes(range(32))
 ROWS = 240
@@ -63,32 +63,32 @@ class Houses:
         dataset = dataset or f"data-{name}"
         if dataset not in self.bench.datasets:
             self.bench.dataset(dataset, frame)
-        asked = {"method": "boxes", "dataset_id": dataset, "columns": ["age", "hours"], "k": 4} | spec
-        self.bench.release(name, asked, seed=len(name))
+        body = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "hours"], "k": 4} | spec
+        self.bench.release(name, body, seed=len(name))
         released = self.bench.files[InputFile.RELEASE, name]
         link = self.bench.files.get((InputFile.LINK, name))
         ledger, persons = (self.bench.folder / f"{name}.{kind}" for kind in ("ledger", "persons"))
-        write_ledger(released, ledger, method=asked["method"], spec=asked)
+        write_ledger(released, ledger, method=body["method"], spec=body)
         scale, box = None, np.full(len(frame), -1)
         rows = pl.read_parquet(released)
-        if asked["method"] == "uncertain":
+        if body["method"] == "uncertain":
             assert link is not None
-            scale = linked_scale(released, asked["columns"], link, self.path(dataset))
+            scale = linked_scale(released, body["quasi_identifiers"], link, self.path(dataset))
         else:
-            box = by_hand(frame, rows, asked)
-        write_told(
+            box = by_hand(frame, rows, body)
+        write_exposure(
             self.path(dataset), ledger, persons, terms=FamilyTerms(key=KEY, under="key", persons=self.known(frame)),
             scale=scale,
         )  # fmt: skip
-        return Made(name, dataset, asked, ledger, persons, box, scale)
+        return Made(name, dataset, body, ledger, persons, box, scale)
 
     @staticmethod
     def known(frame: pl.DataFrame) -> dict[str, str | None]:
         return {"id": None} if "id" in frame.columns else {}
 
-    def composed(self, today: Made, *before: Made, kept: bool = True, **terms: Any) -> Composition:
+    def composed(self, today: Made, *before: Made, kept: bool = True, **terms: Any) -> FamilyComposition:
         frame = pl.read_parquet(self.path(today.dataset))
-        told = FamilyTerms(dataset_id=today.dataset, key=KEY, under="key", persons=self.known(frame))
+        defaults = FamilyTerms(dataset_id=today.dataset, key=KEY, under="key", persons=self.known(frame))
         earlier = [
             Earlier(
                 one.name, one.spec["method"], one.ledger, dataset_id=one.dataset,
@@ -98,13 +98,13 @@ class Houses:
         ]  # fmt: skip
         return composed_with(
             self.path(today.dataset), today.spec, today.ledger, earlier, rng=np.random.default_rng(0),
-            terms=replace(told, **terms), scale=today.scale,
+            terms=replace(defaults, **terms), scale=today.scale,
         )  # fmt: skip
 
 
 def by_hand(frame: pl.DataFrame, rows: pl.DataFrame, spec: dict[str, Any]) -> np.ndarray:
     """The box of each record, by looking at all of them; counted kept values are a part of it."""
-    counted = spec.get("keep", []) if spec.get("count_keep") else []
+    counted = spec.get("keep", []) if spec.get("k_counts_kept") else []
     boxes = rows.unique(["box", *counted]).sort("box").to_dicts()
     orders = spec.get("ordinal", {})
 
@@ -117,22 +117,23 @@ def by_hand(frame: pl.DataFrame, rows: pl.DataFrame, spec: dict[str, Any]) -> np
         low, at, high = (orders[name].index(one) if name in orders else one for one in (ends[0], value, ends[1]))
         return bool(low <= at <= high)
 
-    found = []
+    box_numbers = []
     for record in frame.iter_rows(named=True):
         inside = [
             box["box"]
             for box in boxes
-            if all(within(record[c], box, c) for c in spec["columns"]) and all(record[c] == box[c] for c in counted)
+            if all(within(record[c], box, c) for c in spec["quasi_identifiers"])
+            and all(record[c] == box[c] for c in counted)
         ]
-        found.append(inside[-1] if inside else -1)
-    return np.array(found)
+        box_numbers.append(inside[-1] if inside else -1)
+    return np.array(box_numbers)
 
 
 def smallest(*places: dict[int, int]) -> int:
     """Persons of the smallest group, by the place of each person in each release; who is nowhere is in no group."""
     everybody = set().union(*places)
     tuples = Counter(tuple(one.get(person, -1) for one in places) for person in everybody)
-    return min(size for told, size in tuples.items() if set(told) != {-1})
+    return min(size for group, size in tuples.items() if set(group) != {-1})
 
 
 def of(made: Made, persons: Any = None) -> dict[int, int]:
@@ -173,29 +174,30 @@ def test_who_was_where_does_not_hang_on_how_values_are_written(houses: Houses, r
     order = np.random.default_rng(3).permutation(ROWS)
     today = written(before[order.tolist()])
     columns = [called.get(name, name) for name in ("age", "hours")]
-    first = houses.release(f"a-{label}", before, columns=["age", "sex"])
-    noisy = houses.release(f"b-{label}", before, f"data-a-{label}", columns=["hours", "level"])
-    last = houses.release(f"c-{label}", today, columns=columns, k=6)
+    first = houses.release(f"a-{label}", before, quasi_identifiers=["age", "sex"])
+    noisy = houses.release(f"b-{label}", before, f"data-a-{label}", quasi_identifiers=["hours", "level"])
+    last = houses.release(f"c-{label}", today, quasi_identifiers=columns, k=6)
     truth = smallest(of(first), of(noisy), of(last, order))
-    found = houses.composed(last, first, noisy)
-    assert (found.k, found.overlay, found.unplaced, found.exact) == (truth, truth, 0, True)
-    assert (found.new, found.left, found.changed) == (0, 0, None)
+    composition = houses.composed(last, first, noisy)
+    assert (composition.composed_k, composition.overlay) == (truth, truth)
+    assert (composition.unplaced, composition.exact) == (0, True)
+    assert (composition.new, composition.left, composition.changed) == (0, 0, None)
     gone = houses.composed(last, first, noisy, kept=False)
-    assert (gone.k, gone.unplaced > 0) in {(truth, False), (1, True)}
+    assert (gone.composed_k, gone.unplaced > 0) in {(truth, False), (1, True)}
     if rewriting in {"as it was", "renamed"}:
-        assert gone.k == truth
+        assert gone.composed_k == truth
 
 
 def test_a_column_that_is_gone_leaves_the_others_to_tell_by(houses: Houses) -> None:
     before = people(4)
-    first = houses.release("wide", before, columns=["age", "wage"])
-    narrow = houses.release("narrow", before.drop("age"), columns=["hours", "wage"])
-    assert houses.composed(narrow, first).k == smallest(of(first), of(narrow))
+    first = houses.release("wide", before, quasi_identifiers=["age", "wage"])
+    narrow = houses.release("narrow", before.drop("age"), quasi_identifiers=["hours", "wage"])
+    assert houses.composed(narrow, first).composed_k == smallest(of(first), of(narrow))
     without = houses.composed(narrow, first, kept=False)
-    assert (without.k, without.unplaced) == (1, ROWS)
-    parts = houses.release("part", before.select("hours", "level"), columns=["hours", "level"])
-    other = houses.release("other", before.select("age", "wage"), columns=["age", "wage"])
-    assert (houses.composed(other, parts).k, houses.composed(other, parts).unplaced) == (1, ROWS)
+    assert (without.composed_k, without.unplaced) == (1, ROWS)
+    parts = houses.release("part", before.select("hours", "level"), quasi_identifiers=["hours", "level"])
+    other = houses.release("other", before.select("age", "wage"), quasi_identifiers=["age", "wage"])
+    assert (houses.composed(other, parts).composed_k, houses.composed(other, parts).unplaced) == (1, ROWS)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "gone"])
@@ -203,11 +205,13 @@ def test_those_who_came_and_those_who_left_are_persons_too(houses: Houses, *, ke
     before, more = people(5), people(6, 60)
     first = houses.release(f"before-{kept}", before)
     grown = houses.release(f"grown-{kept}", pl.concat([before, more]), k=6)
-    found = houses.composed(grown, first, kept=kept)
-    assert (found.k, found.new, found.left, found.unplaced) == (smallest(of(first), of(grown)), 60, 0, 0)
+    composition = houses.composed(grown, first, kept=kept)
+    assert composition.composed_k == smallest(of(first), of(grown))
+    assert (composition.new, composition.left, composition.unplaced) == (60, 0, 0)
     fewer = houses.release(f"fewer-{kept}", before.head(200), k=6)
-    found = houses.composed(fewer, first, grown, kept=kept)
-    assert (found.overlay, found.left, found.unplaced) == (smallest(of(first), of(grown), of(fewer)), 100, 0)
+    composition = houses.composed(fewer, first, grown, kept=kept)
+    assert composition.overlay == smallest(of(first), of(grown), of(fewer))
+    assert (composition.left, composition.unplaced) == (100, 0)
 
 
 def test_one_who_stayed_is_alone_whoever_came(houses: Houses) -> None:
@@ -219,8 +223,8 @@ def test_one_who_stayed_is_alone_whoever_came(houses: Houses) -> None:
     first = houses.release("five", stay, k=5)
     later = houses.release("twenty", today, k=5)
     for terms in ({}, {"persons": {}}):
-        found = houses.composed(later, first, **terms)
-        assert found.k == 1, "with the id, and without"
+        composition = houses.composed(later, first, **terms)
+        assert composition.composed_k == 1, "with the id, and without"
 
 
 def test_values_that_changed_are_placed_by_an_id_and_by_nothing_else(houses: Houses) -> None:
@@ -228,17 +232,17 @@ def test_values_that_changed_are_placed_by_an_id_and_by_nothing_else(houses: Hou
     aged = before.with_columns(pl.col("age") + 1)
     ids = pl.Series("id", np.random.default_rng(8).permutation(10_000)[:ROWS])
     first, last = houses.release("young", before), houses.release("old", aged, k=6)
-    found = houses.composed(last, first)
-    assert (found.k, found.exact) == (1, False)
-    assert found.unplaced > 0
+    composition = houses.composed(last, first)
+    assert (composition.composed_k, composition.exact) == (1, False)
+    assert composition.unplaced > 0
     named = houses.release("young-id", before.with_columns(ids))
     later = houses.release("old-id", aged.with_columns(ids), k=6)
     for kept in (True, False):
-        found = houses.composed(later, named, kept=kept)
-        assert (found.k, found.unplaced) == (smallest(of(named), of(later)), 0)
+        composition = houses.composed(later, named, kept=kept)
+        assert (composition.composed_k, composition.unplaced) == (smallest(of(named), of(later)), 0)
     anew = aged.with_columns(ids.shuffle(seed=1).alias("id") + 20_000)
     again = houses.composed(houses.release("anew", anew, k=6), named)
-    assert (again.k, again.exact) == (1, False), "ids that were given anew tell nothing"
+    assert (again.composed_k, again.exact) == (1, False), "new ids place no person"
 
 
 def test_ids_that_number_the_rows_of_each_file_place_nobody(houses: Houses) -> None:
@@ -249,26 +253,26 @@ def test_ids_that_number_the_rows_of_each_file_place_nobody(houses: Houses) -> N
     order = draw.permutation(ROWS)
     again = houses.release("numbered again", before[order].with_columns(pl.int_range(ROWS).alias("id")), k=6)
     composed = houses.composed(again, numbered)
-    assert (composed.k, composed.unplaced) == (smallest(of(numbered), of(again, order.tolist())), 0)
+    assert (composed.composed_k, composed.unplaced) == (smallest(of(numbered), of(again, order.tolist())), 0)
     coarse = people(32, coarse=True).select("age", "hours", "ill")
     aged = coarse.with_columns(pl.col("age") + 1)[order]
     first = houses.release("numbered young", coarse.with_columns(pl.int_range(ROWS).alias("id")))
     last = houses.release("numbered old", aged.with_columns(pl.int_range(ROWS).alias("id")), k=6)
-    assert (houses.composed(last, first).k, houses.composed(last, first).exact) == (1, False)
+    assert (houses.composed(last, first).composed_k, houses.composed(last, first).exact) == (1, False)
 
 
 def test_a_file_that_came_again_and_was_read_otherwise_is_not_the_earlier_table(houses: Houses) -> None:
     frame = people(33)
     first = houses.release("read so", frame)
     otherwise = frame.with_columns(pl.when(pl.col("hours") > 20).then(None).otherwise("hours").alias("hours"))
-    again = houses.release("read otherwise", otherwise, columns=["age", "wage"], k=6)
+    again = houses.release("read otherwise", otherwise, quasi_identifiers=["age", "wage"], k=6)
     data = houses.path(again.dataset)
     earlier = Earlier(
         "read so", "boxes", first.ledger, dataset_id=first.dataset, dataset=data, persons=first.persons, key=KEY
     )
     terms = FamilyTerms(dataset_id=again.dataset, key=KEY, under="key")
     composed = composed_with(data, again.spec, again.ledger, [earlier], rng=np.random.default_rng(0), terms=terms)
-    assert (composed.k, composed.exact, composed.unplaced > 0) == (1, False, True)
+    assert (composed.composed_k, composed.exact, composed.unplaced > 0) == (1, False, True)
 
 
 def test_who_was_who_among_those_who_left_is_not_guessed(houses: Houses) -> None:
@@ -279,37 +283,37 @@ def test_who_was_who_among_those_who_left_is_not_guessed(houses: Houses) -> None
     far = draw.permutation(60) + 100
     tables = [both.with_columns(pl.Series(name, [*far, 0, 1_000])) for name in ("d", "c")]
     made = [
-        houses.release(f"with {frame.columns[-1]}", frame, columns=[frame.columns[-1]], bounds="cells")
+        houses.release(f"with {frame.columns[-1]}", frame, quasi_identifiers=[frame.columns[-1]], bounds="cells")
         for frame in tables
     ]
-    made.append(houses.release("without either", both, columns=["a"]))
-    composed = houses.composed(houses.release("of those who stay", stay, columns=["b"]), *made)
-    assert (composed.k, composed.unplaced, composed.left) == (1, 2, 2)
+    made.append(houses.release("without either", both, quasi_identifiers=["a"]))
+    composed = houses.composed(houses.release("of those who stay", stay, quasi_identifiers=["b"]), *made)
+    assert (composed.composed_k, composed.unplaced, composed.left) == (1, 2, 2)
 
 
 def test_noise_over_values_that_are_gone_is_said_to_place_nobody(houses: Houses) -> None:
     draw = np.random.default_rng(35)
     frame = people(35).select("age", "hours").with_columns(pl.Series("id", draw.permutation(10_000)[:ROWS]))
-    noisy = houses.release("noise by id", frame, method="uncertain", columns=["age", "hours"], k=5)
+    noisy = houses.release("noise by id", frame, method="uncertain", quasi_identifiers=["age", "hours"], k=5)
     moved = frame.with_columns(pl.col("age") + draw.integers(-1, 2, ROWS))
     later = houses.release("moved by id", moved, k=6)
     assert houses.composed(later, noisy).unplaced == 0
     gone = houses.composed(later, noisy, kept=False)
-    assert (gone.k, gone.unplaced, gone.exact) == (1, ROWS, False)
+    assert (gone.composed_k, gone.unplaced, gone.exact) == (1, ROWS, False)
 
 
 @pytest.mark.parametrize(("k", "left"), [(500, 496.0), (200, 199.0), (5, 4.0)])
 def test_persons_are_counted_to_the_last(k: int, left: float) -> None:
-    def stands(figure: float) -> bool:
-        made = Composition(
-            k=figure, overlay=None, overlay_below=None, candidates=None, candidates_below=None, changed=None,
-            expected=None, expected_below=None, diversity={}, releases=2, exact=True,
+    def held_back(figure: float) -> bool:
+        made = FamilyComposition(
+            composed_k=figure, overlay=None, overlay_below=None, candidates=None, candidates_below=None, changed=None,
+            expected=None, expected_below=None, diversity={}, release_count=2, exact=True,
         )  # fmt: skip
         return finding(made, {"k": k}, [Earlier("one", "boxes", None)]) is not None
 
-    assert stands(left)
-    assert not stands(float(k))
-    assert not stands(k * 0.9951), "scales of noise are calibrated to so much"
+    assert held_back(left)
+    assert not held_back(float(k))
+    assert not held_back(k * 0.9951), "scales of noise are calibrated to so much"
 
 
 def test_five_in_a_row_are_as_five_of_one_table(houses: Houses) -> None:
@@ -317,11 +321,11 @@ def test_five_in_a_row_are_as_five_of_one_table(houses: Houses) -> None:
     rewritten = [written(before) for written, _ in list(REWRITINGS.values())[:5]]
     called = [names for _, names in list(REWRITINGS.values())[:5]]
     made = [
-        houses.release(f"row-{at}", one, columns=[names.get(c, c) for c in ("age", "hours")], k=4 + at)
+        houses.release(f"row-{at}", one, quasi_identifiers=[names.get(c, c) for c in ("age", "hours")], k=4 + at)
         for at, (one, names) in enumerate(zip(rewritten, called, strict=True))
     ]
-    found = houses.composed(made[-1], *made[:-1])
-    assert (found.k, found.unplaced) == (smallest(*map(of, made)), 0)
+    composition = houses.composed(made[-1], *made[:-1])
+    assert (composition.composed_k, composition.unplaced) == (smallest(*map(of, made)), 0)
 
 
 def test_a_kept_value_that_changed_is_counted(houses: Houses) -> None:
@@ -330,18 +334,18 @@ def test_a_kept_value_that_changed_is_counted(houses: Houses) -> None:
     first = houses.release("ill", before, keep=["ill"])
     again = houses.release("iller", before.with_columns(one), keep=["ill"])
     for terms in ({}, {"persons": {}}):
-        found = houses.composed(again, first, **terms)
-        assert (found.k, found.changed or 1) == (1, 1)
+        composition = houses.composed(again, first, **terms)
+        assert (composition.composed_k, composition.changed or 1) == (1, 1)
 
 
 def test_noise_knows_whose_scale_is_whose(houses: Houses) -> None:
     """A first uncertain release leaves what it was made to leave; a row's scale is not that of the nearest record."""
     frame = people(11, 400).select("age", "hours", "wage")
-    noisy = houses.release("noise", frame, method="uncertain", columns=["age", "hours", "wage"], k=10)
+    noisy = houses.release("noise", frame, method="uncertain", quasi_identifiers=["age", "hours", "wage"], k=10)
     alone = houses.composed(noisy)
-    assert alone.k >= 10 * 0.99
-    boxes = houses.release("boxes", frame.rename({"wage": "pay"}), columns=["age", "pay"])
-    control = houses.composed(houses.release("same", frame, "data-noise", columns=["age", "wage"]), noisy)
+    assert alone.composed_k >= 10 * 0.99
+    boxes = houses.release("boxes", frame.rename({"wage": "pay"}), quasi_identifiers=["age", "pay"])
+    control = houses.composed(houses.release("same", frame, "data-noise", quasi_identifiers=["age", "wage"]), noisy)
     renamed = houses.composed(boxes, noisy)
     assert renamed.unplaced == control.unplaced == 0
     assert renamed.expected == pytest.approx(control.expected)
@@ -351,17 +355,17 @@ def test_noise_knows_whose_scale_is_whose(houses: Houses) -> None:
 def test_ledgers_of_before_fingerprints_place_nobody_without_the_data(houses: Houses) -> None:
     frame = people(12)
     first, second = houses.release("old-ledger", frame), houses.release("today", frame, k=7)
-    told = Earlier("old-ledger", "boxes", first.ledger, dataset_id=first.dataset)
+    earlier = Earlier("old-ledger", "boxes", first.ledger, dataset_id=first.dataset)
     terms = FamilyTerms(dataset_id=second.dataset, key=KEY)
     data = houses.path(second.dataset)
-    found = composed_with(data, second.spec, second.ledger, [told], rng=np.random.default_rng(0), terms=terms)
-    assert (found.k, found.unplaced, found.exact) == (1, ROWS, False)
-    kept = replace(told, dataset=houses.path(first.dataset))
-    found = composed_with(data, second.spec, second.ledger, [kept], rng=np.random.default_rng(0), terms=terms)
-    assert found.k == smallest(of(first), of(second))
+    composition = composed_with(data, second.spec, second.ledger, [earlier], rng=np.random.default_rng(0), terms=terms)
+    assert (composition.composed_k, composition.unplaced, composition.exact) == (1, ROWS, False)
+    kept = replace(earlier, dataset=houses.path(first.dataset))
+    composition = composed_with(data, second.spec, second.ledger, [kept], rng=np.random.default_rng(0), terms=terms)
+    assert composition.composed_k == smallest(of(first), of(second))
     without = Earlier("older", "boxes", None, dataset_id=first.dataset)
-    found = composed_with(data, second.spec, second.ledger, [without], rng=np.random.default_rng(0), terms=terms)
-    assert (found.k, found.exact) == (1, False)
+    composition = composed_with(data, second.spec, second.ledger, [without], rng=np.random.default_rng(0), terms=terms)
+    assert (composition.composed_k, composition.exact) == (1, False)
 
 
 LEVELS, NUMBERED = ["lo", "mid", "top"], {"lo": "3rd", "mid": "2nd", "top": "1st"}
@@ -369,26 +373,27 @@ TREE = [["lo", "low", "*"], ["mid", "high", "*"], ["top", "high", "*"]]
 VARIED: dict[str, tuple[Rewritten, dict[str, Any], dict[str, Any]]] = {
     "an order": (
         lambda one: one.with_columns(pl.col("level").replace(NUMBERED)),
-        {"columns": ["age", "level"], "ordinal": {"level": LEVELS}},
-        {"columns": ["age", "level"], "ordinal": {"level": list(NUMBERED.values())}},
+        {"quasi_identifiers": ["age", "level"], "ordinal": {"level": LEVELS}},
+        {"quasi_identifiers": ["age", "level"], "ordinal": {"level": list(NUMBERED.values())}},
     ),
     "values without one": (
         lambda one: one.with_columns(pl.col("level").replace(NUMBERED), pl.col("sex").str.to_uppercase()),
-        {"columns": ["sex", "level", "hours"]}, {"columns": ["sex", "level", "hours"]},
+        {"quasi_identifiers": ["sex", "level", "hours"]}, {"quasi_identifiers": ["sex", "level", "hours"]},
     ),
     "classes of a tree": (
         lambda one: one.with_columns(pl.col("age") * -12),
-        {"columns": ["age", "level"], "nominal": {"level": {"hierarchy": {"rows": TREE}}}},
-        {"columns": ["age", "level"]},
+        {"quasi_identifiers": ["age", "level"], "nominal": {"level": {"hierarchy": {"rows": TREE}}}},
+        {"quasi_identifiers": ["age", "level"]},
     ),
     "missing values": (
         lambda one: one.with_columns(pl.col("wage") * 100, pl.col("age") / 4),
-        {"columns": ["age", "wage"], "missing": "pattern"}, {"columns": ["age", "wage"], "missing": "pattern"},
+        {"quasi_identifiers": ["age", "wage"], "missing_policy": "pattern"},
+        {"quasi_identifiers": ["age", "wage"], "missing_policy": "pattern"},
     ),
     "counted kept columns": (
         lambda one: one.with_columns(pl.col("ill").replace({"no": "N", "yes": "Y"}), pl.col("age") * 12),
-        {"columns": ["age", "hours"], "keep": ["ill"], "count_keep": True},
-        {"columns": ["age", "hours"], "keep": ["ill"], "count_keep": True},
+        {"quasi_identifiers": ["age", "hours"], "keep": ["ill"], "k_counts_kept": True},
+        {"quasi_identifiers": ["age", "hours"], "keep": ["ill"], "k_counts_kept": True},
     ),
 }  # fmt: skip
 
@@ -404,8 +409,9 @@ def test_columns_of_every_kind_are_seen_through(houses: Houses, varied: str) -> 
     label = varied.replace(" ", "-")
     first = houses.release(f"first-{label}", frame, **before)
     last = houses.release(f"last-{label}", written(frame)[order.tolist()], **after, k=7)
-    found = houses.composed(last, first)
-    assert (found.k, found.unplaced, found.changed) == (smallest(of(first), of(last, order)), 0, None)
+    composition = houses.composed(last, first)
+    assert composition.composed_k == smallest(of(first), of(last, order))
+    assert (composition.unplaced, composition.changed) == (0, None)
 
 
 def test_what_could_be_anybody_is_not_taken_for_the_same(houses: Houses) -> None:
@@ -419,9 +425,9 @@ def test_what_could_be_anybody_is_not_taken_for_the_same(houses: Houses) -> None
         [pl.DataFrame({"value": draw.normal(size=ROWS)}) for _ in range(2)],
     ]
     for at, (one, other) in enumerate(halves):
-        first = houses.release(f"half-{at}", one, columns=one.columns[:1])
-        last = houses.release(f"rest-{at}", other, columns=other.columns[-1:] if at else ["sex", "wage"])
-        assert (houses.composed(last, first).k, houses.composed(last, first).unplaced) == (1, ROWS)
+        first = houses.release(f"half-{at}", one, quasi_identifiers=one.columns[:1])
+        last = houses.release(f"rest-{at}", other, quasi_identifiers=other.columns[-1:] if at else ["sex", "wage"])
+        assert (houses.composed(last, first).composed_k, houses.composed(last, first).unplaced) == (1, ROWS)
     longer = frame.with_columns(pl.col("wage") * 100).drop("level")
     last = houses.release("longer", longer)
     assert houses.composed(last, houses.release("shorter", frame)).unplaced == 0

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.methods.in_process import Bench
+from tests.methods.refusing import refused
 from workers.methods.context import InputFile
 
 COLUMNS = ["x", "y"]
@@ -32,9 +33,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     frame = people()
     bench.dataset("people", frame)
     boxes = {"method": "boxes", "dataset_id": "people", "keep": ["ill"]}
-    bench.release("five", boxes | {"columns": COLUMNS, "k": 5})
-    bench.release("six", boxes | {"columns": COLUMNS, "k": 6}, seed=1)
-    bench.release("noise", {"method": "uncertain", "dataset_id": "people", "columns": COLUMNS, "k": 5})
+    bench.release("five", boxes | {"quasi_identifiers": COLUMNS, "k": 5})
+    bench.release("six", boxes | {"quasi_identifiers": COLUMNS, "k": 6}, seed=1)
+    bench.release("noise", {"method": "uncertain", "dataset_id": "people", "quasi_identifiers": COLUMNS, "k": 5})
     decade = (frame["x"] // 20 * 20).alias("x_lo")
     named = (
         pl.when(frame["ill"] == "yes").then(pl.lit(json.dumps(["yes"]))).otherwise(pl.lit(json.dumps(["no", "may"])))
@@ -53,7 +54,7 @@ def rows_of(bench: Bench, name: str) -> pl.DataFrame:
 def place(frame: pl.DataFrame, rows: pl.DataFrame) -> list[int]:
     """The box of every record, by looking at all of them: half-open, but for what no later box begins with."""
     boxes = rows.unique("box").sort("box")
-    found = []
+    box_numbers = []
     for record in frame.select(COLUMNS).iter_rows():
         inside = [
             box["box"]
@@ -69,14 +70,20 @@ def place(frame: pl.DataFrame, rows: pl.DataFrame) -> list[int]:
             )
         ]
         (only,) = strictly
-        found.append(only)
-    return found
+        box_numbers.append(only)
+    return box_numbers
 
 
 def test_two_releases_are_joined_as_by_hand(bench: Bench) -> None:
     frame = people()
-    found = bench.run(
-        {"method": "composition", "release_ids": ["five", "six"], "k": 5, "sensitive": ["ill"], "person": "home"}
+    result = bench.run(
+        {
+            "method": "composition",
+            "release_ids": ["five", "six"],
+            "k_required": 5,
+            "sensitive": ["ill"],
+            "person_column": "home",
+        }
     ).result
     rows = {name: rows_of(bench, name) for name in ("five", "six")}
     places = {name: place(frame, one) for name, one in rows.items()}
@@ -84,25 +91,25 @@ def test_two_releases_are_joined_as_by_hand(bench: Bench) -> None:
     for at, key in enumerate(zip(places["five"], places["six"], strict=True)):
         groups.setdefault(key, []).append(at)
     homes = [len({at // 2 for at in group}) for group in groups.values()]
-    assert (found["groups"], found["overlay"], found["least"]) == (len(groups), min(homes), min(homes))
-    assert found["overlay_below"] == pytest.approx(sum(n for n in homes if n < 5) / sum(homes))
+    assert (result["group_count"], result["overlay"], result["composed_k"]) == (len(groups), min(homes), min(homes))
+    assert result["overlay_below"] == pytest.approx(sum(n for n in homes if n < 5) / sum(homes))
     shown = {name: Counter(one.select("box", "ill").iter_rows()) for name, one in rows.items()}
     joint = [
         sum(min(shown["five"][places["five"][at], v], shown["six"][places["six"][at], v]) for v in ("no", "yes"))
         for at in range(len(frame))
     ]
-    assert found["candidates"] == min(joint)
+    assert result["candidates"] == min(joint)
     values = [frame["ill"].gather(group) for group in groups.values()]
-    assert found["sensitive"][0]["l"] == min(one.n_unique() for one in values)
+    assert result["sensitive"][0]["l_diversity"] == min(one.n_unique() for one in values)
     alone = sum(len(one) for one in values if one.n_unique() == 1)
-    assert found["sensitive"][0]["homogeneous"] == pytest.approx(alone / len(frame))
-    assert found["passed"] == (min(homes) >= 5)
-    assert [one["limit"] for one in found["findings"]] == ([] if found["passed"] else [5.0])
+    assert result["sensitive"][0]["homogeneous"] == pytest.approx(alone / len(frame))
+    assert result["passed"] == (min(homes) >= 5)
+    assert [one["required"] for one in result["findings"]] == ([] if result["passed"] else [5.0])
 
 
 def test_one_release_keeps_what_it_promised_and_noise_beside_it_does_not(bench: Bench) -> None:
     alone = bench.run({"method": "composition", "release_ids": ["five"]}).result
-    assert (alone["k"], alone["overlay"], alone["passed"]) == (5, 5, True)
+    assert (alone["k_required"], alone["overlay"], alone["passed"]) == (5, 5, True)
     both = bench.run({"method": "composition", "release_ids": ["five", "noise"]}).result
     assert both["overlay"] == 5
     assert both["expected"] < 5
@@ -110,34 +117,40 @@ def test_one_release_keeps_what_it_promised_and_noise_beside_it_does_not(bench: 
 
 
 def test_a_table_that_others_released_is_joined_by_its_bounds_and_sets(bench: Bench) -> None:
-    spec = {"method": "composition", "dataset_ids": ["others"], "dataset_id": "people", "columns": ["x", "ill"]}
-    found = bench.run(spec).result
+    spec = {
+        "method": "composition",
+        "dataset_ids": ["others"],
+        "dataset_id": "people",
+        "join_columns": ["x", "ill"],
+    }
+    result = bench.run(spec).result
     frame = people()
     sizes = frame.group_by(frame["x"] // 20, "ill").len()["len"]
-    assert (found["overlay"], found["groups"]) == (sizes.min(), len(sizes))
-    assert found["k"] == 5
+    assert (result["overlay"], result["group_count"]) == (sizes.min(), len(sizes))
+    assert result["k_required"] == 5
+    refused(bench, spec | {"join_columns": ["y"]}, "/dataset_ids/0", "none of `join_columns`")
     both = bench.run(spec | {"release_ids": ["five"], "require": {"share_below": 0.0}}).result
     pairs = Counter(zip(place(frame, rows_of(bench, "five")), frame["x"] // 20, frame["ill"], strict=True))
     assert both["overlay"] == min(pairs.values())
-    assert both["findings"][0]["figure"] == pytest.approx(sum(n for n in pairs.values() if n < 5) / len(frame))
+    assert both["findings"][0]["measured"] == pytest.approx(sum(n for n in pairs.values() if n < 5) / len(frame))
 
 
 def test_values_that_boxes_give_away_are_counted(bench: Bench) -> None:
-    spec = {"method": "determination", "release_ids": ["five"], "grid": {"x": 1.0, "y": 0.01}}
-    found = bench.run(spec | {"require": {"share_certain": 0.5}}).result
+    spec = {"method": "determination", "release_ids": ["five"], "value_step": {"x": 1.0, "y": 0.01}}
+    result = bench.run(spec | {"require": {"share_certain": 0.5}}).result
     rows = rows_of(bench, "five")
-    told = {one["column"]: one for one in found["releases"][0]["columns"]}
+    by_column = {one["column"]: one for one in result["releases"][0]["columns"]}
     top = rows["x_hi"].max()
     left = [
         sum(lo <= v < hi or v == hi == top for v in range(-1, 62)) for lo, hi in rows.select("x_lo", "x_hi").iter_rows()
     ]
-    assert told["x"]["mean_values"] == pytest.approx(np.mean(left))
-    assert told["x"]["share_determined"] == pytest.approx(np.mean([one <= 1 for one in left]))
-    (ill,) = found["releases"][0]["kept"]
+    assert by_column["x"]["mean_values"] == pytest.approx(np.mean(left))
+    assert by_column["x"]["share_single_value"] == pytest.approx(np.mean([one <= 1 for one in left]))
+    (ill,) = result["releases"][0]["kept_columns"]
     alone = rows.filter(pl.col("ill").n_unique().over("box") == 1)
     assert ill["share_certain"] == pytest.approx(len(alone) / len(rows))
-    assert found["passed"] == (ill["share_certain"] <= 0.5)
-    assert found["demands"]["share_certain"]["measured"] == ill["share_certain"]
+    assert result["passed"] == (ill["share_certain"] <= 0.5)
+    assert result["demands"]["share_certain"]["measured"] == ill["share_certain"]
     unasked = bench.run(spec).result
     assert (unasked["passed"], unasked["demands"]) == (None, {})
     assert unasked["findings"], "what is given away is found all the same"

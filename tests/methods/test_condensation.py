@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, run, succeed, upload
+from tests.methods.asking import anonymization, released, run, succeed, upload
 from tests.methods.densities import upload_frame
 from tests.methods.in_process import Bench
 from tests.methods.refusing import refused
@@ -26,7 +26,7 @@ def small(client: httpx.Client) -> str:
 
 
 def ask(client: httpx.Client, frame: pl.DataFrame, **change: Any) -> dict[str, Any]:
-    spec = {"method": "condensation", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 10}
+    spec = {"method": "condensation", "dataset_id": upload_frame(client, frame), "quasi_identifiers": COLUMNS, "k": 10}
     return succeed(client, spec | change)
 
 
@@ -37,7 +37,7 @@ def test_every_group_has_k_records_and_the_release_its_moments(client: httpx.Cli
     assert rows.columns == COLUMNS
     assert rows.height == result["records"] == result["released"] == 1_500
     assert 10 <= result["smallest_group"] <= result["largest_group"] < 20
-    assert 1_500 / result["largest_group"] <= result["groups"] <= 150
+    assert 1_500 / result["largest_group"] <= result["group_count"] <= 150
     x, z = frame.select(COLUMNS).to_numpy(), rows.to_numpy()
     spread = x.std(axis=0)
     assert np.abs(z.mean(axis=0) - x.mean(axis=0)).max() < 5 * (spread / np.sqrt(1_500)).max()
@@ -63,24 +63,24 @@ def test_nothing_public_tells_of_groups(client: httpx.Client) -> None:
     job = ask(client, people(), seed=3)
     for part in ("", "/statistics", "/provenance"):
         names, _ = names_and_numbers(client.get(f"/v1/releases/{job['release_id']}{part}").json())
-        assert not {"groups", "smallest_group", "largest_group", "records", "dropped"} & names
+        assert not {"group_count", "smallest_group", "largest_group", "records", "released", "suppressed"} & names
     assert client.get(f"/v1/releases/{job['release_id']}").json()["flags"] == ["types-from-data", "reproducible"]
 
 
 def test_a_given_seed_makes_the_release_reproducible(client: httpx.Client) -> None:
     frame = people()
     dataset = upload_frame(client, frame)
-    spec = {"method": "condensation", "dataset_id": dataset, "columns": COLUMNS, "k": 5}
+    spec = {"method": "condensation", "dataset_id": dataset, "quasi_identifiers": COLUMNS, "k": 5}
     one, other, free = (succeed(client, spec | seed) for seed in ({"seed": 1}, {"seed": 1}, {}))
-    sums = [client.get(f"/v1/releases/{job['release_id']}").json()["sha256"] for job in (one, other, free)]
+    sums = [client.get(f"/v1/releases/{job['release_id']}").json()["files"] for job in (one, other, free)]
     assert sums[0] == sums[1] != sums[2]
 
 
 @pytest.mark.parametrize("k", [1, 40])
 def test_one_group_and_groups_of_one(client: httpx.Client, small: str, k: int) -> None:
-    spec = {"method": "condensation", "dataset_id": small, "columns": ["größe", "fest"], "k": k}
+    spec = {"method": "condensation", "dataset_id": small, "quasi_identifiers": ["größe", "fest"], "k": k}
     job = succeed(client, spec)
-    assert job["result"]["groups"] == 40 // k
+    assert job["result"]["group_count"] == 40 // k
     rows = released(client, job)
     assert rows["fest"].to_list() == pytest.approx([5.0] * 40), "what is constant stays so"
     if k == 1:
@@ -88,9 +88,9 @@ def test_one_group_and_groups_of_one(client: httpx.Client, small: str, k: int) -
 
 
 def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Client, small: str) -> None:
-    spec = {"method": "condensation", "dataset_id": small, "columns": ["größe", "leer"], "k": 3}
-    job = succeed(client, spec | {"missing": "drop", "keep": ["text"]})
-    assert (job["result"]["records"], job["result"]["released"], job["result"]["dropped"]) == (40, 30, 10)
+    spec = {"method": "condensation", "dataset_id": small, "quasi_identifiers": ["größe", "leer"], "k": 3}
+    job = succeed(client, spec | {"missing_policy": "drop", "keep": ["text"]})
+    assert (job["result"]["records"], job["result"]["released"], job["result"]["suppressed"]["missing"]) == (40, 30, 10)
     wanted = pl.read_csv(io.StringIO(SMALL)).drop_nulls("leer")["text"]
     assert sorted(released(client, job)["text"]) == sorted(wanted)
 
@@ -98,12 +98,12 @@ def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Clien
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
-        ({"columns": ["text"]}, "/columns/0", "not numeric"),
-        ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
-        ({"columns": ["größe", "größe"]}, "/columns/1", "twice"),
+        ({"quasi_identifiers": ["größe", "nein"]}, "/quasi_identifiers/1", "no column 'nein'"),
+        ({"quasi_identifiers": ["text"]}, "/quasi_identifiers/0", "not numeric"),
+        ({"quasi_identifiers": ["leer"]}, "/quasi_identifiers/0", "10 missing values"),
+        ({"quasi_identifiers": ["größe", "größe"]}, "/quasi_identifiers/1", "twice"),
         ({"k": 41}, "/k", "the largest k is 40"),
-        ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "the largest k is 30"),
+        ({"k": 31, "quasi_identifiers": ["leer"], "missing_policy": "drop"}, "/k", "the largest k is 30"),
         ({"keep": ["größe"]}, "/keep/0", "cannot be kept"),
         ({"keep": ["nein"]}, "/keep/0", "no column"),
     ],
@@ -114,7 +114,10 @@ def test_what_cannot_be_done_is_refused_at_its_place(
     there = Bench(tmp_path)
     there.upload("small", pl.read_csv(io.StringIO(SMALL)))
     refused(
-        there, {"method": "condensation", "dataset_id": "small", "columns": ["größe"], "k": 5} | change, pointer, says
+        there,
+        {"method": "condensation", "dataset_id": "small", "quasi_identifiers": ["größe"], "k": 5} | change,
+        pointer,
+        says,
     )
 
 
@@ -122,7 +125,7 @@ def test_too_few_complete_records_are_told_with_the_largest_k(client: httpx.Clie
     """Each column has 20 values, but only 10 records have both: only computing can tell."""
     body = "a,b\n" + "".join(f"{i if i < 20 else ''},{i if i >= 10 else ''}\n" for i in range(30))
     dataset = upload(client, body)["id"]
-    spec = {"method": "condensation", "dataset_id": dataset, "columns": ["a", "b"], "k": 15, "missing": "drop"}
+    spec = anonymization("condensation", dataset, ["a", "b"], k=15, missing_policy="drop")
     job = run(client, spec)
     assert job["state"] == "failed"
     assert job["error"]["errors"][0]["pointer"] == "/k"

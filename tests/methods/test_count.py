@@ -98,25 +98,25 @@ def normal(x: float) -> float:
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
-def density_mass(row: Mapping[str, float], name: str, a: float, b: float, *, model: str) -> float:
+def density_mass(row: Mapping[str, float], name: str, a: float, b: float, *, density: str) -> float:
     """Mass of a published density between a and b, straight from its definition."""
     z, scale = row[name], row[f"{name}_scale"]
     if a > b:
         return 0.0
     if scale == 0:
         return float(a <= z <= b)
-    if model == "gaussian":
+    if density == "gaussian":
         return normal((b - z) / scale) - normal((a - z) / scale)
     return max(0.0, min(b, z + scale / 2) - max(a, z - scale / 2)) / scale
 
 
-@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize("density", ["gaussian", "uniform"])
 @pytest.mark.parametrize("domains", [{}, {"age": [18, 70]}])
 def test_densities_are_integrated_within_the_declared_domain(
-    client: httpx.Client, model: str, domains: dict[str, list[float]]
+    client: httpx.Client, density: str, domains: dict[str, list[float]]
 ) -> None:
-    frame = people(seed=len(model + str(domains)))  # data of their own: a second draw would be refused
-    release_id, rows = publish(client, frame, method="uncertain", model=model, domains=domains)
+    frame = people(seed=len(density + str(domains)))  # data of their own: a second draw would be refused
+    release_id, rows = publish(client, frame, method="uncertain", density=density, domains=domains)
     for query, count in zip(QUERIES, ask(client, release_id, QUERIES), strict=True):
         estimate, variance, naive = 0.0, 0.0, 0
         for row in rows.iter_rows(named=True):
@@ -125,8 +125,8 @@ def test_densities_are_integrated_within_the_declared_domain(
                 a, b = ends(query, name)
                 low, high = domains.get(name, (-math.inf, math.inf))
                 held &= a <= min(max(row[name], low), high) <= b
-                whole = density_mass(row, name, low, high, model=model)
-                p *= density_mass(row, name, max(a, low), min(b, high), model=model) / whole
+                whole = density_mass(row, name, low, high, density=density)
+                p *= density_mass(row, name, max(a, low), min(b, high), density=density) / whole
             estimate, variance, naive = estimate + p, variance + p * (1 - p), naive + held
         assert count["estimate"] == pytest.approx(estimate, rel=1e-5, abs=1e-5)
         blur = (estimate - naive) ** 2
@@ -145,9 +145,15 @@ def test_condensed_records_are_counted_as_they_are(client: httpx.Client) -> None
 def test_swapped_files_are_counted_as_they_are_and_cannot_classify(client: httpx.Client) -> None:
     frame = microfile(7, regions=12, people=60, bases={4: 30})
     model = {"variables": VARIABLES, "rules": [{"terms": [1, 3, 2]}]}
-    mask = [{"value": ["R04"], "at_most": 12}]
+    mask = [{"region": ["R04"], "at_most": 12}]
     release_id, rows = publish(
-        client, frame, method="swaps", parameter=["region"], model=model, mask=mask, search={"method": "assignment"}
+        client,
+        frame,
+        method="swaps",
+        region_columns=["region"],
+        rules_model=model,
+        mask=mask,
+        search={"method": "assignment"},
     )
     assert rows["hours"].null_count() > 0, "a missing value lies in no interval, and does not matter elsewhere"
     queries: list[Box] = [{}, {"hours": [40, 80]}, {"age": [18, 30], "hours": [None, 60]}, {"income": [30_000, None]}]
@@ -158,7 +164,7 @@ def test_swapped_files_are_counted_as_they_are_and_cannot_classify(client: httpx
         assert ask(client, release_id, [query])[0]["estimate"] == inside(rows, query)
     answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": [{"region": [1, 2]}]})
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/queries/0/region"]
-    answer = client.post(f"/v1/releases/{release_id}/classify", json={"label": "way", "points": [[1]]})
+    answer = client.post(f"/v1/releases/{release_id}/classify", json={"target": "way", "points": [{"age": 1}]})
     assert answer.status_code == 422
     assert "`swaps` cannot answer `classify`" in answer.json()["detail"]
 
@@ -226,7 +232,7 @@ def test_a_deleted_release_answers_nothing_even_when_it_was_asked_before(client:
 def test_ids_that_name_nothing_are_404(client: httpx.Client) -> None:
     for release_id in ("rel_absent", "%00", "x" * 3000):
         for question in ("count", "classify"):
-            body = {"queries": [{}]} if question == "count" else {"label": "a", "points": [[1]]}
+            body = {"queries": [{}]} if question == "count" else {"target": "a", "points": [{"age": 1}]}
             assert client.post(f"/v1/releases/{release_id}/{question}", json=body).status_code == 404
 
 

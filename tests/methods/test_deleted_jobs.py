@@ -13,7 +13,7 @@ DOMAINS = {"age": [18.0, 69.0], "hours": [0.0, 100.0]}
 METHODS: list[dict[str, Any]] = [
     {"method": "boxes", "domains": DOMAINS},
     {"method": "uncertain", "domains": DOMAINS},
-    {"method": "uncertain", "model": "uniform", "scaling": "rotated", "scales": "per_record"},
+    {"method": "uncertain", "density": "uniform", "axes": "rotated", "scales": "per_record"},
     {"method": "condensation"},
 ]
 
@@ -22,33 +22,36 @@ METHODS: list[dict[str, Any]] = [
 SEEDS = itertools.count(100)
 
 
-def published(client: httpx.Client, asked: dict[str, Any]) -> dict[str, Any]:
+def published(client: httpx.Client, spec: dict[str, Any]) -> dict[str, Any]:
     dataset_id = upload(client, people(seed=next(SEEDS)).write_csv())["id"]
     job: dict[str, Any] = succeed(
-        client, {"dataset_id": dataset_id, "columns": COLUMNS, "k": 5, "keep": ["town"]} | asked
+        client, {"dataset_id": dataset_id, "quasi_identifiers": COLUMNS, "k": 5, "keep": ["town"]} | spec
     )
     return job
 
 
-@pytest.mark.parametrize("asked", METHODS)
-def test_a_release_answers_after_its_job_was_deleted(client: httpx.Client, asked: dict[str, Any]) -> None:
-    job = published(client, asked)
+@pytest.mark.parametrize("spec", METHODS)
+def test_a_release_answers_after_its_job_was_deleted(client: httpx.Client, spec: dict[str, Any]) -> None:
+    job = published(client, spec)
     url = f"/v1/releases/{job['release_id']}"
     before = {path: client.get(url + path).content for path in ("", "/data", "/statistics", "/provenance")}
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
     assert {path: client.get(url + path).content for path in before} == before
-    queries = [{}] + ([DOMAINS] if "domains" in asked else [])  # all of a density lies within the domains
+    queries = [{}] + ([DOMAINS] if "domains" in spec else [])  # all of a density is within the domains
     counted = client.post(f"{url}/count", json={"queries": queries})
     assert counted.status_code == 200, counted.text
     rows = client.get(url).json()["rows"]
     assert [count["estimate"] for count in counted.json()["counts"]] == pytest.approx([rows] * len(queries))
-    classified = client.post(f"{url}/classify", json={"label": "town", "neighbours": 9, "points": [[25, 38], [65, 38]]})
-    assert (classified.status_code, classified.json()["labels"]) == (200, ["Ålesund", "Bergen"])
+    classified = client.post(
+        f"{url}/classify",
+        json={"target": "town", "neighbours": 9, "points": [{"age": 25, "hours": 38}, {"age": 65, "hours": 38}]},
+    )
+    assert (classified.status_code, classified.json()["classes"]) == (200, ["Ålesund", "Bergen"])
 
 
-@pytest.mark.parametrize("asked", [METHODS[1], METHODS[3]])
-def test_who_stands_behind_a_row_is_forgotten_with_the_job(client: httpx.Client, asked: dict[str, Any]) -> None:
-    job = published(client, asked)
+@pytest.mark.parametrize("spec", [METHODS[1], METHODS[3]])
+def test_who_stands_behind_a_row_is_forgotten_with_the_job(client: httpx.Client, spec: dict[str, Any]) -> None:
+    job = published(client, spec)
     attack = {"method": "linkage", "release_id": job["release_id"]}
     succeed(client, attack, kind="audits")
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204

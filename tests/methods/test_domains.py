@@ -25,8 +25,9 @@ def dataset_id(client: httpx.Client) -> str:
 @pytest.fixture(scope="module", params=["tight", "cells"])
 def job(request: pytest.FixtureRequest, client: httpx.Client, dataset_id: str) -> dict[str, Any]:
     return succeed(client, {
-        "method": "boxes", "dataset_id": dataset_id, "columns": ["age", "grade"], "k": 7, "bounds": request.param,
-        "nominal": {"grade": {"values": GRADES}}, "allow_repeat": True, "rare_records": "mark",
+        "method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "grade"], "k": 7,
+        "bounds": request.param,
+        "nominal": {"grade": {"values": GRADES}}, "accept_findings": ["composition"], "rare_records": "mark",
         "statistics": [{"kind": "mean", "of": ["age"]}, {"kind": "domain_mean", "of": ["age", "grade"]}],
     })  # fmt: skip
 
@@ -39,7 +40,7 @@ def expected(rows: pl.DataFrame, *, tight: bool) -> dict[str, bool]:
     return {value: {value} not in sets for value in GRADES}
 
 
-def told(statistics: list[dict[str, Any]]) -> dict[str, bool]:
+def may_be_empty(statistics: list[dict[str, Any]]) -> dict[str, bool]:
     return {one["values"][0]: one["domain_may_be_empty"] for one in statistics if one["kind"] == "domain_mean"}
 
 
@@ -53,11 +54,11 @@ def test_job_release_and_certificate_say_which_domains_may_be_empty(client: http
     envelope = client.get(f"{release}/certificate").json()
     signed = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["statistics"]
     for statistics in (job["result"]["statistics"], public, signed):
-        assert told(statistics) == right
+        assert may_be_empty(statistics) == right
         assert statistics[0]["kind"] == "mean"
         assert statistics[0]["domain_may_be_empty"] is None
         of_core = [one | one["core"] for one in statistics]
-        assert told(of_core) == expected(rows.filter(pl.col("core")), tight=tight)
+        assert may_be_empty(of_core) == expected(rows.filter(pl.col("core")), tight=tight)
     true = {one["values"][0]: one["true_value"] for one in job["result"]["statistics"] if one["kind"] == "domain_mean"}
     assert true["none"] is None
     if tight:
@@ -68,13 +69,13 @@ def test_job_release_and_certificate_say_which_domains_may_be_empty(client: http
 
 def test_whoever_asks_the_release_is_told_too(client: httpx.Client, job: dict[str, Any]) -> None:
     right = expected(released(client, job), tight=job["spec"]["bounds"] == "tight")
-    asked: list[dict[str, Any]] = [
+    statistics: list[dict[str, Any]] = [
         {"kind": "domain_mean", "of": ["age", "grade"], "values": ["low"]},
         {"kind": "domain_mean", "of": ["age", "grade"], "values": ["high"]},
         {"kind": "domain_mean", "of": ["age", "grade"]},
         {"kind": "mean", "of": ["age"]},
     ]
-    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json={"statistics": asked})
+    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json={"statistics": statistics})
     assert answer.status_code == httpx.codes.OK, answer.text
     low, high, *each, mean = answer.json()["statistics"]
     assert (low["domain_may_be_empty"], high["domain_may_be_empty"]) == (right["low"], right["high"])

@@ -10,7 +10,7 @@ from app.jobs.estimates import Estimate, estimated
 from tests.methods.in_process import Bench
 
 COLUMNS = ["a", "b", "c"]
-BOXES = {"method": "boxes", "dataset_id": "d", "columns": COLUMNS, "k": 5}
+BOXES = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": COLUMNS, "k": 5}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     made.dataset("d", pl.DataFrame(values, schema=[*COLUMNS, *"defghi"]))
     made.release("boxes", BOXES)
     made.release("more", BOXES | {"k": 7})
-    made.release("rows", {"method": "condensation", "dataset_id": "d", "columns": COLUMNS, "k": 5})
+    made.release("rows", {"method": "condensation", "dataset_id": "d", "quasi_identifiers": COLUMNS, "k": 5})
     return made
 
 
@@ -33,8 +33,8 @@ def need(bench: Bench, *, share: float = 2_500.0, **body: Any) -> Estimate:
 
 
 def test_a_frontier_needs_what_the_boxes_of_each_k_need(bench: Bench) -> None:
-    asked = {"method": "frontier", "dataset_id": "d", "columns": COLUMNS}
-    several = need(bench, **asked, k=[5, 50, 500])
+    frontier = {"method": "frontier", "dataset_id": "d", "quasi_identifiers": COLUMNS}
+    several = need(bench, **frontier, k=[5, 50, 500])
     each = [need(bench, **(BOXES | {"k": k})) for k in (5, 50, 500)]
     assert several.seconds == pytest.approx(sum(one.seconds for one in each), rel=0.3)
     assert several.bytes < sum(one.bytes for one in each)  # one after the other
@@ -50,19 +50,21 @@ def test_an_influence_needs_two_runs_for_each_record_and_one_before(bench: Bench
 
 @pytest.mark.parametrize("method", ["composition", "determination", "influence"])
 def test_two_releases_need_more_than_one(bench: Bench, method: str) -> None:
-    asked: dict[str, Any] = {"method": method} | ({} if method == "determination" else {"dataset_id": "d"})
-    one, two = (need(bench, **asked, release_ids=names, share=1e5) for names in (["boxes"], ["boxes", "more"]))
+    audit: dict[str, Any] = {"method": method} | ({} if method == "determination" else {"dataset_id": "d"})
+    one, two = (need(bench, **audit, release_ids=names, share=1e5) for names in (["boxes"], ["boxes", "more"]))
     assert one.seconds < two.seconds < 2.5 * one.seconds
 
 
 def test_a_table_needs_what_its_sets_of_columns_need_of_which_there_are_not_too_many(bench: Bench) -> None:
-    asked, every = {"method": "table", "dataset_id": "d"}, [*COLUMNS, *"defghi"]
-    few, many = (need(bench, **asked, quasi_identifiers=names, share=250.0) for names in (COLUMNS, every))
+    audit, every = {"method": "table", "dataset_id": "d"}, [*COLUMNS, *"defghi"]
+    few, many = (need(bench, **audit, quasi_identifiers=names, share=250.0) for names in (COLUMNS, every))
     assert many.seconds > 3 * few.seconds  # 129 sets of up to three of nine columns, 7 of three
-    assert need(bench, **asked, share=250.0).seconds <= many.seconds
-    assert need(bench, **asked, quasi_identifiers=every).seconds < 100.0  # of ten million rows it looks at smaller sets
+    assert need(bench, **audit, share=250.0).seconds <= many.seconds
+    assert need(bench, **audit, quasi_identifiers=every).seconds < 100.0  # of ten million rows it looks at smaller sets
 
 
 def test_linkage_of_boxes_is_counting_and_of_rows_searching(bench: Bench) -> None:
-    counted, searched = (need(bench, method="linkage", dataset_id="d", release_id=one) for one in ("boxes", "rows"))
+    counted, searched = (
+        need(bench, method="linkage", knowledge_dataset_id="d", release_id=one) for one in ("boxes", "rows")
+    )
     assert 20 * counted.seconds < searched.seconds

@@ -40,10 +40,10 @@ def ran(there: Bench) -> dict[str, Done]:
 
 
 def run(there: Bench, ran: dict[str, Done], body: dict[str, Any]) -> Done:
-    asked = json.dumps(body, sort_keys=True)
-    if asked not in ran:
-        ran[asked] = there.run(body)
-    return ran[asked]
+    key = json.dumps(body, sort_keys=True)
+    if key not in ran:
+        ran[key] = there.run(body)
+    return ran[key]
 
 
 def numbered(body: dict[str, Any]) -> dict[str, Any]:
@@ -55,9 +55,9 @@ def numbered(body: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_method_has_two_examples() -> None:
     """Of those that are asked for by a body of their own; reports are asked for by an address."""
-    asked = [name for name, method in METHODS.items() if method.kind in {JobKind.ANONYMIZATION, JobKind.AUDIT}]
-    asked += ["count", "classify"]
-    assert [name for name in asked if len(EXAMPLES[name]) < 2] == []
+    names = [name for name, method in METHODS.items() if method.kind in {JobKind.ANONYMIZATION, JobKind.AUDIT}]
+    names += ["count", "classify"]
+    assert [name for name in names if len(EXAMPLES[name]) < 2] == []
 
 
 @pytest.mark.parametrize("body", EACH)
@@ -77,9 +77,9 @@ UNMET: dict[str, tuple[dict[str, Any], str]] = {
     "determination": ({"require": {"t": 0.0}}, "t"),
     "influence": ({"require": {"change": 0.0}}, "change"),
     "linkage": ({"require": {"mean_rank": 10**6}}, "mean_rank"),
-    "frontier": ({"k": [2, 1700], "keep": ["job"], "count_keep": True}, "feasible"),
-    "group_profile": ({"places": [["R11"], ["R04"]]}, "detected"),
-    "swap_detection": ({"places": [["R11"], ["R04"], ["R23"]]}, "detected"),
+    "frontier": ({"k": [2, 1700], "keep": ["job"], "k_counts_kept": True}, "feasible"),
+    "group_profile": ({"masked_regions": [["R11"], ["R04"]]}, "detected"),
+    "swap_detection": ({"masked_regions": [["R11"], ["R04"], ["R23"]]}, "detected"),
 }
 AUDITS = [pytest.param(name, id=name) for name, method in METHODS.items() if method.kind is JobKind.AUDIT]
 
@@ -183,9 +183,9 @@ def test_a_release_is_put_to_what_its_method_says_it_answers(
     answered = set()
     for question in METHODS[body["method"]].answers:
         for one in EXAMPLES[question]:
-            asked = json.loads(json.dumps(one).replace(RELEASE, name))
-            if asked != one and not there.accepted(asked)[1]:
-                assert there.run(asked).whole["method"] == question
+            request = json.loads(json.dumps(one).replace(RELEASE, name))
+            if request != one and not there.accepted(request)[1]:
+                assert there.run(request).whole["method"] == question
                 answered.add(question)
     assert METHODS[body["method"]].answers & {"count", "classify", "linkage", "influence"} <= answered
 
@@ -193,17 +193,17 @@ def test_a_release_is_put_to_what_its_method_says_it_answers(
 WITH_MISSING = [
     pytest.param(body, id=name)
     for name, body in examples()
-    if {"missing", "columns"} <= METHODS[body["method"]].spec.model_fields.keys()
+    if {"missing_policy", "quasi_identifiers"} <= METHODS[body["method"]].spec.model_fields.keys()
 ]
 
 
 @pytest.mark.parametrize("body", WITH_MISSING)
 def test_missing_values_are_refused_at_their_column_or_left_out(there: Bench, body: dict[str, Any]) -> None:
-    asked = body | {"dataset_id": INCOMPLETE}
-    _, wrong = there.accepted(asked | {"missing": "refuse"})
-    assert [error.pointer for error in wrong] == [f"/columns/{body['columns'].index('income')}"]
-    done = there.run(asked | {"missing": "drop"})
-    assert "dropped" not in METHODS[body["method"]].result.model_fields or done.whole["dropped"] == 7
+    request = body | {"dataset_id": INCOMPLETE}
+    _, wrong = there.accepted(request | {"missing_policy": "refuse"})
+    assert [error.pointer for error in wrong] == [f"/quasi_identifiers/{body['quasi_identifiers'].index('income')}"]
+    done = there.run(request | {"missing_policy": "drop"})
+    assert "suppressed" not in METHODS[body["method"]].result.model_fields or done.whole["suppressed"]["missing"] == 7
 
 
 @pytest.mark.parametrize("body", EACH)
@@ -221,7 +221,7 @@ def cancel(last: int, ticks: int) -> None:
 
 
 def test_what_a_method_cannot_answer_is_refused_by_name(there: Bench) -> None:
-    body = next(one for one in EXAMPLES["swaps"] if "model" in one)
+    body = next(one for one in EXAMPLES["swaps"] if "rules_model" in one)
     there.keep("rel_swaps", there.run(body))
     for name, method in METHODS.items():
         for one in EXAMPLES[name]:

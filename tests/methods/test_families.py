@@ -23,17 +23,17 @@ def population(seed: int, rows: int = 600) -> pl.DataFrame:
 
 
 def family(client: httpx.Client, dataset_id: str) -> str:
-    found: str = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
-    return found
+    family_id: str = client.get(f"/v1/datasets/{dataset_id}").json()["family_id"]
+    return family_id
 
 
 def boxes(dataset_id: str, k: int = 5, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours", "wage"], "k": k} | more
+    return {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours", "wage"], "k": k} | more
 
 
 def state(client: httpx.Client, job: dict[str, Any]) -> str:
-    found: str = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
-    return found
+    current: str = client.get(f"/v1/releases/{job['release_id']}").json()["state"]
+    return current
 
 
 def kept(service: Service, job: dict[str, Any]) -> str:
@@ -55,17 +55,16 @@ def test_the_same_data_are_recognised_however_they_come(client: httpx.Client) ->
         "with rows appended": pl.concat([frame, population(2, 200)]),
         "a part": frame.head(400),
     }
-    for told, one in again.items():
-        assert upload(client, one.write_csv())["family_id"] == family(client, first), told
+    for case, one in again.items():
+        assert upload(client, one.write_csv())["family_id"] == family(client, first), case
     assert upload(client, population(3).write_csv())["family_id"] != family(client, first)
-    apart = upload(client, frame.write_csv(), same_data_as="none")
+    apart = upload(client, frame.write_csv(), new_family=True)
     assert apart["family_id"] != family(client, first)
-    other = upload(client, population(4).write_csv(), same_data_as=first)
+    other = upload(client, population(4).write_csv(), same_data_as_dataset_id=first)
     assert other["family_id"] == family(client, first)
-    refused = client.post(
-        "/v1/datasets", params={"same_data_as": "ds_1"}, content=b"a\n1\n", headers={"Content-Type": "text/csv"}
-    )
-    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "?same_data_as")
+    unknown = {"same_data_as_dataset_id": "ds_1"}
+    refused = client.post("/v1/datasets", params=unknown, content=b"a\n1\n", headers={"Content-Type": "text/csv"})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "?same_data_as_dataset_id")
 
 
 def test_a_release_that_leaves_fewer_than_k_persons_stays_a_draft_until_that_is_accepted(
@@ -80,20 +79,21 @@ def test_a_release_that_leaves_fewer_than_k_persons_stays_a_draft_until_that_is_
     second = succeed(client, boxes(upload_frame(client, frame), k=7))
     assert state(client, second) == "draft"
     assert kept(service, second) != kept(service, first)
-    told = second["findings"][0]
-    assert (told["audit"], told["severity"], told["limit"]) == ("composition", "high", 7)
-    assert first["release_id"] in told["detail"]
+    finding = second["findings"][0]
+    assert (finding["audit"], finding["severity"], finding["required"]) == ("composition", "high", 7)
+    assert first["release_id"] in finding["detail"]
     # by hand: records in both releases' boxes
-    assert told["figure"] == overlay(client, frame, first, second)
+    assert finding["measured"] == overlay(client, frame, first, second)
     at = f"/v1/releases/{second['release_id']}"
     assert client.post(at + "/publish").status_code == 409
-    assert client.post(at + "/publish", json={"accept": ["composition"]}).json()["flags"][-1] == "repeated"
+    accepted = client.post(at + "/publish", json={"accept_findings": ["composition"]}).json()
+    assert accepted["flags"][-1] == "composition-accepted"
     ledger = client.get(f"/v1/families/{client.get(at).json()['family_id']}").json()
     assert [one["release_id"] for one in ledger["published"]] == [one["release_id"] for one in (first, again, second)]
-    assert [one["composition"]["k"] for one in ledger["published"]] == [5, 5, told["figure"]]
-    allowed = succeed(client, boxes(upload_frame(client, frame), k=9, allow_repeat=True))
+    assert [one["composition"]["composed_k"] for one in ledger["published"]] == [5, 5, finding["measured"]]
+    allowed = succeed(client, boxes(upload_frame(client, frame), k=9, accept_findings=["composition"]))
     shown = client.get(f"/v1/releases/{allowed['release_id']}").json()
-    assert (shown["state"], "repeated" in shown["flags"]) == ("published", True)
+    assert (shown["state"], "composition-accepted" in shown["flags"]) == ("published", True)
 
 
 def overlay(client: httpx.Client, frame: pl.DataFrame, *jobs: dict[str, Any]) -> int:
@@ -101,8 +101,8 @@ def overlay(client: httpx.Client, frame: pl.DataFrame, *jobs: dict[str, Any]) ->
     values = frame.select(names).to_numpy()
     places = []
     for job in jobs:
-        found = released(client, job).select(sorted(f"{name}_{end}" for name in names for end in ("lo", "hi"))).unique()
-        lower, upper = (np.column_stack([found[f"{name}_{end}"] for name in names]) for end in ("lo", "hi"))
+        rows = released(client, job).select(sorted(f"{name}_{end}" for name in names for end in ("lo", "hi"))).unique()
+        lower, upper = (np.column_stack([rows[f"{name}_{end}"] for name in names]) for end in ("lo", "hi"))
         inside = ((values[:, None] >= lower) & (values[:, None] <= upper)).all(axis=2)
         places.append(inside.argmax(axis=1))
     return int(np.unique(np.column_stack(places), axis=0, return_counts=True)[1].min())
@@ -124,20 +124,20 @@ def test_nothing_is_taken_back_and_an_admin_can_erase_it(client: httpx.Client) -
 @pytest.mark.parametrize("condensed_first", [True, False])
 def test_methods_that_hide_nobody_among_others_leave_one(client: httpx.Client, *, condensed_first: bool) -> None:
     dataset_id = upload_frame(client, population(7 if condensed_first else 8))
-    condensed = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5}
+    condensed = {"method": "condensation", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours"], "k": 5}
     first, second = (condensed, boxes(dataset_id)) if condensed_first else (boxes(dataset_id), condensed)
     assert state(client, succeed(client, first)) == "published"
     job = succeed(client, second)
-    assert (state(client, job), job["findings"][0]["figure"]) == ("draft", 1)
+    assert (state(client, job), job["findings"][0]["measured"]) == ("draft", 1)
 
 
 def test_noise_is_composed_with_boxes(client: httpx.Client) -> None:
     dataset_id = upload_frame(client, population(9))
     succeed(client, boxes(dataset_id))
-    noisy = {"method": "uncertain", "dataset_id": dataset_id, "columns": ["age", "hours", "wage"], "k": 5}
+    noisy = {"method": "uncertain", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours", "wage"], "k": 5}
     job = succeed(client, noisy)
     assert state(client, job) == "draft"
-    assert 1 <= job["findings"][0]["figure"] < 5
+    assert 1 <= job["findings"][0]["measured"] < 5
 
 
 def test_two_that_are_published_at_once_are_composed_with_each_other(client: httpx.Client) -> None:
@@ -152,38 +152,44 @@ def test_two_that_are_published_at_once_are_composed_with_each_other(client: htt
     assert (job["state"], [one["audit"] for one in job["findings"]]) == ("succeeded", ["composition"])
     assert state(client, drafts[1]) == "draft"
     assert client.post(paths[1]).status_code == 409
-    assert client.post(paths[1], json={"accept": ["composition"]}).json()["state"] == "published"
+    assert client.post(paths[1], json={"accept_findings": ["composition"]}).json()["state"] == "published"
 
 
 def test_later_releases_of_a_series_tell_no_more_than_their_base(client: httpx.Client) -> None:
     frame = population(14)
     dataset_id = upload_frame(client, frame)
     draft = succeed(client, boxes(dataset_id, publish="draft", keep=["town"]))
-    series = {"method": "boxes", "columns": ["age", "wage"], "k": 12, "base_release_id": draft["release_id"]}
+    series = {"method": "boxes", "quasi_identifiers": ["age", "wage"], "k": 12, "base_release_id": draft["release_id"]}
     refused = client.post("/v1/anonymizations", json=series)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/base_release_id")
     client.post(f"/v1/releases/{draft['release_id']}/publish")
     family_id = family(client, dataset_id)
     assert client.delete(f"/v1/datasets/{dataset_id}").status_code == 204, "no later release needs it"
-    made = [succeed(client, series), succeed(client, series | {"columns": ["hours"], "k": 5, "keep": ["town"]})]
+    made = [
+        succeed(client, series),
+        succeed(client, series | {"quasi_identifiers": ["hours"], "k": 5, "keep": ["town"]}),
+    ]
     assert [(state(client, job), job["findings"]) for job in made] == [("published", [])] * 2
     shown = client.get(f"/v1/releases/{made[0]['release_id']}").json()
     assert (shown["base_release_id"], shown["family_id"], shown["rows"]) == (draft["release_id"], family_id, 600)
     assert released(client, made[0])["box"].value_counts()["count"].min() >= 12
     ledger = client.get(f"/v1/families/{family_id}").json()["published"]
-    assert [(one["base_release_id"] is None, one["composition"]["k"]) for one in ledger] == [
+    assert [(one["base_release_id"] is None, one["composition"]["composed_k"]) for one in ledger] == [
         (True, 5), (False, 5), (False, 5),
     ]  # fmt: skip
     at = f"/v1/releases/{shown['id']}"
-    asked = client.post(f"{at}/statistics", json={"statistics": [{"kind": "mean", "of": ["age"]}]}).json()
-    low, high = asked["statistics"][0]["guaranteed"]
+    answer = client.post(f"{at}/statistics", json={"statistics": [{"kind": "mean", "of": ["age"]}]}).json()
+    low, high = answer["statistics"][0]["guaranteed"]
     assert low <= frame["age"].to_numpy().mean() <= high
     assert draft["release_id"] in client.get(f"{at}/provenance").text
     assert client.get(f"{at}/report").status_code == client.get(f"/v1/jobs/{made[0]['id']}/report").status_code == 200
-    audits = [{"method": "linkage", "release_id": shown["id"]}, {"method": "influence", "release_ids": [shown["id"]]}]
     again = upload_frame(client, frame)
+    audits = [
+        {"method": "linkage", "release_id": shown["id"], "knowledge_dataset_id": again},
+        {"method": "influence", "release_ids": [shown["id"]], "dataset_id": again},
+    ]
     for audit in audits:
-        refused = client.post("/v1/audits", json=audit | {"dataset_id": again})
+        refused = client.post("/v1/audits", json=audit)
         assert (refused.status_code, draft["release_id"] in refused.json()["detail"]) == (422, True)
     independent = succeed(client, boxes(again, k=6))
     assert state(client, independent) == "draft", "what a series is for"
@@ -213,7 +219,7 @@ def test_guessed_rows_teach_nothing_about_the_data_of_others(service: Service, c
 def test_a_gate_demands_more_than_the_release_promises(client: httpx.Client) -> None:
     dataset_id = upload_frame(client, population(13))
     job = succeed(client, boxes(dataset_id, gate=[{"method": "composition", "require": {"k": 20}}]))
-    assert (state(client, job), job["findings"][0]["figure"], job["findings"][0]["limit"]) == ("draft", 5, 20)
+    assert (state(client, job), job["findings"][0]["measured"], job["findings"][0]["required"]) == ("draft", 5, 20)
     unknown = client.post(
         "/v1/anonymizations", json=boxes(dataset_id, gate=[{"method": "influence", "require": {"slope": 0.5}}])
     )
@@ -223,16 +229,16 @@ def test_a_gate_demands_more_than_the_release_promises(client: httpx.Client) -> 
 def test_means_inside_boxes_are_published_once(client: httpx.Client) -> None:
     frame = population(13)
     dataset_id = upload_frame(client, frame)
-    first = succeed(client, boxes(dataset_id, content="rounded_means", domains={"wage": [0.0, 1000.0]}))
+    first = succeed(client, boxes(dataset_id, box_means="rounded", domains={"wage": [0.0, 1000.0]}))
     assert (first["findings"], state(client, first)) == ([], "published")
-    again = succeed(client, boxes(dataset_id, content="rounded_means", domains={"wage": [0.0, 1000.0]}))
+    again = succeed(client, boxes(dataset_id, box_means="rounded", domains={"wage": [0.0, 1000.0]}))
     assert (again["findings"], state(client, again)) == ([], "published"), "the same once more"
-    second = succeed(client, boxes(dataset_id, k=9, content="rounded_means"))
+    second = succeed(client, boxes(dataset_id, k=9, box_means="rounded"))
     assert state(client, second) == "draft"
     assert "subtraction" in second["findings"][0]["detail"]
-    exact = client.post("/v1/anonymizations", json=boxes(dataset_id, content="means"), headers={"Prefer": "wait=60"})
+    exact = client.post("/v1/anonymizations", json=boxes(dataset_id, box_means="exact"), headers={"Prefer": "wait=60"})
     assert (exact.json()["state"], exact.json()["error"]["type"]) == ("failed", "/problems/infeasible")
-    assert [one["pointer"] for one in exact.json()["error"]["errors"]] == ["/content"]
+    assert [one["pointer"] for one in exact.json()["error"]["errors"]] == ["/box_means"]
     shown = client.get(f"/v1/releases/{first['release_id']}").json()
     assert "means-inside-boxes" in shown["flags"]
     assert {"age_mean_lo", "wage_mean_hi"} <= {column["name"] for column in shown["columns"]}
@@ -247,11 +253,13 @@ def test_an_order_of_texts_is_published_and_composed(client: httpx.Client) -> No
         .with_columns(pl.when(pl.col("age") > 130).then("town").alias("town"))
     )
     dataset_id = upload_frame(client, frame)
-    spec = boxes(dataset_id, columns=["age", "town"], ordinal={"town": ["c", "a", "b"]}, missing="pattern")
+    spec = boxes(
+        dataset_id, quasi_identifiers=["age", "town"], ordinal={"town": ["c", "a", "b"]}, missing_policy="pattern"
+    )
     first = succeed(client, spec)
     assert (first["findings"], state(client, first)) == ([], "published")
     second = succeed(client, spec | {"k": 50})
     ledger = client.get(f"/v1/families/{family(client, dataset_id)}").json()
-    assert ledger["published"][0]["composition"]["k"] >= 5
+    assert ledger["published"][0]["composition"]["composed_k"] >= 5
     assert ledger["published"][0]["composition"]["changed"] is None
-    assert second["findings"] == [] or second["findings"][0]["figure"] >= 1
+    assert second["findings"] == [] or second["findings"][0]["measured"] >= 1

@@ -14,7 +14,7 @@ from tests.methods.refusing import wrong_types
 Path = tuple[str | int, ...]
 Schema = dict[str, Any]
 
-ASKED = [name for name, method in METHODS.items() if method.kind in {JobKind.ANONYMIZATION, JobKind.AUDIT}]
+SUBMITTED = [name for name, method in METHODS.items() if method.kind in {JobKind.ANONYMIZATION, JobKind.AUDIT}]
 #: Values of another type; what merely looks like a number or a truth value is none.
 OTHER = {
     "integer": ("7", 2.5, True), "number": ("7", True), "string": (7,), "boolean": ("yes", 1), "array": (7,),
@@ -60,8 +60,8 @@ def fits(value: Any, schema: Schema) -> bool:
     """Whether a value is written in this way, as far as its fields tell."""
     if not isinstance(value, PYTHON.get(schema.get("type", ""), object)):
         return False
-    told = {name: one["const"] for name, one in schema.get("properties", {}).items() if "const" in one}
-    return not isinstance(value, dict) or all(value.get(name, const) == const for name, const in told.items())
+    constants = {name: one["const"] for name, one in schema.get("properties", {}).items() if "const" in one}
+    return not isinstance(value, dict) or all(value.get(name, const) == const for name, const in constants.items())
 
 
 def wrong(value: Any, schema: Schema, whole: Schema, at: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -94,14 +94,14 @@ def replaced(body: Any, at: Path, value: Any) -> Any:
     return made
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", SUBMITTED)
 def test_a_field_out_of_type_or_range_is_refused_at_its_own_pointer(method: str) -> None:
     schema, tried = METHODS[method].spec.model_json_schema(), 0
     for body in EXAMPLES[method]:
         assert wrong_types(body) == []
         for at, value in wrong(body, schema, schema):
             pointer = "".join(f"/{step}" for step in at)
-            found = [error.pointer for error in wrong_types(replaced(body, at, value))]
-            assert found == [pointer], (pointer, value)
+            pointers = [error.pointer for error in wrong_types(replaced(body, at, value))]
+            assert pointers == [pointer], (pointer, value)
             tried += 1
     assert tried >= 2 * len(schema["properties"])

@@ -8,7 +8,7 @@ import io
 import httpx
 import pytest
 
-from tests.methods.asking import run, succeed, upload
+from tests.methods.asking import anonymization, run, succeed, upload
 
 TEXTS = ["=1+2", "-x", "+SUM(A1)", "@cmd", "\tcell", "plain", "-", "a=b", 'say "hi"', "'quoted"]
 RUN = {"=1+2", "-x", "+SUM(A1)", "@cmd", "\tcell"}
@@ -24,8 +24,8 @@ def texts(client: httpx.Client) -> str:
 
 
 def spec(dataset_id: str, **more: object) -> dict[str, object]:
-    asked = {"method": "condensation", "dataset_id": dataset_id, "columns": ["x", "=y"], "k": 5, "keep": ["word"]}
-    return asked | more
+    body = anonymization("condensation", dataset_id, ["x", "=y"], k=5, keep=["word"])
+    return body | more
 
 
 def download(client: httpx.Client, job: dict, name: str) -> httpx.Response:
@@ -35,19 +35,19 @@ def download(client: httpx.Client, job: dict, name: str) -> httpx.Response:
 def test_three_formats_unless_others_are_asked_for(client: httpx.Client, texts: str) -> None:
     job = succeed(client, spec(texts))
     assert job["spec"]["formats"] == ["parquet", "csv", "ndjson"]
-    assert set(client.get(f"/v1/releases/{job['release_id']}").json()["sha256"]) == {"parquet", "csv", "ndjson"}
+    assert set(client.get(f"/v1/releases/{job['release_id']}").json()["files"]) == {"parquet", "csv", "ndjson"}
     assert download(client, job, "csv.gz").status_code == 404
 
 
 def test_compressed_and_escaped_csv(client: httpx.Client, texts: str) -> None:
     job = succeed(client, spec(texts, formats=["csv.gz", "csv.excel", "csv"]))
-    sums = client.get(f"/v1/releases/{job['release_id']}").json()["sha256"]
+    sums = client.get(f"/v1/releases/{job['release_id']}").json()["files"]
     assert set(sums) == {"csv.gz", "csv.excel", "csv"}
     files = {name: download(client, job, name) for name in sums}
     for name, answer in files.items():
         assert answer.status_code == 200
         assert "content-encoding" not in answer.headers
-        assert hashlib.sha256(answer.content).hexdigest() == sums[name] == answer.headers["etag"].strip('"')
+        assert hashlib.sha256(answer.content).hexdigest() == sums[name]["sha256"] == answer.headers["etag"].strip('"')
     assert files["csv.gz"].headers["content-type"] == "application/gzip"
     assert files["csv.gz"].headers["content-disposition"].endswith('.csv.gz"')
     assert files["csv.excel"].headers["content-disposition"].endswith('.excel.csv"')
@@ -66,7 +66,9 @@ def test_compressed_and_escaped_csv(client: httpx.Client, texts: str) -> None:
 def test_a_release_without_parquet_can_still_be_audited(client: httpx.Client, texts: str) -> None:
     job = succeed(client, spec(texts, formats=["ndjson"]))
     assert download(client, job, "parquet").status_code == 404
-    audit = run(client, {"method": "linkage", "release_id": job["release_id"], "dataset_id": texts}, kind="audits")
+    audit = run(
+        client, {"method": "linkage", "release_id": job["release_id"], "knowledge_dataset_id": texts}, kind="audits"
+    )
     assert audit["state"] == "succeeded", audit["error"]
     provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").text
     assert "sha256_ndjson" in provenance

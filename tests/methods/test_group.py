@@ -12,7 +12,7 @@ from tests.methods.bases import VARIABLES, counts, grade, in_range, member, micr
 
 ARMY = {"column": "job", "values": ["army"]}
 BASES = {4: 40, 11: 34, 23: 45}
-SPEC: dict[str, Any] = {"method": "group", "vital": ARMY, "parameter": ["region"], "variables": VARIABLES}
+SPEC: dict[str, Any] = {"method": "group", "hidden_group": ARMY, "region_columns": ["region"], "variables": VARIABLES}
 EVOLUTION = {"method": "evolution", "generations": 30, "runs": 2}
 
 
@@ -25,7 +25,7 @@ def audit(client: httpx.Client, **spec: Any) -> dict[str, Any]:
 
 
 def indexes(result: dict[str, Any], regions: Any) -> set[int]:
-    return {index for index, (region,) in enumerate(result["parameter_values"]) if region in regions}
+    return {index for index, (region,) in enumerate(result["regions"]) if region in regions}
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +83,17 @@ def test_signals_records_and_left_out_are_those_of_slow_oracles(
 ) -> None:
     result = audit(client, auxiliary_dataset_id=abroad_id, target_dataset_id=home_id, search={"method": "exhaustive"})
     there, kept = in_range(abroad), in_range(home)
-    assert result["parameter_values"] == [[region] for region in sorted(kept["region"].unique())]
-    values = result["parameter_values"]
-    assert result["sizes"] == counts(kept, ["region"], values)
+    assert result["regions"] == [[region] for region in sorted(kept["region"].unique())]
+    values = result["regions"]
+    assert result["region_sizes"] == counts(kept, ["region"], values)
     assert result["signal"] == counts(kept.filter(job="army"), ["region"], values)
-    records = result["records"]
-    assert (records["auxiliary"], records["vital"]) == (there.height, there.filter(job="army").height)
+    records = result["record_counts"]
+    assert (records["auxiliary"], records["members"]) == (there.height, there.filter(job="army").height)
     assert records["target"] == kept.height
-    left_out = records["left_out"]["target"]
-    assert left_out["records"] == home.height - kept.height
-    assert left_out["missing"] == {"hours": home["hours"].null_count()}
-    assert left_out["out_of_range"] == {"age": home.filter(~pl.col("age").is_between(18, 60)).height}
+    excluded = records["excluded"]["target"]
+    assert excluded["records"] == home.height - kept.height
+    assert excluded["missing"] == {"hours": home["hours"].null_count()}
+    assert excluded["out_of_range"] == {"age": home.filter(~pl.col("age").is_between(18, 60)).height}
 
     rules = [rule["terms"] for rule in result["rules"]]
     grades = [member(record, rules, VARIABLES) for record in kept.iter_rows(named=True)]
@@ -101,12 +101,12 @@ def test_signals_records_and_left_out_are_those_of_slow_oracles(
     sums = dict(scored.group_by("region").agg(pl.col("grade").sum()).rows())
     assert result["auxiliary_signal"] == pytest.approx([sums[region] for (region,) in values], rel=1e-9)
     assert result["crisp_auxiliary_signal"] == counts(scored.filter(pl.col("grade") > 0), ["region"], values)
-    assert result["adequacy"]["tp"] == len(set(result["outliers"]) & set(result["auxiliary_outliers"]))
+    assert result["adequacy"]["hits"] == len(set(result["outliers"]) & set(result["auxiliary_outliers"]))
 
 
 def test_exhaustive_rules_are_those_of_brute_force(client: httpx.Client, abroad_id: str, abroad: pl.DataFrame) -> None:
     """Every rule of the space judged in plain Python; the default target is the auxiliary dataset itself."""
-    result = audit(client, auxiliary_dataset_id=abroad_id, search={"method": "exhaustive"}, kappa=0.02)
+    result = audit(client, auxiliary_dataset_id=abroad_id, search={"method": "exhaustive"}, min_support=0.02)
     kept = in_range(abroad)
     named = [variable for variable in VARIABLES if variable.get("terms")]
     # per record and variable: grades of "any" and of every term
@@ -115,7 +115,7 @@ def test_exhaustive_rules_are_those_of_brute_force(client: httpx.Client, abroad_
         for record in kept.iter_rows(named=True)
     ]
     army = (kept["job"] == "army").to_list()
-    found: dict[tuple[int, ...], tuple[float, float]] = {}
+    by_rule: dict[tuple[int, ...], tuple[float, float]] = {}
     for rule in product(*(range(len(one["terms"]) + 1) for one in named)):
         inside = outside = 0.0
         for record, is_army in zip(graded, army, strict=True):
@@ -127,15 +127,15 @@ def test_exhaustive_rules_are_those_of_brute_force(client: httpx.Client, abroad_
         support = inside / sum(army)
         difference = support - (inside + outside) / kept.height
         if difference > 0 and inside >= 0.75 * outside and support > 0.02:
-            found[rule] = (difference, support)
+            by_rule[rule] = (difference, support)
     general = [
-        rule for rule in found
-        if not any(other != rule and all(t in (0, r) for t, r in zip(other, rule, strict=True)) for other in found)
+        rule for rule in by_rule
+        if not any(other != rule and all(t in (0, r) for t, r in zip(other, rule, strict=True)) for other in by_rule)
     ]  # fmt: skip
-    assert result["rules_over_thresholds"] == len(found) > 0
+    assert result["rules_over_thresholds"] == len(by_rule) > 0
     assert {tuple(rule["terms"]) for rule in result["rules"]} == set(general)
     for rule in result["rules"]:
-        difference, support = found[tuple(rule["terms"])]
+        difference, support = by_rule[tuple(rule["terms"])]
         assert rule["discriminative_factor"] == pytest.approx(difference, rel=1e-9)
         assert rule["support"] == pytest.approx(support, rel=1e-9)
 
@@ -160,10 +160,12 @@ def test_the_same_seed_finds_the_same_rules_another_one_its_own(
 ) -> None:
     spec = {"auxiliary_dataset_id": abroad_id, "target_dataset_id": published_id}
     few = {"method": "evolution", "generations": 3, "runs": 2, "population": 10, "replaced": 4, "diversity": False}
-    one, again, other = (audit(client, **spec, search=few, seed=seed, gamma=0.0) for seed in (1, 1, 2))
+    one, again, other = (
+        audit(client, **spec, search=few, seed=seed, min_relative_confidence=0.0) for seed in (1, 1, 2)
+    )
     assert one["rules"] == again["rules"]
     assert one["rules"] != other["rules"]
-    assert one["evaluations"] <= 2 * (10 + 3 * 4)
+    assert one["evaluation_count"] <= 2 * (10 + 3 * 4)
 
 
 def test_concentration_divides_by_the_size_of_the_submicrofile(
@@ -172,16 +174,18 @@ def test_concentration_divides_by_the_size_of_the_submicrofile(
     spec = {"auxiliary_dataset_id": abroad_id, "target_dataset_id": home_id, "search": {"method": "exhaustive"}}
     quantity, concentration = (audit(client, **spec, signal=kind) for kind in ("quantity", "concentration"))
     for name in ("signal", "auxiliary_signal", "crisp_auxiliary_signal"):
-        shares = [value / size for value, size in zip(quantity[name], quantity["sizes"], strict=True)]
+        shares = [value / size for value, size in zip(quantity[name], quantity["region_sizes"], strict=True)]
         assert concentration[name] == pytest.approx(shares, rel=1e-12)
 
 
-@pytest.mark.parametrize("parameter", [["state", "region"], ["region"]], ids=["own column", "column of the target"])
+@pytest.mark.parametrize(
+    "region_columns", [["state", "region"], ["region"]], ids=["own column", "column of the target"]
+)
 def test_split_shows_each_state_and_totals(
-    client: httpx.Client, abroad_id: str, home_id: str, home: pl.DataFrame, parameter: list[str]
+    client: httpx.Client, abroad_id: str, home_id: str, home: pl.DataFrame, region_columns: list[str]
 ) -> None:
     spec = {"auxiliary_dataset_id": abroad_id, "target_dataset_id": home_id, "search": {"method": "exhaustive"}}
-    result = audit(client, **spec, parameter=parameter, split_by="state", split_minimum=0.01)
+    result = audit(client, **spec, region_columns=region_columns, split_column="state", min_split_share=0.01)
     split = result["split"]
     army = in_range(home).filter(job="army")
     shares = {state: count / army.height for state, count in army.group_by("state").len().rows()}
@@ -190,19 +194,20 @@ def test_split_shows_each_state_and_totals(
     )
     for part in split["parts"]:
         inside = [f"R{10 * int(part['value'][1]) + place:02}" for place in range(10)]
-        places = {index for index, value in enumerate(result["parameter_values"]) if value[-1] in inside}
+        places = {index for index, value in enumerate(result["regions"]) if value[-1] in inside}
         assert set(part["outliers"]) | set(part["auxiliary_outliers"]) <= places
-        assert set(part["undisclosed"]) == set(part["outliers"]) - set(part["auxiliary_outliers"])
-        assert set(part["false"]) == set(part["auxiliary_outliers"]) - set(part["outliers"])
+        assert set(part["misses"]) == set(part["outliers"]) - set(part["auxiliary_outliers"])
+        assert set(part["false_alarms"]) == set(part["auxiliary_outliers"]) - set(part["outliers"])
     total, adequacy = split["total"], split["adequacy"]
-    assert total["outliers"] == adequacy["tp"] + adequacy["fp"]
-    assert total["auxiliary_outliers"] == adequacy["tp"] + adequacy["fn"]
-    assert sum(adequacy[name] for name in ("tp", "fp", "fn", "tn")) == total["parameter_values"] == 30
+    assert total["outliers"] == adequacy["hits"] + adequacy["misses"]
+    assert total["auxiliary_outliers"] == adequacy["hits"] + adequacy["false_alarms"]
+    cells = ("hits", "misses", "false_alarms", "correct_rejections")
+    assert sum(adequacy[name] for name in cells) == total["regions"] == 30
 
 
-def test_excluded_places_are_no_outliers(client: httpx.Client, abroad_id: str, published_id: str) -> None:
+def test_ignored_regions_are_no_outliers(client: httpx.Client, abroad_id: str, published_id: str) -> None:
     spec = {"auxiliary_dataset_id": abroad_id, "target_dataset_id": published_id, "search": {"method": "exhaustive"}}
-    result = audit(client, **spec, outliers={"exclude": [["R04"], "R23"]})
+    result = audit(client, **spec, outliers={"ignore": [["R04"], "R23"]})
     assert indexes(result, {"R11"}) <= set(result["auxiliary_outliers"])
     assert not indexes(result, {"R04", "R23"}) & set(result["auxiliary_outliers"])
 
@@ -222,12 +227,16 @@ def test_harmonised_datasets_give_what_equal_ones_give(
     recode = {
         "way": {word: number for number, word in words.items()},
         "hours": {"columns": ["tens", "units"], "cases": cases},
-        "job": {"columns": ["occupation"], "cases": [{"when": {"occupation": ["7"]}, "to": "army"}], "otherwise": "x"},
+        "job": {
+            "columns": ["occupation"],
+            "cases": [{"when": {"occupation": ["7"]}, "to": "army"}],
+            "otherwise": "x",
+        },
     }
     spec = {"auxiliary_dataset_id": abroad_id, "search": {"method": "exhaustive"}}
     plain = audit(client, **spec, target_dataset_id=home_id)
     recoded = audit(client, **spec, target_dataset_id=stored(client, other), recode={"target": recode})
-    same = set(plain) - {"records"}
+    same = set(plain) - {"record_counts"}
     assert {name: recoded[name] for name in same} == {name: plain[name] for name in same}
 
 
@@ -242,15 +251,15 @@ def test_a_group_that_nothing_tells_apart_leaves_no_rules_and_says_so(client: ht
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"vital": {"column": "job", "values": ["navy"]}}, "/vital", "none of the"),
-        ({"vital": [ARMY, {"column": "region", "values": ["R01"]}]}, "/vital", "none of the"),
+        ({"hidden_group": {"column": "job", "values": ["navy"]}}, "/hidden_group", "none of the"),
+        ({"hidden_group": [ARMY, {"column": "region", "values": ["R01"]}]}, "/hidden_group", "none of the"),
     ],
 )
 def test_what_only_the_records_tell_fails_the_job_with_its_reason(
     client: httpx.Client, abroad: pl.DataFrame, change: dict[str, Any], pointer: str, says: str
 ) -> None:
     nowhere = stored(client, abroad.filter(~((pl.col("region") == "R01") & (pl.col("job") == "army"))))
-    spec = SPEC | {"auxiliary_dataset_id": nowhere, "parameter": ["state"]} | change
+    spec = SPEC | {"auxiliary_dataset_id": nowhere, "region_columns": ["state"]} | change
     job = run(client, spec, kind="audits")
     assert job["state"] == "failed"
     assert pointer in {error["pointer"] for error in job["error"]["errors"]}

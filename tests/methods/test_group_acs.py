@@ -44,37 +44,38 @@ def test_the_bases_of_north_carolina_are_found_hidden_and_not_found_again(client
 
     attack = {
         "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": bare,
-        "vital": {"column": "MIL", "values": [1]}, "parameter": ["PUMA"], "variables": variables,
+        "hidden_group": {"column": "MIL", "values": [1]}, "region_columns": ["PUMA"], "variables": variables,
         "search": {"method": "evolution", "generations": 40, "runs": 5},
     }  # fmt: skip
     model = succeed(client, attack, kind="audits")
-    found, values = model["result"], model["result"]["parameter_values"]
+    audit, values = model["result"], model["result"]["regions"]
     kept = in_range(carolina, variables)
     assert values == [[puma] for puma in sorted(kept["PUMA"].unique())]
-    assert found["sizes"] == counts(kept, ["PUMA"], values)
+    assert audit["region_sizes"] == counts(kept, ["PUMA"], values)
     military = counts(kept.filter(MIL=1), ["PUMA"], values)
     largest = sorted(range(len(values)), key=military.__getitem__)[-2:]
-    highest = sorted(range(len(values)), key=found["auxiliary_signal"].__getitem__)[-2:]
-    assert set(largest) == set(highest) <= set(found["auxiliary_outliers"])
-    walking = sum("JWTRNS is walked" in rule["text"] for rule in found["rules"])
-    assert walking > len(found["rules"]) / 4, "as in the paper's data, many rules say that soldiers walk to work"
+    highest = sorted(range(len(values)), key=audit["auxiliary_signal"].__getitem__)[-2:]
+    assert set(largest) == set(highest) <= set(audit["auxiliary_outliers"])
+    walking = sum("JWTRNS is walked" in rule["text"] for rule in audit["rules"])
+    assert walking > len(audit["rules"]) / 4, "as in the paper's data, many rules say that soldiers walk to work"
 
     # The model may be applied to the keeper's own file: the same records, and the columns that name the group.
     mask = {
-        "method": "swaps", "dataset_id": whole, "parameter": ["PUMA"], "model_job_id": model["id"], "drop": GIVEAWAYS,
-        "mask": [{"value": values[place], "at_most": 8, "zero_at": 20} for place in largest],
+        "method": "swaps", "dataset_id": whole, "region_columns": ["PUMA"], "model_job_id": model["id"],
+        "drop": GIVEAWAYS,
+        "mask": [{"region": values[place], "at_most": 8, "zero_at": 20} for place in largest],
         "search": {"method": "memetic", "generations": 60, "population": 40, "pairs": 16},
     }  # fmt: skip
     job = succeed(client, mask)
     result, rows = job["result"], released(client, job)
-    assert result["signal_before"] == found["crisp_auxiliary_signal"]
+    assert result["signal_before"] == audit["crisp_auxiliary_signal"]
     assert all(result["signal_after"][place] <= 8 for place in largest)
     assert sum(result["signal_after"]) == sum(result["signal_before"])
     assert result["valid"]
     assert result["distortion"] >= result["assignment_distortion"] - 1e-9
     assert result["telltale_columns"] == {}
     for again in (result["attack_again"]["old_rules"], result["attack_again"]["new_rules"]):
-        assert not set(again["found"]) & set(largest)
+        assert not set(again["detected"]) & set(largest)
 
     assert rows.columns == [name for name in carolina.columns if name not in GIVEAWAYS]
     assert rows["PUMA"].value_counts().sort("PUMA").rows() == carolina["PUMA"].value_counts().sort("PUMA").rows()
@@ -82,5 +83,5 @@ def test_the_bases_of_north_carolina_are_found_hidden_and_not_found_again(client
     assert rows.select(others_kept).sort(others_kept).equals(carolina.select(others_kept).sort(others_kept))
 
     again = succeed(client, attack | {"target_dataset_id": upload(client, rows)}, kind="audits")["result"]
-    assert again["parameter_values"] == values
+    assert again["regions"] == values
     assert not set(again["auxiliary_outliers"]) & set(largest), "attacked from outside, by whoever downloads the file"

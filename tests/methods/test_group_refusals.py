@@ -17,8 +17,8 @@ from tests.methods.refusing import refused
 AGE = {"column": "age", "range": [18, 60], "terms": [{"name": "young", "shape": "z", "points": [20, 30]}]}
 VALID: dict[str, Any] = {
     "method": "group",
-    "vital": {"column": "job", "values": ["army"]},
-    "parameter": ["region"],
+    "hidden_group": {"column": "job", "values": ["army"]},
+    "region_columns": ["region"],
     "variables": VARIABLES,
 }
 
@@ -45,14 +45,14 @@ def term(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"vital": {"column": "nein", "values": [1]}}, "/vital/column", "no column"),
-        ({"vital": [{"column": "sex", "values": [1, "two"]}]}, "/vital/0/values/1", "give an integer"),
-        ({"vital": []}, "/vital", ""),
-        ({"parameter": ["region", "nein"]}, "/parameter/1", "no column"),
-        ({"parameter": ["region", "region"]}, "/parameter/1", "twice"),
-        ({"parameter": ["job"]}, "/parameter/0", "names the group"),
-        ({"parameter": ["age"]}, "/variables/0/column", "rules must not know"),
-        ({"vital": {"column": "way", "values": [3]}}, "/variables/2/column", "learns nothing"),
+        ({"hidden_group": {"column": "nein", "values": [1]}}, "/hidden_group/column", "no column"),
+        ({"hidden_group": [{"column": "sex", "values": [1, "two"]}]}, "/hidden_group/0/values/1", "give an integer"),
+        ({"hidden_group": []}, "/hidden_group", ""),
+        ({"region_columns": ["region", "nein"]}, "/region_columns/1", "no column"),
+        ({"region_columns": ["region", "region"]}, "/region_columns/1", "twice"),
+        ({"region_columns": ["job"]}, "/region_columns/0", "names the group"),
+        ({"region_columns": ["age"]}, "/variables/0/column", "rules must not know"),
+        ({"hidden_group": {"column": "way", "values": [3]}}, "/variables/2/column", "learns nothing"),
         ({"variables": [AGE, AGE]}, "/variables/1/column", "twice"),
         ({"variables": [{"column": "age", "range": [18, 60]}]}, "/variables", "no variable has terms"),
         ({"variables": [AGE | {"range": [60, 18]}]}, "/variables/0/range", "lo not above hi"),
@@ -73,13 +73,13 @@ def term(**changes: Any) -> dict[str, Any]:
          "/variables/0/terms/0/sigma", "greater"),
         ({"search": {"method": "luck"}}, "/search/method", "evolution"),
         ({"search": {"method": "evolution", "population": 10, "replaced": 11}}, "/search/replaced", "more rules"),
-        ({"outliers": {"exclude": [["R01", "x"]]}}, "/outliers/exclude/0", "('region'), got 2"),
-        ({"parameter": ["sex"], "outliers": {"exclude": [1, "x"]}}, "/outliers/exclude/1", "is integer"),
-        ({"split_by": "nein"}, "/split_by", "no column"),
-        ({"split_by": "far"}, "/split_by", "1 infinite value;"),
-        ({"parameter": ["region", "far"]}, "/parameter/1", "1 infinite value;"),
-        ({"parameter": ["away"], "recode": {"auxiliary": {"away": {"columns": ["far"]}}}},
-         "/parameter/0", "1 infinite value;"),
+        ({"outliers": {"ignore": [["R01", "x"]]}}, "/outliers/ignore/0", "('region'), got 2"),
+        ({"region_columns": ["sex"], "outliers": {"ignore": [1, "x"]}}, "/outliers/ignore/1", "is integer"),
+        ({"split_column": "nein"}, "/split_column", "no column"),
+        ({"split_column": "far"}, "/split_column", "1 infinite value;"),
+        ({"region_columns": ["region", "far"]}, "/region_columns/1", "1 infinite value;"),
+        ({"region_columns": ["away"], "recode": {"auxiliary": {"away": {"columns": ["far"]}}}},
+         "/region_columns/0", "1 infinite value;"),
         ({"search": {"method": "evolution", "generations": 100_000, "runs": 1_000}}, "/search", "10,000,000 rules"),
         ({"recode": {"auxiliary": {"nein": {"1": 2}}}}, "/recode/auxiliary/nein", "no column 'nein'"),
         ({"recode": {"auxiliary": {"x": {"columns": ["nein"]}}}}, "/recode/auxiliary/x", "from which 'x' is made"),
@@ -126,14 +126,16 @@ def test_a_target_that_is_not_harmonised_is_refused(
 
 
 def test_defaults_are_written_out(there: Bench) -> None:
-    asked, wrong = there.accepted(VALID | {"auxiliary_dataset_id": "whole", "seed": 3})
+    accepted, wrong = there.accepted(VALID | {"auxiliary_dataset_id": "whole", "seed": 3})
     assert wrong == []
-    spec = echo(asked)
+    spec = echo(accepted)
     assert spec["target_dataset_id"] == "whole"
-    assert (spec["alpha"], spec["gamma"], spec["kappa"], spec["signal"]) == (0.5, 0.75, 0.001, "quantity")
+    thresholds = {"min_membership": 0.5, "min_relative_confidence": 0.75, "min_support": 0.001}
+    assert {name: spec[name] for name in thresholds} == thresholds
+    assert spec["signal"] == "quantity"
     assert spec["search"] == {
         "method": "evolution", "population": 100, "replaced": 40, "tournament": 10, "crossover": 1.0,
         "mutation": 0.05, "generations": 100, "runs": 10, "diversity": True,
     }  # fmt: skip
-    assert spec["outliers"] == {"alpha": 0.01, "robust": True, "exclude": []}
-    assert (spec["split_by"], spec["split_minimum"], spec["seed"]) == (None, 0.005, "given")
+    assert spec["outliers"] == {"significance_level": 0.01, "robust": True, "ignore": []}
+    assert (spec["split_column"], spec["min_split_share"], spec["seed"]) == (None, 0.005, "given")

@@ -27,8 +27,8 @@ from workers.methods.swaps.mask import Masking
 from workers.methods.swaps.search import SwapSearch, swap_search
 
 SPEC = {
-    "method": "group", "auxiliary_dataset_id": "ds_x", "vital": {"column": "job", "values": ["army"]},
-    "parameter": ["region"], "variables": VARIABLES,
+    "method": "group", "auxiliary_dataset_id": "ds_x", "hidden_group": {"column": "job", "values": ["army"]},
+    "region_columns": ["region"], "variables": VARIABLES,
 }  # fmt: skip
 EVOLUTION = {"method": "evolution", "generations": 4, "runs": 3, "population": 20, "replaced": 8}
 
@@ -59,9 +59,11 @@ def rules(search: Search) -> list[list[int]]:
     return search.result().rules.tolist()
 
 
-@pytest.mark.parametrize("asked", [EVOLUTION, {"method": "exhaustive"}], ids=lambda asked: asked["method"])
-def test_a_search_for_rules_goes_on_from_any_step(auxiliary: tuple[Fuzzified, Any], asked: dict[str, Any]) -> None:
-    spec = GroupSpec.model_validate({**SPEC, "search": asked})
+@pytest.mark.parametrize("search_spec", [EVOLUTION, {"method": "exhaustive"}], ids=lambda case: case["method"])
+def test_a_search_for_rules_goes_on_from_any_step(
+    auxiliary: tuple[Fuzzified, Any], search_spec: dict[str, Any]
+) -> None:
+    spec = GroupSpec.model_validate({**SPEC, "search": search_spec})
     seen, vital = auxiliary
     expected = rules(search_for(spec, seen, vital, threads=1, rng=new_generator(3)))
     search, steps = search_for(spec, seen, vital, threads=1, rng=new_generator(3)), 0
@@ -82,17 +84,23 @@ def hidden() -> tuple[Problem, Masking, Everybody]:
     member[:15] = member[40:52] = member[100:101] = True
     metric = Metric((1.0,), (1.0,))
     values = encode(metric, rng.random((240, 1)), rng.integers(0, 3, (240, 1)))
-    asked = (Restriction(0, 2, 15), Restriction(1, 2, 12))
-    made = build(parameter, 6, member, values, metric, asked)
+    restrictions = (Restriction(0, 2, 15), Restriction(1, 2, 12))
+    made = build(parameter, 6, member, values, metric, restrictions)
     before = stand_out(made.crisp, SwapsSpec.model_validate(swaps("assignment")).outliers, ())
-    masking = Masking(asked, None, None, {}, before, frozenset({0, 1}), ())
+    masking = Masking(restrictions, None, None, {}, before, frozenset({0, 1}), ())
     return made, masking, Everybody(parameter, np.where(member, 0, 1), values, rng.permutation(240))
 
 
 def swaps(method: str, **more: Any) -> dict[str, Any]:
     model = {"variables": VARIABLES, "rules": [{"terms": [1, 0, 0]}]}
     search = {"method": method} | more
-    return {"method": "swaps", "dataset_id": "ds_x", "parameter": ["region"], "model": model, "search": search}
+    return {
+        "method": "swaps",
+        "dataset_id": "ds_x",
+        "region_columns": ["region"],
+        "rules_model": model,
+        "search": search,
+    }
 
 
 def pairs(search: SwapSearch) -> list[tuple[int, int]]:
@@ -111,12 +119,12 @@ def test_a_search_for_swaps_goes_on_from_any_step(
     hidden: tuple[Problem, Masking, Everybody], spec: dict[str, Any]
 ) -> None:
     made, masking, everybody = hidden
-    asked = SwapsSpec.model_validate(spec | {"profile": [0.5], "decoys": 0})
+    swaps_spec = SwapsSpec.model_validate(spec | {"protected_alphas": [0.5], "decoys": 0})
     grade = 1.0 - everybody.band
     fits = Fits(grade, (grade >= 0.5).astype(np.int64), np.where(grade >= 0.5, 0, 1).astype(np.int64), 1)
-    judge = Judge((0, 1), (), asked.outliers.alpha, asked.outliers.robust, low=True)
+    judge = Judge((0, 1), (), swaps_spec.outliers.significance_level, swaps_spec.outliers.robust, low=True)
     counted = families_of(fits, 0.5, (0.5,))
-    hiding = Hiding(asked, masking, (0.5,), 0.5, everybody.parameter, fits, counted, judge, 6)
+    hiding = Hiding(swaps_spec, masking, (0.5,), 0.5, everybody.parameter, fits, counted, judge, 6)
 
     def begun(threads: int) -> SwapSearch:
         return swap_search(made, made, hiding, Keys(bytes(32)), everybody, threads=threads)
@@ -128,6 +136,6 @@ def test_a_search_for_swaps_goes_on_from_any_step(
     assert pairs(begun(1).resumed(stored(search.pack()))) == expected
 
 
-def test_parameter_values_are_found_by_the_column_s_type() -> None:
+def test_regions_are_read_by_the_type_of_their_column() -> None:
     places = Places(((1, "01"), (2, "01"), (2, "1")))
     assert [places.find(value) for value in (["1", "01"], [2, "1"], [2.0, "01"], [3, "01"])] == [0, 2, 1, None]

@@ -20,16 +20,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-def found_by(bench: Bench, **change: object) -> dict[str, dict[str, float]]:
-    name = bench.release(str(change), {"dataset_id": "far", "columns": COLUMNS, "k": 4} | change)
+def influence_of(bench: Bench, **change: object) -> dict[str, dict[str, float]]:
+    name = bench.release(str(change), {"dataset_id": "far", "quasi_identifiers": COLUMNS, "k": 4} | change)
     result = bench.run({"method": "influence", "release_ids": [name], "records": 2}).result
     assert result["releases"][0]["runs"] == 5
     assert result["passed"] == (not result["findings"])
-    return {one["number"]: one for one in result["releases"][0]["numbers"]}
+    return {one["published_figure"]: one for one in result["releases"][0]["numbers"]}
 
 
 def test_an_outer_bound_taken_from_the_data_is_the_far_records_value(bench: Bench) -> None:
-    numbers = found_by(bench, method="boxes")
+    numbers = influence_of(bench, method="boxes")
     assert numbers["x_hi, greatest"]["slope"] == pytest.approx(1.0, abs=1e-3)
     assert numbers["x_hi, greatest"]["change"] > 0.9
     assert numbers["variance(x) estimate"]["change"] > 0.5  # one record is most of the variance
@@ -37,32 +37,33 @@ def test_an_outer_bound_taken_from_the_data_is_the_far_records_value(bench: Benc
 
 
 def test_declared_domains_take_the_outer_bound_from_the_record(bench: Bench) -> None:
-    numbers = found_by(bench, method="boxes", domains={"x": [-50.0, 100.0], "y": [-50.0, 50.0]})
+    numbers = influence_of(bench, method="boxes", domains={"x": [-50.0, 100.0], "y": [-50.0, 50.0]})
     assert numbers["x_hi, greatest"]["slope"] == numbers["x_hi, greatest"]["change"] == 0.0
 
 
-def test_a_common_scale_that_one_record_decides_is_found_and_dismissal_mends_it(bench: Bench) -> None:
+def test_suppression_mends_a_common_scale_that_one_record_decides(bench: Bench) -> None:
     noise = {"method": "uncertain", "scales": "common"}
-    decided = found_by(bench, **noise, dismiss=0.0)["x_scale, greatest"]
-    mended = found_by(bench, **noise, dismiss=0.05)["x_scale, greatest"]
+    decided = influence_of(bench, **noise, suppress_share=0.0)["x_scale, greatest"]
+    mended = influence_of(bench, **noise, suppress_share=0.05)["x_scale, greatest"]
     assert decided["change"] > 0.5
     assert mended["change"] < 0.2
 
 
 def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> None:
-    spec = {"method": "frontier", "dataset_id": "far", "columns": COLUMNS, "k": [3, 20, 150]}
-    found = bench.run(spec | {"domains": {"x": [-50.0, 100.0], "y": [-50.0, 50.0]}}).result
-    three, twenty, all_in_one = found["points"]
-    assert [one["k"] for one in found["points"]] == [3, 20, 150]
+    spec = {"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [3, 20, 150]}
+    result = bench.run(spec | {"domains": {"x": [-50.0, 100.0], "y": [-50.0, 50.0]}}).result
+    three, twenty, all_in_one = result["points"]
+    assert [one["k"] for one in result["points"]] == [3, 20, 150]
     assert three["ncp"] < twenty["ncp"] < all_in_one["ncp"] == pytest.approx(1.0)
-    assert all_in_one["boxes"] == 1
+    assert all_in_one["box_count"] == 1
+    assert set(result["meaning"]) <= {*three, *three["statistics"][0]}
     narrow = {(one["kind"], *one["of"]): one["width"] for one in three["statistics"]}
     wide = {(one["kind"], *one["of"]): one["width"] for one in twenty["statistics"]}
     assert len(narrow) == 5
     assert narrow["mean", "x"] < wide["mean", "x"]
-    assert found["passed"] is True
-    assert found["demands"] == {"feasible": {"required": 3, "measured": 3, "met": True}}
-    of_releases = {"formats", "delimiter", "publish", "gate", "allow_repeat"}
+    assert result["passed"] is True
+    assert result["demands"] == {"feasible": {"required": 3, "measured": 3, "met": True}}
+    of_releases = {"formats", "delimiter", "publish", "gate", "accept_findings"}
     of_others = {"base_release_id", "previous_release_id"}
     fields = set(BoxesSpec.model_fields) - of_releases - of_others
     assert fields <= set(type(bench.spec(spec)).model_fields)
@@ -70,6 +71,6 @@ def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> 
 
 def test_what_boxes_refuse_a_frontier_refuses_at_the_same_place(bench: Bench) -> None:
     with pytest.raises(AssertionError, match="/k/1"):
-        bench.run({"method": "frontier", "dataset_id": "far", "columns": COLUMNS, "k": [3, 500]})
+        bench.run({"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [3, 500]})
     with pytest.raises(ValueError, match="twice"):
-        bench.run({"method": "frontier", "dataset_id": "far", "columns": ["x", "x"]})
+        bench.run({"method": "frontier", "dataset_id": "far", "quasi_identifiers": ["x", "x"]})

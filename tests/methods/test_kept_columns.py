@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.errors import InvalidError
 from surebox_verify.certify import certify
 from surebox_verify.questions import question
-from tests.methods.asking import released, succeed, upload
+from tests.methods.asking import anonymization, released, succeed, upload
 from tests.methods.in_process import Bench
 
 TRUTHS: dict[str, Callable[..., float]] = {
@@ -36,7 +37,7 @@ def staff(rows: int, seed: int) -> pl.DataFrame:
     })  # fmt: skip
 
 
-ASKED: list[dict[str, Any]] = [
+STATISTICS: list[dict[str, Any]] = [
     {"kind": "mean", "of": ["salary"]},
     {"kind": "variance", "of": ["level"]},
     {"kind": "standard_deviation", "of": ["salary"]},
@@ -59,57 +60,58 @@ ASKED: list[dict[str, Any]] = [
 KEPT = {"salary", "level", "grade", "manages"}
 
 
-def truth(frame: pl.DataFrame, asked: Mapping[str, Any]) -> Any:
+def truth(frame: pl.DataFrame, statistic: Mapping[str, Any]) -> Any:
     """A statistic over the records that have its columns, by numpy."""
-    there = frame.drop_nulls(asked["of"])
-    columns = [there[name].to_numpy() for name in asked["of"]]
-    if asked["kind"] in TRUTHS:
-        return TRUTHS[asked["kind"]](*columns)
-    if asked["kind"] == "quantile":
+    there = frame.drop_nulls(statistic["of"])
+    columns = [there[name].to_numpy() for name in statistic["of"]]
+    if statistic["kind"] in TRUTHS:
+        return TRUTHS[statistic["kind"]](*columns)
+    if statistic["kind"] == "quantile":
         return np.sort(columns[0])[int(np.ceil(0.5 * len(columns[0]))) - 1]
-    if asked["kind"] == "crosstab":
+    if statistic["kind"] == "crosstab":
         cell = [
-            there[name].cast(pl.String) == str(v).lower() for name, v in zip(asked["of"], asked["values"], strict=True)
+            there[name].cast(pl.String) == str(v).lower()
+            for name, v in zip(statistic["of"], statistic["values"], strict=True)
         ]
         return (cell[0] & cell[1]).sum()
-    if asked["kind"] == "regression":
+    if statistic["kind"] == "regression":
         slope, intercept = np.polyfit(columns[1], columns[0], 1)
         return [intercept, slope]
-    inside = there[asked["of"][-1]].cast(pl.String).is_in(asked["values"]).to_numpy()
-    return inside.mean() if asked["kind"] == "share" else columns[0][inside].mean()
+    inside = there[statistic["of"][-1]].cast(pl.String).is_in(statistic["values"]).to_numpy()
+    return inside.mean() if statistic["kind"] == "share" else columns[0][inside].mean()
 
 
 def check(said: Mapping[str, Any], frame: pl.DataFrame) -> None:
     ranges, true = said["guaranteed"], truth(frame, said)
     if not isinstance(true, list):
         ranges, true = [ranges], [true]
-    for found, value in zip(ranges, true, strict=True):
-        if found is None:
+    for bounds, value in zip(ranges, true, strict=True):
+        if bounds is None:
             continue
         slack = 1e-9 * max(1.0, abs(value))
-        assert found[0] - slack <= value <= found[1] + slack, (said, value)
+        assert bounds[0] - slack <= value <= bounds[1] + slack, (said, value)
         if set(said["of"]) <= KEPT and said["kind"] not in {"regression", "correlation"}:
-            assert found == pytest.approx([value, value], rel=1e-6, abs=1e-9), "nothing of kept columns alone is open"
+            assert bounds == pytest.approx([value, value], rel=1e-6, abs=1e-9), "nothing of kept columns alone is open"
 
 
 @pytest.mark.parametrize("bounds", ["cells", "tight"])
-@pytest.mark.parametrize("content", ["bounds", "rounded_means"])
+@pytest.mark.parametrize("box_means", ["none", "rounded"])
 def test_every_range_of_kept_columns_holds_the_truth(
-    tmp_path_factory: pytest.TempPathFactory, bounds: str, content: str
+    tmp_path_factory: pytest.TempPathFactory, bounds: str, box_means: str
 ) -> None:
-    frame = staff(90, seed=len(bounds + content))
+    frame = staff(90, seed=len(bounds + box_means))
     bench = Bench(tmp_path_factory.mktemp("kept"))
     bench.dataset("t", frame)
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "sex", "town"], "k": 3, "bounds": bounds}
-    done = bench.run(spec | {"keep": sorted(KEPT), "content": content})
+    spec = {"method": "boxes", "dataset_id": "t", "quasi_identifiers": ["age", "sex", "town"], "k": 3, "bounds": bounds}
+    done = bench.run(spec | {"keep": sorted(KEPT), "box_means": box_means})
     bench.keep("r", done)
-    answers = bench.run({"method": "statistics", "release_id": "r", "statistics": ASKED}).whole["statistics"]
+    answers = bench.run({"method": "statistics", "release_id": "r", "statistics": STATISTICS}).whole["statistics"]
     assert [one["kind"] for one in answers] == [
-        one["kind"] for one in ASKED for _ in range(6 if one["kind"] == "crosstab" else 1)
+        one["kind"] for one in STATISTICS for _ in range(6 if one["kind"] == "crosstab" else 1)
     ]
     for one in answers:
         check(one, frame)
-    offline = certify(done.rows(), [question(one) for one in ASKED])
+    offline = certify(done.rows(), [question(one) for one in STATISTICS])
     for one, other in zip(answers, offline, strict=True):
         assert (one["kind"], one["of"], one["values"]) == (other["kind"], other["of"], other["values"])
         check(other, frame)
@@ -119,11 +121,11 @@ def test_counts_of_kept_values_and_boxes_hold_the_truth(tmp_path_factory: pytest
     frame = staff(120, seed=5)
     bench = Bench(tmp_path_factory.mktemp("kept"))
     bench.dataset("t", frame)
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "sex", "town"], "k": 4, "bounds": "tight"}
+    spec = anonymization("boxes", "t", ["age", "sex", "town"], k=4, bounds="tight")
     bench.keep("r", bench.run(spec | {"keep": sorted(KEPT)}))
     parts: dict[str, list[Any]] = {
-        "age": [[20, 45]], "sex": [{"in": ["f"]}], "salary": [[30_000, 50_000], [None, 40_000]],
-        "grade": [{"in": ["other", "senior"]}, {"in": ["nobody's"]}], "manages": [{"in": [True]}],
+        "age": [[20, 45]], "sex": [{"values": ["f"]}], "salary": [[30_000, 50_000], [None, 40_000]],
+        "grade": [{"values": ["other", "senior"]}, {"values": ["nobody's"]}], "manages": [{"values": [True]}],
     }  # fmt: skip
     queries = [
         dict(zip(names, chosen, strict=True))
@@ -134,12 +136,12 @@ def test_counts_of_kept_values_and_boxes_hold_the_truth(tmp_path_factory: pytest
     counts = bench.run({"method": "count", "release_id": "r", "queries": queries}).whole["counts"]
     for query, count in zip(queries, counts, strict=True):
         inside = np.ones(frame.height, dtype=bool)
-        for name, asked in query.items():
-            if isinstance(asked, list):
-                low, high = (0 if asked[0] is None else asked[0]), asked[1]
+        for name, condition in query.items():
+            if isinstance(condition, list):
+                low, high = (0 if condition[0] is None else condition[0]), condition[1]
                 inside &= frame[name].is_between(low, high).fill_null(value=False).to_numpy()
             else:
-                inside &= frame[name].is_in(asked["in"]).to_numpy()
+                inside &= frame[name].is_in(condition["values"]).to_numpy()
         low, high = count["guaranteed"]
         assert low <= inside.sum() <= high, query
         if set(query) <= KEPT:  # every batch is asked together, and divided by all that it names
@@ -148,16 +150,11 @@ def test_counts_of_kept_values_and_boxes_hold_the_truth(tmp_path_factory: pytest
 
 def test_salary_by_sex(client: httpx.Client) -> None:
     frame = staff(200, seed=9).with_columns(sex=pl.col("sex").replace("m", "x"))
-    spec = {
-        "method": "boxes",
-        "dataset_id": upload(client, frame.write_csv())["id"],
-        "columns": ["age", "town"],
-        "k": 5,
-    }
+    spec = anonymization("boxes", upload(client, frame.write_csv())["id"], ["age", "town"], k=5)
     job = succeed(client, spec | {"keep": ["salary", "sex"], "publish": "draft"})
     where = f"/v1/releases/{job['release_id']}"
-    asked = {"kind": "domain_mean", "of": ["salary", "sex"]}
-    answer = client.post(f"{where}/statistics", json={"statistics": [asked, {"kind": "mean", "of": ["age"]}]})
+    statistic = {"kind": "domain_mean", "of": ["salary", "sex"]}
+    answer = client.post(f"{where}/statistics", json={"statistics": [statistic, {"kind": "mean", "of": ["age"]}]})
     assert answer.status_code == httpx.codes.OK, answer.text
     women, men, age = answer.json()["statistics"]
     for one in (women, men):
@@ -167,7 +164,7 @@ def test_salary_by_sex(client: httpx.Client) -> None:
     assert certify(released(client, job), ["domain_mean(salary, sex=f)"])[0]["guaranteed"] == pytest.approx(
         women["guaranteed"]
     )
-    answer = client.post(f"{where}/count", json={"queries": [{"sex": {"in": ["x"]}, "salary": [None, 40_000]}]})
+    answer = client.post(f"{where}/count", json={"queries": [{"sex": {"values": ["x"]}, "salary": [None, 40_000]}]})
     true = frame.filter((pl.col("sex") == "x") & (pl.col("salary") <= 40_000)).height
     assert answer.json()["counts"][0]["guaranteed"] == [true, true]
     wrong = [
@@ -188,7 +185,7 @@ def test_weights_of_whole_boxes_leave_kept_columns_open_within_them(tmp_path_fac
     frame = staff(90, seed=3).with_columns(design=pl.Series(draw.lognormal(1, 1.2, 90)))
     bench = Bench(tmp_path_factory.mktemp("kept"))
     bench.dataset("t", frame)
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "keep": ["salary", "sex"]}
+    spec = anonymization("boxes", "t", ["age", "town"], k=3, keep=["salary", "sex"])
     of_kept: list[dict[str, Any]] = [
         {"kind": "domain_mean", "of": ["salary", "sex"], "values": ["f"]},
         {"kind": "domain_mean", "of": ["salary", "sex"], "values": ["m"]},
@@ -197,7 +194,7 @@ def test_weights_of_whole_boxes_leave_kept_columns_open_within_them(tmp_path_fac
         {"kind": "domain_mean", "of": ["age", "salary"], "interval": [None, 45_000]},
         {"kind": "covariance", "of": ["age", "salary"]},
     ]
-    done = bench.run(spec | {"survey_weight": "design", "statistics": of_kept})
+    done = bench.run(spec | {"survey_weight_column": "design", "statistics": of_kept})
     bench.keep("r", done)
     later = bench.run({"method": "statistics", "release_id": "r", "statistics": of_kept}).whole["statistics"]
     offline = certify(done.rows(), [question(one) for one in of_kept], weight=True)
@@ -216,11 +213,12 @@ def test_weights_of_whole_boxes_leave_kept_columns_open_within_them(tmp_path_fac
             true = np.cov(values, there["salary"].to_numpy(), aweights=weights, ddof=0)[0, 1]
         else:
             true = np.average(values[inside], weights=weights[inside])
-        for found in (one, other, alone):
-            assert found["guaranteed"][0] <= true <= found["guaranteed"][1], one
-            assert not found["value_known"]
-            assert found["guaranteed"] == pytest.approx(one["guaranteed"])
-    count = bench.run({"method": "count", "release_id": "r", "queries": [{"sex": {"in": ["f"]}}]}).whole["counts"][0]
+        for answer in (one, other, alone):
+            assert answer["guaranteed"][0] <= true <= answer["guaranteed"][1], one
+            assert not answer["value_known"]
+            assert answer["guaranteed"] == pytest.approx(one["guaranteed"])
+    query = {"sex": {"values": ["f"]}}
+    (count,) = bench.run({"method": "count", "release_id": "r", "queries": [query]}).whole["counts"]
     assert count["guaranteed"] == [(frame["sex"] == "f").sum()] * 2
 
 
@@ -236,14 +234,14 @@ OWN = [
 
 
 @pytest.mark.parametrize("rare", ["keep", "mark"])
-def test_statistics_of_kept_columns_stand_in_the_job_and_steer_nothing(
+def test_statistics_of_kept_columns_are_in_the_job_and_steer_nothing(
     tmp_path_factory: pytest.TempPathFactory, rare: str
 ) -> None:
-    """They have the ranges of a question asked later, in their places, and boxes are what they are without them."""
+    """They have the ranges of a later question, in their places, and boxes are what they are without them."""
     frame = staff(90, seed=8)
     bench = Bench(tmp_path_factory.mktemp("own"))
     bench.dataset("t", frame)
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "rare_records": rare}
+    spec = {"method": "boxes", "dataset_id": "t", "quasi_identifiers": ["age", "town"], "k": 3, "rare_records": rare}
     spec |= {"keep": ["salary", "sex", "grade"], "partition": "fast"}
     whole = bench.run(spec | {"statistics": OWN}, seed=5)
     plain = bench.run(spec | {"statistics": [OWN[1], OWN[4]]}, seed=5)
@@ -274,10 +272,27 @@ def test_statistics_of_kept_columns_stand_in_the_job_and_steer_nothing(
     assert [one["kind"] for one in whole.release.parameters["statistics"]] == [one["kind"] for one in OWN]
 
 
+def test_answers_stay_with_their_statistics_where_the_same_columns_are_named_with_and_without_values(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("places"))
+    bench.dataset("t", staff(60, seed=8))
+    spec = anonymization("boxes", "t", ["age", "town"], k=3, keep=["salary", "sex"])
+    share = {"kind": "share", "of": ["town"]}
+    of_two = share | {"values": ["Oslo", "Rom"]}
+    of_kept = {"kind": "domain_mean", "of": ["salary", "sex"], "values": ["f"]}
+    done = bench.run(spec | {"statistics": [share, of_two, of_kept, share, of_two]})
+    values = [None if one["values"] is None else list(one["values"]) for one in done.whole["statistics"]]
+    each = [["Oslo"], ["Rom"], ["Umeå"]]
+    assert values == [*each, ["Oslo", "Rom"], ["f"], *each, ["Oslo", "Rom"]]
+    kinds = [one["kind"] for one in done.whole["statistics"]]
+    assert kinds == ["share"] * 4 + ["domain_mean"] + ["share"] * 4
+
+
 def test_statistics_of_what_is_not_there_are_refused_by_name(tmp_path_factory: pytest.TempPathFactory) -> None:
     bench = Bench(tmp_path_factory.mktemp("refused"))
     bench.dataset("t", staff(60, seed=8))
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "town"], "k": 3, "keep": ["salary", "sex"]}
+    spec = anonymization("boxes", "t", ["age", "town"], k=3, keep=["salary", "sex"])
     wrong = bench.accepted(spec | {"statistics": [
         {"kind": "mean", "of": ["age"]},
         {"kind": "mean", "of": ["level"]},
@@ -294,6 +309,23 @@ def test_statistics_of_what_is_not_there_are_refused_by_name(tmp_path_factory: p
     assert [one.kind for one in alone.statistics][:3] == ["domain_mean", "mean", "variance"], "boxes need some to steer"
 
 
+def test_a_question_about_too_many_values_is_refused_by_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Of numbers and of texts; the other questions of the same request are not to blame."""
+    rows = 1_004
+    frame = staff(rows, seed=8).with_columns(code=pl.int_range(rows), name=pl.format("p{}", pl.int_range(rows)))
+    bench = Bench(tmp_path_factory.mktemp("many"))
+    bench.dataset("t", frame)
+    spec = {"method": "boxes", "dataset_id": "t", "quasi_identifiers": ["age"], "k": 5, "keep": ["code", "name"]}
+    bench.keep("r", bench.run(spec | {"partition": "mondrian"}))
+    for column in ("code", "name"):
+        several = [{"kind": "mean", "of": ["age"]}, {"kind": "share", "of": [column]}]
+        with pytest.raises(InvalidError) as refused:
+            bench.run({"method": "statistics", "release_id": "r", "statistics": several})
+        assert [error.pointer for error in refused.value.errors] == ["/statistics/1"]
+        assert "1,004 different values" in refused.value.detail
+        assert "name `values`" in refused.value.detail
+
+
 def test_a_column_that_is_called_as_the_weights_of_boxes_refuses_no_question(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -301,8 +333,8 @@ def test_a_column_that_is_called_as_the_weights_of_boxes_refuses_no_question(
     frame = staff(60, seed=4).with_columns(weight_mean=pl.Series(np.random.default_rng(2).uniform(50, 90, 60)))
     bench = Bench(tmp_path_factory.mktemp("named"))
     bench.dataset("t", frame)
-    spec = {"method": "boxes", "dataset_id": "t", "columns": ["age", "weight_mean"], "k": 3, "keep": ["sex"]}
+    spec = {"method": "boxes", "dataset_id": "t", "quasi_identifiers": ["age", "weight_mean"], "k": 3, "keep": ["sex"]}
     bench.keep("r", bench.run(spec))
-    asked = {"kind": "share", "of": ["sex"], "values": ["f"]}
-    answer = bench.run({"method": "statistics", "release_id": "r", "statistics": [asked]}).whole["statistics"][0]
+    statistic = {"kind": "share", "of": ["sex"], "values": ["f"]}
+    answer = bench.run({"method": "statistics", "release_id": "r", "statistics": [statistic]}).whole["statistics"][0]
     assert answer["guaranteed"] == pytest.approx([(frame["sex"] == "f").mean()] * 2)

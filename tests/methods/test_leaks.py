@@ -31,21 +31,27 @@ STATISTICS = [
     {"kind": "quantile", "of": ["debt"], "p": 0.5},
 ]  # fmt: skip
 RARE, HIDDEN, TERM, SOURCE = "Marked-Zürich-4711", "marked column", "marked term", "marked file of ours"
-_QUASI = {"columns": ["wealth", "debt"], "k": 5}
+_QUASI = {"quasi_identifiers": ["wealth", "debt"], "k": 5}
 #: Releases that are asked for by bodies of their own; what is asked of each later. Of other methods: `_examples`.
 _CHOSEN: dict[str, dict[str, Any]] = {
-    "boxes": {"method": "boxes", "columns": ["wealth", "debt", "town"], "k": 5, "keep": ["sex"], "missing": "pattern"},
-    "boxes with means": {"method": "boxes", **_QUASI, "statistics": STATISTICS, "content": "rounded_means"},
-    "boxes, rare ones left out": {"method": "boxes", **_QUASI, "statistics": STATISTICS[:4], "rare_records": "dismiss"},
+    "boxes": {
+        "method": "boxes", "quasi_identifiers": ["wealth", "debt", "town"], "k": 5, "keep": ["sex"],
+        "missing_policy": "pattern",
+    },
+    "boxes with means": {"method": "boxes", **_QUASI, "statistics": STATISTICS, "box_means": "rounded"},
+    "boxes, rare ones left out": {
+        "method": "boxes", **_QUASI, "statistics": STATISTICS[:4], "rare_records": "suppress",
+    },
     "uncertain": {"method": "uncertain", **_QUASI, "keep": ["sex"]},
     "swaps": {
-        "method": "swaps", "parameter": ["region"], "drop": ["wealth", "debt", "income", "town", "person", HIDDEN],
-        "mask": [{"value": ["R1"], "at_most": 12}], "search": {"method": "assignment"}, "profile": [0.5], "decoys": 0.0,
-        "model": {
+        "method": "swaps", "region_columns": ["region"], "drop": ["wealth", "debt", "income", "town", "person", HIDDEN],
+        "mask": [{"region": ["R1"], "at_most": 12}], "search": {"method": "assignment"}, "protected_alphas": [0.5],
+        "decoys": 0.0,
+        "rules_model": {
             "variables": [
                 {"column": "age", "range": [18, 80], "terms": [{"name": TERM, "shape": "z", "points": [25, 30]}]},
             ],
-            "rules": [{"terms": [1]}], "alpha": 0.5,
+            "rules": [{"terms": [1]}], "min_membership": 0.5,
         },
     },
 }  # fmt: skip
@@ -53,17 +59,17 @@ _CHOSEN: dict[str, dict[str, Any]] = {
 
 def _examples() -> dict[str, dict[str, Any]]:
     """The examples of the methods that have no body here: the people have the columns of which those speak."""
-    chosen = {asked["method"] for asked in _CHOSEN.values()}
+    chosen = {spec["method"] for spec in _CHOSEN.values()}
     return {name: body for name, body in examples(making_releases=True) if body["method"] not in chosen}
 
 
-ASKED = _CHOSEN | _examples()
+SPECS = _CHOSEN | _examples()
 FORMATS = [each.value for each in ReleaseFormat]
 #: Of the address of a release: what readers may ask of it beside what there is to read.
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("count", {"queries": [{"wealth": [20_000, 50_000]}, {"debt": [None, 30_000]}]}),
     ("count", {"queries": [{"elsewhere": [1, 2]}]}),
-    ("classify", {"label": "sex", "neighbours": 3, "points": [[40_000, 40_000]]}),
+    ("classify", {"target": "sex", "neighbours": 3, "points": [{"wealth": 40_000, "debt": 40_000}]}),
     ("statistics", {"statistics": STATISTICS}),
     ("statistics", {"statistics": [{"kind": "share", "of": ["town"], "values": ["nowhere"]}]}),
 ]
@@ -78,11 +84,11 @@ class Published:
     dataset_id: str
     heard: dict[str, bytes] = field(default_factory=dict)
 
-    def hear(self, told: str, answer: httpx.Response) -> httpx.Response:
+    def hear(self, label: str, answer: httpx.Response) -> httpx.Response:
         """Remember an answer whole: status, headers, body."""
         headers = "\n".join(f"{name}: {value}" for name, value in answer.headers.items())
-        self.heard[f"{told}, headers"] = f"{answer.status_code}\n{headers}".encode()
-        self.heard[told] = answer.content
+        self.heard[f"{label}, headers"] = f"{answer.status_code}\n{headers}".encode()
+        self.heard[label] = answer.content
         return answer
 
 
@@ -126,13 +132,13 @@ def restricted(job: dict[str, Any]) -> Iterator[float]:
 def published(service: Service, client: httpx.Client) -> Published:
     """One release of each kind, of marked people, each kind of people of its own: no release is composed."""
     frame, jobs, marks = people(), {}, set[str | float]({RARE, HIDDEN, TERM, SOURCE})
-    for place, (name, asked) in enumerate(ASKED.items()):
+    for place, (name, spec) in enumerate(SPECS.items()):
         moved = frame.with_columns(pl.col("wealth", "debt", "income") + 17 * place, pl.col("person") + f"-{place}")
-        if "pattern" not in str(asked):
+        if "pattern" not in str(spec):
             moved = moved.with_columns(pl.col("town").fill_null("Oslo"))
-        labels = {"same_data_as": "none", "name": SOURCE}
-        dataset_id = str(upload(client, moved.sample(fraction=1.0, shuffle=True).write_csv(), **labels)["id"])
-        jobs[name] = succeed(client, asked | {"dataset_id": dataset_id, "formats": FORMATS})
+        query = {"new_family": True, "name": SOURCE}
+        dataset_id = str(upload(client, moved.sample(fraction=1.0, shuffle=True).write_csv(), **query)["id"])
+        jobs[name] = succeed(client, spec | {"dataset_id": dataset_id, "formats": FORMATS})
         marks |= {
             *moved["wealth"],
             *moved["debt"],
@@ -144,7 +150,7 @@ def published(service: Service, client: httpx.Client) -> Published:
     return Published(Marks.of(marks), jobs, dataset_id)
 
 
-def read_all(client: httpx.Client, found: Published, who: str, release_id: str) -> int:
+def read_all(client: httpx.Client, published: Published, who: str, release_id: str) -> int:
     """Every address that the document has for a release, and what is asked at some; how many could be read."""
     paths = client.get("/openapi.json").json()["paths"]
     there = 0
@@ -152,32 +158,32 @@ def read_all(client: httpx.Client, found: Published, who: str, release_id: str) 
         if "{release_id}" in path and "get" in methods:
             address = path.replace("{release_id}", release_id)
             for query in [{"format": each} for each in FORMATS] if path.endswith("/data") else [{}]:
-                answer = found.hear(f"{who}: GET {address} {query}", client.get(address, params=query))
+                answer = published.hear(f"{who}: GET {address} {query}", client.get(address, params=query))
                 there += answer.status_code == httpx.codes.OK
-    found.hear(f"{who}: HEAD {release_id}", client.head(f"/v1/releases/{release_id}/data"))
+    published.hear(f"{who}: HEAD {release_id}", client.head(f"/v1/releases/{release_id}/data"))
     part = {"Range": "bytes=-300"}
-    found.hear(f"{who}: a part of {release_id}", client.get(f"/v1/releases/{release_id}/data", headers=part))
+    published.hear(f"{who}: a part of {release_id}", client.get(f"/v1/releases/{release_id}/data", headers=part))
     for place, (question, body) in enumerate(QUESTIONS):
         answer = client.post(f"/v1/releases/{release_id}/{question}", json=body)
-        found.hear(f"{who}: question {place} to {release_id}", answer)
+        published.hear(f"{who}: question {place} to {release_id}", answer)
     return there
 
 
-def read_service(client: httpx.Client, found: Published, who: str) -> None:
+def read_service(client: httpx.Client, published: Published, who: str) -> None:
     """What the service tells everybody, and those who have a key."""
     for path in ("/.well-known/jwks.json", "/v1/revocations", "/metrics", "/healthz", "/readyz", "/v1/releases",
                  "/v1/jobs", "/v1/datasets", "/nowhere"):  # fmt: skip
-        found.hear(f"{who}: GET {path}", client.get(path))
+        published.hear(f"{who}: GET {path}", client.get(path))
 
 
 def test_every_releasing_method_is_searched() -> None:
     releasing = {name for name, method in METHODS.items() if "formats" in method.spec.model_fields}
-    assert {asked["method"] for asked in ASKED.values()} == releasing
+    assert {spec["method"] for spec in SPECS.values()} == releasing
 
 
 def test_no_value_of_anybody_is_published(service: Service, client: httpx.Client, published: Published) -> None:
     """Read by another owner, and without a key; then when the releases are withdrawn, and their jobs deleted."""
-    assert len(published.marks.numbers) > 2 * PEOPLE * len(ASKED)
+    assert len(published.marks.numbers) > 2 * PEOPLE * len(SPECS)
     anybody = patient.Client(base_url=service.address)
     with service.client(owner="a reader of leaks", scopes=("releases:read",)) as reader, anybody:
         for name, job in published.jobs.items():
@@ -200,17 +206,19 @@ def test_no_value_of_anybody_is_published(service: Service, client: httpx.Client
         read_service(anybody, published, "anybody at last")
     for path in (service.folder.with_name(service.folder.name + ".log"), *stored(service.folder, ".log")):
         published.heard[path.name] = path.read_bytes()
-    assert sum(told.endswith(".log") for told in published.heard) >= 6
+    assert sum(label.endswith(".log") for label in published.heard) >= 6
     seen: set[bytes] = set()
     assert not _in_few_digits(published)
-    leaks = {told: found for told, raw in published.heard.items() if (found := published.marks.found(raw, seen))}
+    leaks = {
+        label: matches for label, raw in published.heard.items() if (matches := published.marks.marks_in(raw, seen))
+    }
     assert not leaks
 
 
 def _in_few_digits(published: Published) -> dict[str, tuple[int, float]]:
     """Cells in six to eight digits or in four bytes, where they are more than chance has."""
-    found, seen = Roundings.of(published.marks.numbers), set[bytes]()
+    roundings, seen = Roundings.of(published.marks.numbers), set[bytes]()
     for raw in published.heard.values():
         for piece in unwrapped(raw, seen):
-            found.look(piece)
-    return found.excess()
+            roundings.look(piece)
+    return roundings.excess()

@@ -34,12 +34,12 @@ def table(n: int = 400) -> pl.DataFrame:
     )
 
 
-ASKED: dict[str, dict[str, Any]] = {
-    "an order of texts": {"columns": ["level", "^a$"], "ordinal": {"level": LEVELS}},
-    "missing as it is": {"columns": NAMES, "missing": "pattern"},
-    "missing as a value": {"columns": NAMES, "nominal": {"rows": {"missing_is_value": True}}},
-    "rare values as others": {"columns": NAMES, "missing": "drop", "count_keep": True},
-    "truths and days": {"columns": ["flag", "day"], "statistics": [{"kind": "mean", "of": ["day"]}]},
+SPECS: dict[str, dict[str, Any]] = {
+    "an order of texts": {"quasi_identifiers": ["level", "^a$"], "ordinal": {"level": LEVELS}},
+    "missing as it is": {"quasi_identifiers": NAMES, "missing_policy": "pattern"},
+    "missing as a value": {"quasi_identifiers": NAMES, "nominal": {"rows": {"missing_is_value": True}}},
+    "rare values as others": {"quasi_identifiers": NAMES, "missing_policy": "drop", "k_counts_kept": True},
+    "truths and days": {"quasi_identifiers": ["flag", "day"], "statistics": [{"kind": "mean", "of": ["day"]}]},
 }
 
 
@@ -50,12 +50,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("asked", ASKED)
-def test_a_release_alone_is_the_records_that_it_was_made_of(bench: Bench, asked: str) -> None:
-    spec = {"method": "boxes", "dataset_id": "people", "k": K, "keep": ["income"], **ASKED[asked]}
-    bench.release(asked, spec)
-    dataset, released = bench.files[InputFile.DATASET, "people"], bench.files[InputFile.RELEASE, asked]
-    own = bench.folder / f"{asked}.ledger"
+@pytest.mark.parametrize("release_id", SPECS)
+def test_a_release_alone_is_the_records_that_it_was_made_of(bench: Bench, release_id: str) -> None:
+    spec = {"method": "boxes", "dataset_id": "people", "k": K, "keep": ["income"], **SPECS[release_id]}
+    bench.release(release_id, spec)
+    dataset, released = bench.files[InputFile.DATASET, "people"], bench.files[InputFile.RELEASE, release_id]
+    own = bench.folder / f"{release_id}.ledger"
     write_ledger(released, own, method="boxes", spec=spec)
     rows = pl.read_parquet(released)
     assert read_ledger(own).rows.sum() == len(rows)
@@ -63,8 +63,10 @@ def test_a_release_alone_is_the_records_that_it_was_made_of(bench: Bench, asked:
     assert len(read_ledger(own).rows) == len({tuple(map(str, row)) for row in rows.select(sides).iter_rows()})
     rng = np.random.default_rng(0)
     alone = composed_with(dataset, spec, own, [], rng=rng)
-    assert (alone.k, alone.overlay, alone.changed) == (rows["box"].value_counts()["count"].min(),) * 2 + (None,)
+    smallest = rows["box"].value_counts()["count"].min()
+    assert (alone.composed_k, alone.overlay, alone.changed) == (smallest, smallest, None)
     twice = composed_with(dataset, spec, own, [Earlier("rel_1", "boxes", own)], rng=rng)
-    assert (twice.k, twice.changed, twice.exact) == (alone.k, None, True), "the same once more tells nothing"
-    audit = bench.run({"method": "composition", "release_ids": [asked], "k": K}).result
+    once_more = (twice.composed_k, twice.changed, twice.exact)
+    assert once_more == (alone.composed_k, None, True), "the same release again says nothing new"
+    audit = bench.run({"method": "composition", "release_ids": [release_id], "k_required": K}).result
     assert (audit["overlay"], audit["changed"]) == (alone.overlay, None)

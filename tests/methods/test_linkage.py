@@ -36,7 +36,7 @@ def people(n: int = 600) -> pl.DataFrame:
 
 
 def publish(client: httpx.Client, frame: pl.DataFrame, **change: Any) -> dict[str, Any]:
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 6}
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "quasi_identifiers": COLUMNS, "k": 6}
     return succeed(client, spec | {"keep": ["id"]} | change)
 
 
@@ -47,7 +47,7 @@ def attack(client: httpx.Client, release_id: str, **change: Any) -> dict[str, An
     return result
 
 
-def log_fits(rows: pl.DataFrame, known: np.ndarray, *, model: str, unit: np.ndarray) -> np.ndarray:
+def log_fits(rows: pl.DataFrame, known: np.ndarray, *, density: str, unit: np.ndarray) -> np.ndarray:
     """Fit of every known record to every row, (rows, known), up to a constant of the row."""
     z, scale, axes = rows.select(COLUMNS).to_numpy(), scales_of(rows, COLUMNS), axes_of(rows, COLUMNS)
     offset = z[:, None, :] - known[None, :, :]
@@ -55,111 +55,114 @@ def log_fits(rows: pl.DataFrame, known: np.ndarray, *, model: str, unit: np.ndar
         offset = np.einsum("pij,pkj->pki", axes, offset / unit)
     with np.errstate(divide="ignore", invalid="ignore"):
         e = np.where(offset == 0, 0.0, offset / scale[:, None, :])
-    if model == "gaussian":
+    if density == "gaussian":
         return np.asarray(-0.5 * (e * e).sum(axis=2))
     return np.where((np.abs(e) <= 0.5).all(axis=2), 0.0, -np.inf)
 
 
-@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+@pytest.mark.parametrize("density", ["gaussian", "uniform"])
 @pytest.mark.parametrize(
-    ("scales", "scaling"),
+    ("scales", "axes"),
     [("common", "global"), ("shared", "rotated"), ("per_record", "global"), ("per_record", "local")],
 )
 def test_ranks_and_posteriors_are_those_of_the_definition(
-    client: httpx.Client, model: str, scales: str, scaling: str
+    client: httpx.Client, density: str, scales: str, axes: str
 ) -> None:
     frame = people()
-    job = publish(client, frame, model=model, scales=scales, scaling=scaling)
-    found = attack(client, job["release_id"])
+    job = publish(client, frame, density=density, scales=scales, axes=axes)
+    result = attack(client, job["release_id"])
     rows, truth = true_records(client, job, frame, COLUMNS)
     known = frame.select(COLUMNS).to_numpy()
-    fits = log_fits(rows, known, model=model, unit=units(client, job, COLUMNS))
+    fits = log_fits(rows, known, density=density, unit=units(client, job, COLUMNS))
     own = np.array([np.flatnonzero((known == record).all(axis=1))[0] for record in truth])
     fit_of_own = fits[np.arange(len(own)), own]
     rank = (fits >= fit_of_own[:, None] - 1e-9).sum(axis=1)
     likelihood = np.exp(fits - fits.max(axis=1, keepdims=True))
     posterior = np.exp(fit_of_own - fits.max(axis=1)) / likelihood.sum(axis=1)
-    assert found["records"] == found["sampled"] == rows.height
-    assert found["candidates"] == frame.height
-    assert found["mean_rank"] == pytest.approx(rank.mean(), rel=2e-3)
-    assert found["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
-    assert found["share_below_k"] == pytest.approx((rank < 6).mean(), abs=2 / len(rank))
-    assert found["mean_posterior"] == pytest.approx(posterior.mean(), rel=1e-3)
+    assert result["records"] == result["sampled"] == rows.height
+    assert result["candidates"] == frame.height
+    assert result["mean_rank"] == pytest.approx(rank.mean(), rel=2e-3)
+    assert result["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
+    assert result["share_below_k"] == pytest.approx((rank < 6).mean(), abs=2 / len(rank))
+    assert result["mean_posterior"] == pytest.approx(posterior.mean(), rel=1e-3)
     # a rank that some row has: where rows are an even number, two in the middle may be far apart
-    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(rank, 0.5, method="higher"), abs=1)
-    assert found["intervals"] is None
+    assert result["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(rank, 0.5, method="higher"), abs=1)
+    assert result["intervals"] is None
 
 
-@pytest.mark.parametrize("model", ["gaussian", "uniform"])
-def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: httpx.Client, model: str) -> None:
-    job = publish(client, people(2_000), model=model, scales="common", dismiss=0)
-    found = attack(client, job["release_id"])
+@pytest.mark.parametrize("density", ["gaussian", "uniform"])
+def test_on_average_k_records_fit_and_common_scales_cannot_be_matched(client: httpx.Client, density: str) -> None:
+    job = publish(client, people(2_000), density=density, scales="common", suppress_share=0)
+    result = attack(client, job["release_id"])
     expected = job["result"]["expected_anonymity"]["mean"]
-    assert found["mean_rank"] >= 6
-    assert found["mean_rank"] == pytest.approx(expected, rel=0.15)
-    assert found["share_rank_1"] < 0.25
-    matched = found["with_scale_matching"]
+    assert result["mean_rank"] >= 6
+    assert result["mean_rank"] == pytest.approx(expected, rel=0.15)
+    assert result["share_rank_1"] < 0.25
+    matched = result["after_scale_matching"]
     for figure in FIGURES:
-        assert matched[figure] == pytest.approx(found[figure]), "equal scales tell nothing"
-        assert found["known_90"][figure] == pytest.approx(matched["known_90"][figure])
+        assert matched[figure] == pytest.approx(result[figure]), "equal scales show nothing"
+        part, matched_part = (one["adversary_knows_90_percent"][figure] for one in (result, matched))
+        assert part == pytest.approx(matched_part)
 
 
-def test_matching_a_common_scale_tells_who_was_dismissed_and_no_more(client: httpx.Client) -> None:
+def test_matching_a_common_scale_shows_who_was_suppressed_and_no_more(client: httpx.Client) -> None:
     frame = people()
-    job = publish(client, frame, scales="common", dismiss=0.05)
-    assert 30 <= job["result"]["dismissed"] < 36, "more only where fewer than k would decide the scale of all"
-    matched = attack(client, job["release_id"])["with_scale_matching"]
+    job = publish(client, frame, scales="common", suppress_share=0.05)
+    assert 30 <= job["result"]["suppressed"]["rare"] < 36, "more only where fewer than k would decide the scale of all"
+    matched = attack(client, job["release_id"])["after_scale_matching"]
     rows, truth = true_records(client, job, frame, COLUMNS)
     unit = units(client, job, COLUMNS)
-    fits = log_fits(rows, truth, model="gaussian", unit=unit)  # the released records only
+    fits = log_fits(rows, truth, density="gaussian", unit=unit)  # the released records only
     own = np.diag(fits)
     rank = (fits >= own[:, None] - 1e-9).sum(axis=1)
     weight = np.exp(fits - own[:, None]).sum(axis=1)
     assert matched["mean_rank"] == pytest.approx(rank.mean(), rel=2e-3)
     assert matched["share_rank_1"] == pytest.approx((rank == 1).mean(), abs=2 / len(rank))
     assert matched["mean_posterior"] == pytest.approx((1 / weight).mean(), rel=1e-3)
-    assert matched["known_90"]["mean_rank"] < matched["mean_rank"]
+    assert matched["adversary_knows_90_percent"]["mean_rank"] < matched["mean_rank"]
 
 
-@pytest.mark.parametrize("scaling", ["global", "local"])
-def test_a_scale_of_ones_own_is_a_name(client: httpx.Client, scaling: str) -> None:
-    job = publish(client, people(2_000), scales="per_record", scaling=scaling)
-    found = attack(client, job["release_id"])
-    assert found["share_rank_1"] < 0.35
-    assert found["with_scale_matching"]["share_rank_1"] > 0.9
-    assert found["with_scale_matching"]["mean_posterior"] > 0.9
+@pytest.mark.parametrize("axes", ["global", "local"])
+def test_a_scale_of_ones_own_is_a_name(client: httpx.Client, axes: str) -> None:
+    job = publish(client, people(2_000), scales="per_record", axes=axes)
+    result = attack(client, job["release_id"])
+    assert result["share_rank_1"] < 0.35
+    assert result["after_scale_matching"]["share_rank_1"] > 0.9
+    assert result["after_scale_matching"]["mean_posterior"] > 0.9
     # with 90 % known it is 0.1 on average; draws differ by 0.013
-    assert found["with_scale_matching"]["known_90"]["share_rank_1"] > found["known_90"]["share_rank_1"] + 0.03
+    attacks = result["after_scale_matching"], result
+    matched, part = (one["adversary_knows_90_percent"]["share_rank_1"] for one in attacks)
+    assert matched > part + 0.03
 
 
 def test_a_shared_scale_tells_the_cell_and_no_more(client: httpx.Client) -> None:
-    job = publish(client, people(2_000), scales="shared", dismiss=0)
-    matched = attack(client, job["release_id"])["with_scale_matching"]
+    job = publish(client, people(2_000), scales="shared", suppress_share=0)
+    matched = attack(client, job["release_id"])["after_scale_matching"]
     assert matched["mean_rank"] >= 6 * 0.95
     assert matched["share_rank_1"] < 0.25
 
 
 def test_of_boxes_the_rank_is_the_number_of_candidates(client: httpx.Client) -> None:
     frame = people()
-    spec = {"method": "boxes", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 7}
+    spec = {"method": "boxes", "dataset_id": upload_frame(client, frame), "quasi_identifiers": COLUMNS, "k": 7}
     job = succeed(client, spec)
     rows, known = released(client, job), frame.select(COLUMNS).to_numpy()
     lower, upper = (rows.select([f"{c}_{end}" for c in COLUMNS]).to_numpy() for end in ("lo", "hi"))
     inside = ((known[None] >= lower[:, None]) & (known[None] <= upper[:, None])).all(axis=2).sum(axis=1)
-    found = attack(client, job["release_id"])
-    assert found["with_scale_matching"] is None
-    assert found["mean_rank"] == pytest.approx(inside.mean())
-    assert found["mean_posterior"] == pytest.approx((1 / inside).mean())
-    assert (found["share_rank_1"], found["share_below_k"]) == (0.0, 0.0)
+    result = attack(client, job["release_id"])
+    assert result["after_scale_matching"] is None
+    assert result["mean_rank"] == pytest.approx(inside.mean())
+    assert result["mean_posterior"] == pytest.approx((1 / inside).mean())
+    assert (result["share_rank_1"], result["share_below_k"]) == (0.0, 0.0)
     # a rank that some row has: where rows are an even number, two in the middle may be far apart
-    assert found["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5, method="higher"), abs=1)
+    assert result["rank_quantiles"]["0.5"] == pytest.approx(np.quantile(inside, 0.5, method="higher"), abs=1)
 
 
 def test_an_adversary_who_knows_others_finds_fewer(client: httpx.Client) -> None:
     frame = people()
-    job = publish(client, frame, dismiss=0)
+    job = publish(client, frame, suppress_share=0)
     others = frame.select("x", "y").vstack(frame.select("x", "y").with_columns(pl.col("x") + 0.01))
-    more = attack(client, job["release_id"], dataset_id=upload_frame(client, others))
+    more = attack(client, job["release_id"], knowledge_dataset_id=upload_frame(client, others))
     own = attack(client, job["release_id"])
     assert more["candidates"] == 2 * frame.height
     assert more["mean_rank"] > 1.5 * own["mean_rank"]
@@ -167,22 +170,22 @@ def test_an_adversary_who_knows_others_finds_fewer(client: httpx.Client) -> None
 
 def test_condensed_records_are_linked_to_their_nearest(client: httpx.Client) -> None:
     frame = people()
-    spec = {"method": "condensation", "dataset_id": upload_frame(client, frame), "columns": COLUMNS, "k": 6}
-    found = attack(client, succeed(client, spec)["release_id"])
-    assert found["records"] == frame.height
-    assert found["mean_rank"] > 1
-    assert 0 <= found["share_rank_1"] < 0.9
-    assert found["with_scale_matching"] is None
+    spec = {"method": "condensation", "dataset_id": upload_frame(client, frame), "quasi_identifiers": COLUMNS, "k": 6}
+    result = attack(client, succeed(client, spec)["release_id"])
+    assert result["records"] == frame.height
+    assert result["mean_rank"] > 1
+    assert 0 <= result["share_rank_1"] < 0.9
+    assert result["after_scale_matching"] is None
 
 
 def test_rows_without_densities_are_attacked_for_their_ranks_alone(tmp_path: Path) -> None:
-    """Posteriors, which nobody gets, took all pairs: eleven minutes of 100,000 rows."""
+    """Posteriors, which no result of such rows has, take all pairs: eleven minutes for 100,000 rows."""
     bench = Bench(tmp_path)
     bench.dataset("people", people(200).select(COLUMNS))
-    bench.release("rows", {"method": "condensation", "dataset_id": "people", "columns": COLUMNS, "k": 6})
-    bench.release("noisy", {"method": "uncertain", "dataset_id": "people", "columns": COLUMNS, "k": 6.0})
+    bench.release("rows", {"method": "condensation", "dataset_id": "people", "quasi_identifiers": COLUMNS, "k": 6})
+    bench.release("noisy", {"method": "uncertain", "dataset_id": "people", "quasi_identifiers": COLUMNS, "k": 6.0})
     for name, posteriors in (("rows", False), ("noisy", True)):
-        spec, wrong = bench.accepted({"method": "linkage", "release_id": name, "dataset_id": "people"})
+        spec, wrong = bench.accepted({"method": "linkage", "release_id": name, "knowledge_dataset_id": "people"})
         assert not wrong
         runner, job = LinkageRunner(), bench.context(spec, 0)
         working = runner.step(runner.init(job), job).working
@@ -194,9 +197,9 @@ def test_rows_without_densities_are_attacked_for_their_ranks_alone(tmp_path: Pat
     ("change", "pointer", "says"),
     [
         ({"release_id": "rel_absent"}, "/release_id", "no release"),
-        ({"dataset_id": "ds_absent"}, "/dataset_id", "no dataset"),
-        ({"dataset_id": "other"}, "/dataset_id", "no column 'x'"),
-        ({"original_id": "other"}, "/original_id", "the original of this release is"),
+        ({"knowledge_dataset_id": "ds_absent"}, "/knowledge_dataset_id", "no dataset"),
+        ({"knowledge_dataset_id": "other"}, "/knowledge_dataset_id", "no column 'x'"),
+        ({"original_dataset_id": "other"}, "/original_dataset_id", "the original of this release is"),
         ({"colour": "red"}, "/colour", ""),
     ],
 )

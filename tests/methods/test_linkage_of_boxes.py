@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.errors import InvalidError
+from tests.methods.asking import anonymization
 from tests.methods.in_process import Bench, Done
 
 ORDER = ["low", "middle", "high"]
@@ -58,13 +60,13 @@ def candidates(done: Done, known: pl.DataFrame, columns: list[str], kept: list[s
     """Of every row, all pairs gone through."""
     rows, records = done.rows().to_dicts(), known.to_dicts()
     seen: dict[tuple[Any, ...], int] = {}
-    found = []
+    counts = []
     for row in rows:
         key = (row["box"], *(row[name] for name in kept))
         if key not in seen:
             seen[key] = sum(fits(row, record, columns, kept) for record in records)
-        found.append(seen[key])
-    return np.array(found)
+        counts.append(seen[key])
+    return np.array(counts)
 
 
 def check(result: Any, count: np.ndarray, k: int) -> None:
@@ -81,7 +83,7 @@ def test_candidates_of_a_row_are_those_in_its_box(tmp_path: Path, kind: str, bou
     bench, columns = Bench(tmp_path), KINDS[kind]
     bench.dataset("data", people(1))
     bench.dataset("others", people(2, 300))
-    spec = {"method": "boxes", "dataset_id": "data", "columns": columns, "k": 6, "bounds": bounds}
+    spec = {"method": "boxes", "dataset_id": "data", "quasi_identifiers": columns, "k": 6, "bounds": bounds}
     spec |= {"ordinal": {"grade": ORDER}} if "grade" in columns else {}
     done = bench.run(spec)
     bench.keep("made", done)
@@ -89,7 +91,7 @@ def test_candidates_of_a_row_are_those_in_its_box(tmp_path: Path, kind: str, bou
     assert own["share_below_k"] == 0.0
     assert own["candidates"] == 500
     check(own, candidates(done, people(1), columns, []), 6)
-    others = bench.run({"method": "linkage", "release_id": "made", "dataset_id": "others"}).result
+    others = bench.run({"method": "linkage", "release_id": "made", "knowledge_dataset_id": "others"}).result
     check(others, candidates(done, people(2, 300), columns, []), 6)
 
 
@@ -101,15 +103,15 @@ def test_where_kept_columns_count_candidates_have_the_rows_kept_values(
     """Boxes of other classes lie over each other: a record is in one of its own class."""
     bench = Bench(tmp_path)
     bench.dataset("data", people(3))
-    spec = {"method": "boxes", "dataset_id": "data", "columns": columns, "k": 6, "bounds": bounds}
-    done = bench.run(spec | {"keep": ["town"], "count_keep": True})
+    spec = {"method": "boxes", "dataset_id": "data", "quasi_identifiers": columns, "k": 6, "bounds": bounds}
+    done = bench.run(spec | {"keep": ["town"], "k_counts_kept": True})
     bench.keep("made", done)
     own = bench.run({"method": "linkage", "release_id": "made"}).result
     check(own, candidates(done, people(3), columns, ["town"]), 6)
     assert own["share_below_k"] == 0.0
     bench.dataset("stranger", people(3).drop("town"))
-    _, (wrong,) = bench.accepted({"method": "linkage", "release_id": "made", "dataset_id": "stranger"})
-    assert wrong.pointer == "/dataset_id"
+    _, (wrong,) = bench.accepted({"method": "linkage", "release_id": "made", "knowledge_dataset_id": "stranger"})
+    assert wrong.pointer == "/knowledge_dataset_id"
     assert "'town', whose values the release keeps" in wrong.detail
 
 
@@ -118,10 +120,20 @@ def test_records_that_lack_values_are_candidates_of_rows_that_lack_them(tmp_path
     gaps = pl.Series(rng.random(500) < 0.3)
     frame = people(4).with_columns(pl.when(~gaps).then("x"), pl.when(gaps | (pl.col("n") > 2)).then("y"))
     bench.dataset("data", frame)
-    spec = {"method": "boxes", "dataset_id": "data", "columns": ["x", "y"], "k": 6, "missing": "pattern"}
+    spec = anonymization("boxes", "data", ["x", "y"], k=6, missing_policy="pattern")
     done = bench.run(spec | {"bounds": "tight"})
-    assert done.result["blanked"] == 0
+    assert done.result["suppressed_cells"] == 0
     bench.keep("made", done)
     own = bench.run({"method": "linkage", "release_id": "made"}).result
     check(own, candidates(done, frame, ["x", "y"], []), 6)
     assert own["share_below_k"] == 0.0
+
+
+def test_who_knows_no_record_of_any_box_is_refused_at_the_dataset_that_he_knows(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.dataset("data", people(5))
+    bench.dataset("far", people(6).with_columns(pl.col("x") + 1e6))
+    bench.keep("made", bench.run(anonymization("boxes", "data", ["x", "y"], k=6) | {"bounds": "tight"}))
+    with pytest.raises(InvalidError, match="lies in any box") as caught:
+        bench.run({"method": "linkage", "release_id": "made", "knowledge_dataset_id": "far"})
+    assert [error.pointer for error in caught.value.errors] == ["/knowledge_dataset_id"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import anonymization, succeed, upload
 from tests.service import Service
 from tests.stored import stored
 
@@ -23,16 +23,9 @@ def test_planted_cells_are_in_no_log_of_any_process(
     text, number = planted
     good = "x,y,t\n" + "".join(f"{i},{i * i},{text if i == 3 else 'a'}\n" for i in range(20)) + f"{number},2,b\n"
     dataset = upload(client, good)
-    spec = {
-        "method": "boxes",
-        "dataset_id": dataset["id"],
-        "columns": ["x", "y"],
-        "k": 3,
-        "keep": ["t"],
-        "partition": "fast",
-    }
+    spec = anonymization("boxes", dataset["id"], ["x", "y"], k=3, keep=["t"], partition="fast")
     succeed(client, spec)
-    undefined = {"columns": ["x"], "k": 21, "statistics": [{"kind": "correlation", "of": ["x", "y"]}]}
+    undefined = {"quasi_identifiers": ["x"], "k": 21, "statistics": [{"kind": "correlation", "of": ["x", "y"]}]}
     client.post("/v1/anonymizations", json=spec | undefined)
     for bad, query in (
         (good, {"type": "t:integer"}),

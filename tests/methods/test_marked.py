@@ -65,11 +65,11 @@ SPELLINGS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_value_is_found_however_it_is_spelled(spelling: str) -> None:
-    assert MARKS.found(SPELLINGS[spelling])
+    assert MARKS.marks_in(SPELLINGS[spelling])
 
 
 def test_other_values_are_not_taken_for_marked_ones() -> None:
-    assert not MARKS.found(b'{"x": 48213.93571, "y": 48213.935812, "name": "Marked-Moller"}')
+    assert not MARKS.marks_in(b'{"x": 48213.93571, "y": 48213.935812, "name": "Marked-Moller"}')
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd", "gzip"])
@@ -78,12 +78,17 @@ def test_pages_are_searched_as_they_are_stored(compression: str, version: str) -
     """A dictionary with an entry more than rows have; numbers between some that are missing."""
     texts = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0]), pa.array(["a", NAME]))
     buffer = io.BytesIO()
-    told = {"compression": compression, "data_page_version": version, "write_statistics": False, "store_schema": False}
-    pq.write_table(pa.table({"x": [1.5, None, NUMBER], "y": texts}), buffer, **told)
+    options = {
+        "compression": compression,
+        "data_page_version": version,
+        "write_statistics": False,
+        "store_schema": False,
+    }
+    pq.write_table(pa.table({"x": [1.5, None, NUMBER], "y": texts}), buffer, **options)
     with pq.ParquetFile(buffer) as file:
         assert file.read().column("y").to_pylist() == ["a"] * 3
         unpacked = [page for chunk in chunks_of(file) for page in pages(buffer.getvalue(), chunk)]
-    assert set().union(*map(MARKS.found, unpacked)) == {NAME.lower(), f"{NUMBER!r} in binary"}
+    assert set().union(*map(MARKS.marks_in, unpacked)) == {NAME.lower(), f"{NUMBER!r} in binary"}
 
 
 def test_a_bound_of_a_page_is_found_in_the_footer() -> None:
@@ -91,7 +96,7 @@ def test_a_bound_of_a_page_is_found_in_the_footer() -> None:
     raw = bytearray(parquet(pa.table({"x": [1.0, NUMBER]})))
     footer = raw.rindex(np.float64(NUMBER).tobytes())
     assert footer > 0
-    assert MARKS.found(bytes(raw[footer - 3 : footer + 20]))
+    assert MARKS.marks_in(bytes(raw[footer - 3 : footer + 20]))
 
 
 CELLS = np.random.default_rng(7).uniform(10_000, 99_999, 1000)
@@ -108,8 +113,8 @@ SHORT = {
 @pytest.mark.parametrize("way", SHORT)
 def test_a_tenth_of_a_column_in_few_digits_is_told_from_chance(way: str) -> None:
     """Among as many other numbers that are written alike; these alone are not taken for cells."""
-    for shown, found in [(PUBLISHED, False), (np.concatenate([PUBLISHED, CELLS[:100]]), True)]:
+    for shown, detected in [(PUBLISHED, False), (np.concatenate([PUBLISHED, CELLS[:100]]), True)]:
         seen = Roundings.of(CELLS)
         for piece in unwrapped(SHORT[way](shown), set()):
             seen.look(piece)
-        assert (way in seen.excess()) == found
+        assert (way in seen.excess()) == detected

@@ -12,8 +12,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from tests.methods.asking import anonymization, succeed
 from tests.methods.asking import released as rows_of
-from tests.methods.asking import succeed
 from tests.methods.expecting import share_of_interval, share_of_values
 
 COLUMNS = ["age", "education", "occupation", "race", "sex", "hours-per-week"]
@@ -23,14 +23,7 @@ K = 5
 
 @pytest.fixture(scope="module")
 def published(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> dict[str, Any]:
-    spec = {
-        "method": "boxes",
-        "dataset_id": adult[0],
-        "columns": COLUMNS,
-        "k": K,
-        "missing": "drop",
-        "keep": ["income"],
-    }
+    spec = anonymization("boxes", adult[0], COLUMNS, k=K, missing_policy="drop", keep=["income"])
     return succeed(client, spec)
 
 
@@ -71,7 +64,7 @@ def test_every_record_lies_in_one_box_and_every_box_has_k(released: pl.DataFrame
 
 def test_ranges_hold_the_values_of_the_records(published: dict[str, Any], complete: pl.DataFrame) -> None:
     result = published["result"]
-    assert (result["records"], result["kept"]) == (32_561, complete.height)
+    assert (result["records"], result["released"]) == (32_561, complete.height)
     shares = [one for one in result["statistics"] if one["kind"] == "share"]
     assert {one["of"][0] for one in shares} == set(TEXTS)
     for one in shares:
@@ -81,7 +74,7 @@ def test_ranges_hold_the_values_of_the_records(published: dict[str, Any], comple
     for one in result["statistics"]:
         if one["kind"] == "mean":
             assert one["guaranteed"][0] <= complete[one["of"][0]].mean() <= one["guaranteed"][1]
-    assert set(result["ncp"]) == set(result["share_determined"]) == set(COLUMNS)
+    assert set(result["ncp"]) == set(result["share_single_value"]) == set(COLUMNS)
     assert set(result["mean_width"]) == set(NUMBERS)
 
 
@@ -90,10 +83,10 @@ def test_the_release_says_of_each_column_what_boxes_leave(published: dict[str, A
     for name in NUMBERS:
         width = released[f"{name}_hi"] - released[f"{name}_lo"]
         assert result["mean_width"][name] == pytest.approx(width.mean())
-        assert result["share_determined"][name] == pytest.approx((width == 0).mean())
+        assert result["share_single_value"][name] == pytest.approx((width == 0).mean())
     for name in TEXTS:
         size = released[f"{name}_set"].list.len()
-        assert result["share_determined"][name] == pytest.approx((size == 1).mean())
+        assert result["share_single_value"][name] == pytest.approx((size == 1).mean())
 
 
 def test_all_formats_have_the_same_sets(
@@ -114,10 +107,10 @@ def test_all_formats_have_the_same_sets(
 
 QUERIES: list[dict[str, Any]] = [
     {},
-    {"sex": {"in": ["Female"]}},
-    {"age": [30, 40], "sex": {"in": ["Male"]}, "occupation": {"in": ["Sales", "Tech-support"]}},
-    {"race": {"in": ["White", "Black"]}, "hours-per-week": [40, 40]},
-    {"education": {"in": ["no such"]}},
+    {"sex": {"values": ["Female"]}},
+    {"age": [30, 40], "sex": {"values": ["Male"]}, "occupation": {"values": ["Sales", "Tech-support"]}},
+    {"race": {"values": ["White", "Black"]}, "hours-per-week": [40, 40]},
+    {"education": {"values": ["no such"]}},
     {"age": [30.2, 30.8]},
 ]
 
@@ -130,17 +123,17 @@ def test_counts_by_values_hold_the_truth(
     for query, count in zip(QUERIES, answer.json()["counts"], strict=True):
         truth = complete
         even, expected = np.ones((2, released.height))
-        for name, asked in query.items():
-            if isinstance(asked, dict):
-                truth = truth.filter(pl.col(name).is_in(asked["in"]))
+        for name, condition in query.items():
+            if isinstance(condition, dict):
+                truth = truth.filter(pl.col(name).is_in(condition["values"]))
                 sets = released[f"{name}_set"].to_list()
-                evenly = np.array([len(set(one) & set(asked["in"])) / len(one) for one in sets])
-                likely = share_of_values(released[f"{name}_set"], set(asked["in"]))
+                evenly = np.array([len(set(one) & set(condition["values"])) / len(one) for one in sets])
+                likely = share_of_values(released[f"{name}_set"], set(condition["values"]))
             else:
-                truth = truth.filter(pl.col(name).is_between(*asked))
+                truth = truth.filter(pl.col(name).is_between(*condition))
                 lower, upper = released[f"{name}_lo"], released[f"{name}_hi"]
-                evenly = whole(lower, upper, asked)
-                likely = share_of_interval(lower.to_numpy(), upper.to_numpy(), *asked, whole=True)
+                evenly = whole(lower, upper, condition)
+                likely = share_of_interval(lower.to_numpy(), upper.to_numpy(), *condition, whole=True)
             even, expected = even * evenly, expected * likely
         least, most = count["guaranteed"]
         assert least <= truth.height <= most
@@ -151,12 +144,12 @@ def test_counts_by_values_hold_the_truth(
 def test_rare_boxes_of_all_kinds_of_columns_are_marked_or_left_out(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], complete: pl.DataFrame
 ) -> None:
-    asked = {"method": "boxes", "dataset_id": adult[0], "columns": COLUMNS, "k": 10, "missing": "drop"}
-    asked |= {"partition": "fast", "keep": ["income"], "count_keep": True, "l": 2, "sensitive": ["workclass"]}
-    marked = succeed(client, asked | {"rare_records": "mark"})
+    spec = {"method": "boxes", "dataset_id": adult[0], "quasi_identifiers": COLUMNS, "k": 10, "missing_policy": "drop"}
+    spec |= {"partition": "fast", "keep": ["income"], "k_counts_kept": True, "l": 2, "sensitive": ["workclass"]}
+    marked = succeed(client, spec | {"rare_records": "mark"})
     rows, result = rows_of(client, marked), marked["result"]
-    assert result["dismissed"] == 0
-    assert rows.height == complete.height - result["suppressed"]
+    assert result["suppressed"]["rare"] == 0
+    assert rows.height == complete.height - result["suppressed"]["rare_class"]
     assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].max() == 1
     core = rows.filter("core")
     assert 0.95 * rows.height <= core.height < rows.height
@@ -165,10 +158,10 @@ def test_rare_boxes_of_all_kinds_of_columns_are_marked_or_left_out(
             held = core[f"{one['of'][0]}_set"].list.contains(one["values"][0])
             alone = held & (core[f"{one['of'][0]}_set"].list.len() == 1)
             assert one["core"]["guaranteed"] == pytest.approx([alone.mean(), held.mean()])
-    left = succeed(client, asked | {"rare_records": "dismiss"})
-    assert left["result"]["kept"] == core.height, "the boxes that are left are those of the core"
-    assert left["result"]["dismissed"] == rows.height - core.height
-    assert left["result"]["smallest_box"] >= left["result"]["k_with_keep"] >= 10
+    left = succeed(client, spec | {"rare_records": "suppress"})
+    assert left["result"]["released"] == core.height, "the boxes that are left are those of the core"
+    assert left["result"]["suppressed"]["rare"] == rows.height - core.height
+    assert left["result"]["smallest_box"] >= left["result"]["k_with_kept"] >= 10
     for one in left["result"]["statistics"]:
         assert one["guaranteed"] is None or one["guaranteed"][0] <= one["true_value"] <= one["guaranteed"][1]
 
@@ -186,31 +179,32 @@ def test_pandas_reads_sets_from_every_format(
     assert text["sex_set"].str.json_decode(pl.List(pl.String)).to_list() == sets["sex"]
 
 
-def whole(lower: pl.Series, upper: pl.Series, asked: Sequence[float]) -> np.ndarray:
+def whole(lower: pl.Series, upper: pl.Series, bounds: Sequence[float]) -> np.ndarray:
     """Share of the whole numbers of each box that a query asks for."""
     lo, hi = lower.to_numpy(), upper.to_numpy()
-    common = np.floor(np.minimum(hi, asked[1])) - np.ceil(np.maximum(lo, asked[0])) + 1
+    common = np.floor(np.minimum(hi, bounds[1])) - np.ceil(np.maximum(lo, bounds[0])) + 1
     return np.maximum(common, 0) / (hi - lo + 1)
 
 
 def test_a_point_of_numbers_and_values_is_classified(client: httpx.Client, published: dict[str, Any]) -> None:
-    points = [
+    people = [
         [45, "Doctorate", "Exec-managerial", "White", "Male", 60],
         [19, "11th", "Other-service", "Black", "Female", 20],
     ]
-    asked = {"label": "income", "neighbours": 25, "points": points}
-    answer = client.post(f"/v1/releases/{published['release_id']}/classify", json=asked)
+    points = [dict(zip(COLUMNS, person, strict=True)) for person in people]
+    body = {"target": "income", "neighbours": 25, "points": points}
+    answer = client.post(f"/v1/releases/{published['release_id']}/classify", json=body)
     assert answer.status_code == httpx.codes.OK, answer.text
-    assert answer.json()["labels"] == [">50K", "<=50K"]
+    assert answer.json()["classes"] == [">50K", "<=50K"]
 
 
 @pytest.mark.parametrize(
     ("change", "where"),
     [
         ({"queries": [{"sex": [0, 1]}]}, "/queries/0/sex"),
-        ({"queries": [{"age": {"in": [30]}}]}, "/queries/0/age"),
+        ({"queries": [{"age": {"values": [30]}}]}, "/queries/0/age"),
         ({"queries": [{"age": ["2020-01-01", None]}]}, "/queries/0/age"),
-        ({"queries": [{"sex": {"in": []}}]}, "/queries/0/sex/in"),
+        ({"queries": [{"sex": {"values": []}}]}, "/queries/0/sex/values"),
     ],
 )
 def test_a_question_of_the_wrong_kind_is_refused(
@@ -226,27 +220,31 @@ def test_a_question_of_the_wrong_kind_is_refused(
     [
         ({"statistics": [{"kind": "mean", "of": ["sex"]}]}, "/statistics/0/of/0", "`share`"),
         ({"statistics": [{"kind": "share", "of": ["age"]}]}, "/statistics/0/of/0", "nominal"),
-        ({"missing": "refuse"}, "/columns/2", "missing_is_value"),
+        ({"missing_policy": "refuse"}, "/quasi_identifiers/2", "missing_is_value"),
         ({"domains": {"sex": [0, 1]}}, "/domains/sex", "nominal"),
         ({"nominal": {"sex": {"values": ["Male"]}}}, "/nominal/sex", "2 values"),
         ({"nominal": {"sex": {"values": ["Male", 1]}}}, "/nominal/sex/values/1", "string"),
         ({"ordinal": {"sex": ["Male"]}}, "/ordinal/sex", "list all"),
-        ({"nominal": {"income": {}}}, "/nominal/income", "not one of `columns`"),
-        ({"bounds": "snug"}, "/bounds", "domains"),
+        ({"nominal": {"income": {}}}, "/nominal/income", "not one of `quasi_identifiers`"),
+        ({"bounds": "grid"}, "/bounds", "domains"),
         ({"keep": ["sex_set"]}, "/keep/0", "own columns"),
-        ({"person": "nobody"}, "/person", "no column"),
-        ({"survey_weight": "income"}, "/survey_weight", "not numeric"),
-        ({"rare_records": "weigh"}, "/rare_records", "ask `mark` or `dismiss`"),
-        ({"rare_records": "dismiss", "objective": "paper"}, "/objective", "with_shift"),
-        ({"rare_records": "weigh", "missing": "pattern"}, "/rare_records", "complete columns"),
-        ({"rare_records": "weigh", "survey_weight": "fnlwgt"}, "/rare_records", "`survey_weight`"),
-        ({"rare_records": "dismiss", "survey_weight": "fnlwgt", "objective": "paper"}, "/objective", "with_shift"),
-        ({"rare_records": "dismiss", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "ask `mark`"),
+        ({"person_column": "nobody"}, "/person_column", "no column"),
+        ({"survey_weight_column": "income"}, "/survey_weight_column", "not numeric"),
+        ({"rare_records": "weigh"}, "/rare_records", "ask `mark` or `suppress`"),
+        ({"rare_records": "suppress", "objective": "paper"}, "/objective", "bias_aware"),
+        ({"rare_records": "weigh", "missing_policy": "pattern"}, "/rare_records", "complete columns"),
+        ({"rare_records": "weigh", "survey_weight_column": "fnlwgt"}, "/rare_records", "`survey_weight_column`"),
+        (
+            {"rare_records": "suppress", "survey_weight_column": "fnlwgt", "objective": "paper"},
+            "/objective",
+            "bias_aware",
+        ),
+        ({"rare_records": "suppress", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "ask `mark`"),
         (
             {
                 "rare_records": "mark",
                 "statistics": [{"kind": "crosstab", "of": ["fnlwgt", "sex"]}],
-                "columns": [*COLUMNS, "fnlwgt"],
+                "quasi_identifiers": [*COLUMNS, "fnlwgt"],
                 "nominal": {"fnlwgt": {}},
             },
             "/statistics",
@@ -257,8 +255,8 @@ def test_a_question_of_the_wrong_kind_is_refused(
 def test_what_cannot_become_boxes_is_said_at_its_place(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], change: dict[str, Any], where: str, says: str
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": adult[0], "columns": COLUMNS, "k": K, "missing": "drop"}
+    spec = {"method": "boxes", "dataset_id": adult[0], "quasi_identifiers": COLUMNS, "k": K, "missing_policy": "drop"}
     answer = client.post("/v1/anonymizations", json=spec | change)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-    found = {error["pointer"]: error["detail"] for error in answer.json()["errors"]}
-    assert says in found[where]
+    details = {error["pointer"]: error["detail"] for error in answer.json()["errors"]}
+    assert says in details[where]

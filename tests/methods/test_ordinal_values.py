@@ -21,7 +21,8 @@ STATISTICS: list[dict[str, Any]] = [
 
 def spec(dataset: str, **change: Any) -> dict[str, Any]:
     return {
-        "method": "boxes", "dataset_id": dataset, "columns": ["age", "education", "sex"], "k": 5, "bounds": "tight",
+        "method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "education", "sex"], "k": 5,
+        "bounds": "tight",
         "ordinal": {"education": SIZES}, "statistics": STATISTICS,
     } | change  # fmt: skip
 
@@ -41,15 +42,15 @@ def truth(one: dict[str, Any], frame: pl.DataFrame) -> float:
 
 
 def test_ranges_hold_what_the_records_have(published: dict[str, Any], adult: tuple[str, pl.DataFrame]) -> None:
-    found = [one for one in published["result"]["statistics"] if one["kind"] != "mean"]
-    assert [one["values"] for one in found if one["kind"] == "crosstab"] == [
+    statistics = [one for one in published["result"]["statistics"] if one["kind"] != "mean"]
+    assert [one["values"] for one in statistics if one["kind"] == "crosstab"] == [
         [sex, education] for sex in ("Female", "Male") for education in SIZES
     ]
-    for one in found:
+    for one in statistics:
         true = truth(one, adult[1])
         assert one["true_value"] == pytest.approx(true)
         assert one["guaranteed"][0] - 1e-9 <= true <= one["guaranteed"][1] + 1e-9
-        assert one["exact"]
+        assert one["sharp"]
 
 
 def test_readers_ask_the_same_of_the_release(client: httpx.Client, published: dict[str, Any]) -> None:
@@ -58,16 +59,16 @@ def test_readers_ask_the_same_of_the_release(client: httpx.Client, published: di
         json={"statistics": [STATISTICS[1], STATISTICS[3]]},
     )
     assert answer.status_code == httpx.codes.OK, answer.text
-    told = {one["kind"]: one for one in published["result"]["statistics"]}
+    by_kind = {one["kind"]: one for one in published["result"]["statistics"]}
     for one in answer.json()["statistics"]:
-        assert one["guaranteed"] == pytest.approx(told[one["kind"]]["guaranteed"])
+        assert one["guaranteed"] == pytest.approx(by_kind[one["kind"]]["guaranteed"])
         assert one["values"] == HIGH
 
 
 def test_a_value_beyond_the_order_is_refused_where_it_stands(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
-    asked = {"kind": "share", "of": ["education"], "values": ["Masters", "Habilitation"]}
-    answer = client.post("/v1/anonymizations", json=spec(adult[0], statistics=[asked]))
+    statistic = {"kind": "share", "of": ["education"], "values": ["Masters", "Habilitation"]}
+    answer = client.post("/v1/anonymizations", json=spec(adult[0], statistics=[statistic]))
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/statistics/0/values/1"]

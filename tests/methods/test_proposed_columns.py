@@ -35,10 +35,10 @@ def unique(people: pl.DataFrame, *names: str) -> int:
 
 
 def test_each_column_and_pair_is_told_with_what_it_singles_out(people: pl.DataFrame, job: dict[str, Any]) -> None:
-    found = job["result"]["proposal"]
-    assert found["direct_identifiers"] == ["ahv"]
-    assert set(found["quasi_identifiers"]) == set(COLUMNS), "neither the identifier nor what all have in common"
-    first, *others = found["columns"]
+    proposal = job["result"]["proposal"]
+    assert proposal["direct_identifiers"] == ["ahv"]
+    assert set(proposal["quasi_identifiers"]) == set(COLUMNS), "neither the identifier nor what all have in common"
+    first, *others = proposal["columns"]
     assert (first["column"], first["direct_identifier"], first["unique_alone"]) == ("ahv", True, 150)
     assert [one["contribution"] for one in others] == sorted((one["contribution"] for one in others), reverse=True)
     every = ["age", "town", "sex", "country"]
@@ -51,9 +51,9 @@ def test_each_column_and_pair_is_told_with_what_it_singles_out(people: pl.DataFr
         lost = unique(people, *every) - unique(people, *rest)
         assert f"{one['unique_alone']} of 150 records" in one["sentence"]
         assert f"without it {lost} of the {unique(people, *every)}" in one["sentence"]
-    told = {frozenset(one["columns"]): one["unique"] for one in found["pairs"]}
-    assert told == {frozenset(pair): unique(people, *pair) for pair in combinations(every, 2)}
-    assert [one["unique"] for one in found["pairs"]] == sorted(told.values(), reverse=True)
+    by_pair = {frozenset(one["columns"]): one["unique"] for one in proposal["pairs"]}
+    assert by_pair == {frozenset(pair): unique(people, *pair) for pair in combinations(every, 2)}
+    assert [one["unique"] for one in proposal["pairs"]] == sorted(by_pair.values(), reverse=True)
 
 
 def test_it_is_a_proposal_and_no_demand_is_checked_on_it(client: httpx.Client, job: dict[str, Any]) -> None:
@@ -71,9 +71,9 @@ def test_it_is_a_proposal_and_no_demand_is_checked_on_it(client: httpx.Client, j
 
 def test_a_table_of_identifiers_alone_proposes_what_there_is(client: httpx.Client, people: pl.DataFrame) -> None:
     dataset_id = upload(client, people.select("ahv").write_csv())["id"]
-    found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
-    assert found["unique"] == 150
-    assert found["proposal"]["columns"][0]["unique_alone"] == 150
+    result = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
+    assert result["unique"] == 150
+    assert result["proposal"]["columns"][0]["unique_alone"] == 150
 
 
 def test_a_quantity_that_is_nearly_unique_is_no_direct_identifier(client: httpx.Client) -> None:
@@ -88,11 +88,11 @@ def test_a_quantity_that_is_nearly_unique_is_no_direct_identifier(client: httpx.
         "name": [f"n{n}" for n in assigned], "sex": rng.choice(["f", "m"], many), "zone": rng.integers(0, 9, many),
     })  # fmt: skip
     dataset_id = upload(client, frame.write_csv())["id"]
-    found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]["proposal"]
-    assert set(found["direct_identifiers"]) == {"run", "card", "patient_id", "name"}
-    assert set(found["quasi_identifiers"]) >= {"income", "weight_kg", "sex", "zone"}
-    assert "income" in found["quasi_identifiers"][:3], "most first"
-    income = next(one for one in found["columns"] if one["column"] == "income")
+    proposal = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]["proposal"]
+    assert set(proposal["direct_identifiers"]) == {"run", "card", "patient_id", "name"}
+    assert set(proposal["quasi_identifiers"]) >= {"income", "weight_kg", "sex", "zone"}
+    assert "income" in proposal["quasi_identifiers"][:3], "most first"
+    income = next(one for one in proposal["columns"] if one["column"] == "income")
     assert (income["direct_identifier"], income["unique_alone"]) == (False, many)
     assert "quasi-identifier that only ranges hide" in income["sentence"]
 
@@ -103,7 +103,7 @@ def test_of_a_wide_table_the_columns_with_most_values_are_looked_at_and_the_rest
     rng = np.random.default_rng(9)
     frame = pl.DataFrame({f"c{j}": rng.integers(0, 2 if j < 80 else 50, 300) for j in range(100)})
     dataset_id = upload(client, frame.write_csv())["id"]
-    found = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
-    assert len(found["quasi_identifiers"]) == 60
-    assert {f"c{j}" for j in range(80, 100)} <= set(found["quasi_identifiers"])
-    assert "40 more columns, with fewer different values than these, were not looked at." in found["verdict"]
+    result = succeed(client, {"method": "table", "dataset_id": dataset_id}, kind="audits")["result"]
+    assert len(result["quasi_identifiers"]) == 60
+    assert {f"c{j}" for j in range(80, 100)} <= set(result["quasi_identifiers"])
+    assert "40 more columns, with fewer different values than these, were not looked at." in result["verdict"]

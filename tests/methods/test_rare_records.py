@@ -1,4 +1,4 @@
-"""Rare records dismissed or weighed over HTTP, on real data, checked by other means than ours."""
+"""Rare records suppressed or weighed over HTTP, on real data, checked by other means than ours."""
 
 import json
 import math
@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, succeed, upload
+from tests.methods.asking import anonymization, released, succeed, upload
 
 COLUMNS = ["age", "education-num", "hours-per-week"]
 #: Names that a release must not have, at any depth.
-RESTRICTED = {"true_value", "shift", "delta_at_records", "lambda", "privacy_uncertainty", "asymptotic_uncertainty"}
-RESTRICTED |= {"statistical_uncertainty", "records", "kept", "dismissed", "dropped"}
+RESTRICTED = {"true_value", "shift", "delta_at_records", "weight_cutoff", "uncertainty", "asymptotic"}
+RESTRICTED |= {"records", "released", "suppressed", "rare"}
 STATISTICS = [
     *({"kind": kind, "of": [name]} for kind in ("mean", "variance", "standard_deviation") for name in COLUMNS),
     {"kind": "covariance", "of": ["age", "hours-per-week"]},
@@ -24,7 +24,7 @@ STATISTICS = [
 
 
 def ask(client: httpx.Client, dataset_id: str, **change: Any) -> dict[str, Any]:
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": COLUMNS, "k": 10, "statistics": STATISTICS}
+    spec = anonymization("boxes", dataset_id, COLUMNS, k=10, statistics=STATISTICS)
     return succeed(client, spec | {"partition": "fast"} | change)
 
 
@@ -56,16 +56,18 @@ def value_of(statistic: dict[str, Any], x: np.ndarray, weight: np.ndarray) -> fl
             return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_ranges_hold_what_is_kept(client: httpx.Client, adult: tuple[str, pl.DataFrame], rare: str) -> None:
     dataset_id, frame = adult
     job = ask(client, dataset_id, rare_records=rare, keep=["sex"])
     result, rows = job["result"], released(client, job)
-    assert result["kept"] + result["dismissed"] == result["records"] == frame.height
-    assert rows.height == result["kept"] < frame.height
+    assert result["released"] + result["suppressed"]["rare"] == result["records"] == frame.height
+    assert rows.height == result["released"] < frame.height
     assert rows.group_by("box").len()["len"].min() == result["smallest_box"] >= 10
-    assert sorted(rows["box"].unique()) == list(range(1, result["boxes"] + 1)), "no number tells of a missing box"
-    assert result["k_with_keep"] == rows.group_by("box", "sex").len()["len"].min()
+    assert sorted(rows["box"].unique()) == list(range(1, result["box_count"] + 1)), (
+        "no number shows that a box is missing"
+    )
+    assert result["k_with_kept"] == rows.group_by("box", "sex").len()["len"].min()
 
     x, weight = members(frame, rows)
     assert len(x) == rows.height, "boxes go as a whole, with all their records"
@@ -87,43 +89,43 @@ def test_ranges_hold_what_is_kept(client: httpx.Client, adult: tuple[str, pl.Dat
     ] == rows.columns
 
 
-def test_weighing_and_dismissing_narrow_what_keeping_leaves_wide(
+def test_weighing_and_suppressing_narrow_what_keeping_leaves_wide(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
-    kept, dismissed, weighed = (
-        ask(client, adult[0], rare_records=rare)["result"] for rare in ("keep", "dismiss", "weigh")
+    kept, suppressed, weighed = (
+        ask(client, adult[0], rare_records=rare)["result"] for rare in ("keep", "suppress", "weigh")
     )
     total = {
-        name: one["privacy_uncertainty"] + one["statistical_uncertainty"]
-        for name, one in (("kept", kept), ("dismissed", dismissed), ("weighed", weighed))
+        name: one["uncertainty"]["privacy"] + one["uncertainty"]["statistical"]
+        for name, one in (("kept", kept), ("suppressed", suppressed), ("weighed", weighed))
     }
-    assert total["dismissed"] < total["kept"]
+    assert total["suppressed"] < total["kept"]
     assert total["weighed"] < total["kept"]
-    assert (kept["dismissed"], kept["lambda"], dismissed["lambda"]) == (0, None, None)
-    assert weighed["lambda"] > 0
-    assert kept["statistical_uncertainty"] < dismissed["statistical_uncertainty"]
+    assert (kept["suppressed"]["rare"], kept["weight_cutoff"], suppressed["weight_cutoff"]) == (0, None, None)
+    assert weighed["weight_cutoff"] > 0
+    assert kept["uncertainty"]["statistical"] < suppressed["uncertainty"]["statistical"]
 
 
-def test_weights_with_the_shift_keep_nearly_all_and_the_means_of_all(
+def test_bias_aware_weights_keep_nearly_all_and_the_means_of_all(
     client: httpx.Client, adult: tuple[str, pl.DataFrame]
 ) -> None:
     dataset_id, frame = adult
     means = [{"kind": "mean", "of": [name]} for name in COLUMNS]
     jobs = {
         objective: ask(client, dataset_id, rare_records="weigh", objective=objective, statistics=means)
-        for objective in ("paper", "with_shift")
+        for objective in ("paper", "bias_aware")
     }
-    kept = {objective: job["result"]["kept"] / frame.height for objective, job in jobs.items()}
+    kept = {objective: job["result"]["released"] / frame.height for objective, job in jobs.items()}
     assert kept["paper"] < 0.7
-    assert 0.95 <= kept["with_shift"] < 1.0, "`dismiss_at_most`"
+    assert 0.95 <= kept["bias_aware"] < 1.0, "`max_suppressed`"
     shift = {
         objective: sum(one["weight"] * abs(one["shift"]) for one in job["result"]["statistics"])
         for objective, job in jobs.items()
     }
-    assert shift["with_shift"] < 0.25 * shift["paper"]
+    assert shift["bias_aware"] < 0.25 * shift["paper"]
     for objective, job in jobs.items():
         provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
-        assert ("prices" in _names(provenance)) == (objective == "with_shift")
+        assert ("prices" in _names(provenance)) == (objective == "bias_aware")
 
 
 def test_the_weight_is_one_number_per_box(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
@@ -135,7 +137,7 @@ def test_the_weight_is_one_number_per_box(client: httpx.Client, adult: tuple[str
     assert per_box["weight"].n_unique() > per_box.height / 10, "narrow boxes count for more than wide ones"
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_the_release_tells_neither_what_is_missing_nor_what_it_changed(
     client: httpx.Client, adult: tuple[str, pl.DataFrame], rare: str
 ) -> None:
@@ -144,7 +146,7 @@ def test_the_release_tells_neither_what_is_missing_nor_what_it_changed(
     # where a range is a point the boxes themselves leave one value of each row
     unknown = [one for one in result["statistics"] if not math.isclose(*one["guaranteed"], rel_tol=1e-9)]
     assert len(unknown) >= len(result["statistics"]) / 2
-    said = {result["records"], result["dismissed"]}
+    said = {result["records"], result["suppressed"]["rare"]}
     for part in ("", "/statistics", "/provenance"):
         answer = client.get(f"/v1/releases/{job['release_id']}{part}")
         assert answer.status_code == httpx.codes.OK
@@ -155,25 +157,25 @@ def test_the_release_tells_neither_what_is_missing_nor_what_it_changed(
     provenance = client.get(f"/v1/releases/{job['release_id']}/provenance").json()
     assert ("weighed_by" in _names(provenance)) == (rare == "weigh"), "weights can be computed again by anyone"
     flags = client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
-    assert {"dismiss": "rare-records-dismissed", "weigh": "weighed"}[rare] in flags
+    assert {"suppress": "rare-records-suppressed", "weigh": "weighed"}[rare] in flags
 
 
 def test_flags_say_the_method_also_where_nothing_was_rare(client: httpx.Client) -> None:
     """A release of which all was kept looks like one of which some was not."""
     dataset = upload(client, "x\n" + "\n".join(map(str, range(40))))
-    spec = {"method": "boxes", "dataset_id": dataset["id"], "columns": ["x"], "k": 40, "rare_records": "dismiss"}
+    spec = anonymization("boxes", dataset["id"], ["x"], k=40, rare_records="suppress")
     job = succeed(client, spec)
-    assert (job["result"]["kept"], job["result"]["dismissed"]) == (40, 0)
-    assert "rare-records-dismissed" in client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
+    assert (job["result"]["released"], job["result"]["suppressed"]["rare"]) == (40, 0)
+    assert "rare-records-suppressed" in client.get(f"/v1/releases/{job['release_id']}").json()["flags"]
 
 
-def test_demands_hold_beside_dismissal(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
+def test_demands_hold_where_records_are_suppressed(client: httpx.Client, adult: tuple[str, pl.DataFrame]) -> None:
     """Whole boxes go, so those that stay are as k-anonymous and diverse as before."""
-    asked = {"keep": ["sex"], "l": 3, "sensitive": ["sex"]}
-    small = {"l": 2, "columns": ["age", "hours-per-week"], "statistics": STATISTICS[:1]}
-    job = ask(client, adult[0], rare_records="weigh", **(asked | small))
+    demands = {"keep": ["sex"], "l": 3, "sensitive": ["sex"]}
+    small = {"l": 2, "quasi_identifiers": ["age", "hours-per-week"], "statistics": STATISTICS[:1]}
+    job = ask(client, adult[0], rare_records="weigh", **(demands | small))
     rows = released(client, job)
-    assert job["result"]["dismissed"] > 0
+    assert job["result"]["suppressed"]["rare"] > 0
     assert rows.group_by("box").len()["len"].min() == job["result"]["smallest_box"] >= 10
     assert rows.group_by("box").agg(pl.col("sex").n_unique())["sex"].min() == 2
 
@@ -214,10 +216,10 @@ def test_marked_boxes_are_all_published_with_ranges_about_all_and_about_the_core
     dataset_id, frame = adult
     job = ask(client, dataset_id, rare_records="mark")
     rows = released(client, job)
-    assert rows.height == job["result"]["kept"] == frame.height
+    assert rows.height == job["result"]["released"] == frame.height
     outside = rows.filter(~pl.col("core")).height
-    assert 0 < outside <= 0.05 * rows.height, "`dismiss_at_most`"
-    assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].to_list() == [1] * job["result"]["boxes"]
+    assert 0 < outside <= 0.05 * rows.height, "`max_suppressed`"
+    assert rows.group_by("box").agg(pl.col("core").n_unique())["core"].to_list() == [1] * job["result"]["box_count"]
     x, weight = members(frame, rows.filter(pl.col("core")))
     for statistic in job["result"]["statistics"]:
         assert statistic["guaranteed"][0] <= statistic["true_value"] <= statistic["guaranteed"][1]

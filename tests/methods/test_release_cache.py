@@ -33,10 +33,10 @@ class Shelf:
             self.made.append(name)
             return Held(name, nbytes)
 
-        found = self.cache.get((name, "count"), make, room=100)
-        assert found.name == name
+        entry = self.cache.get((name, "count"), make, room=100)
+        assert entry.name == name
         assert self.cache.nbytes <= 100
-        return found
+        return entry
 
 
 def test_what_was_used_last_stays() -> None:

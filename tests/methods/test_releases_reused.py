@@ -17,8 +17,8 @@ TYPES = {
     "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "ndjson": "application/x-ndjson",
 }  # fmt: skip
 GRADES = ["low", "middle", "high"]
-#: What is asked of each release, as a person writes it and as the service takes it.
-ASKED: dict[str, dict[str, Any]] = {
+#: Statistics of each release, as a person writes them and as the service takes them.
+STATISTICS: dict[str, dict[str, Any]] = {
     "mean(age)": {"kind": "mean", "of": ["age"]},
     "variance(age)": {"kind": "variance", "of": ["age"]},
     "quantile(age, 0.5)": {"kind": "quantile", "of": ["age"], "p": 0.5},
@@ -30,8 +30,8 @@ ASKED: dict[str, dict[str, Any]] = {
 RELEASES: dict[str, dict[str, Any]] = {
     "as it comes": {},
     "tight bounds": {"bounds": "tight"},
-    "an order and days": {"ordinal": {"grade": GRADES}, "columns": ["age", "wage", "town", "grade", "born"]},
-    "means in the boxes": {"content": "means"},
+    "an order and days": {"ordinal": {"grade": GRADES}, "quasi_identifiers": ["age", "wage", "town", "grade", "born"]},
+    "means in the boxes": {"box_means": "exact"},
 }
 
 
@@ -50,9 +50,10 @@ def people(seed: int) -> pl.DataFrame:
 def released(client: httpx.Client, name: str) -> str:
     """A published release of a table of its own."""
     table = people(list(RELEASES).index(name)).write_csv()
-    dataset_id = upload(client, table, type="kin:string", same_data_as="none")["id"]
+    dataset_id = upload(client, table, type="kin:string", new_family=True)["id"]
     spec = {
-        "method": "boxes", "dataset_id": dataset_id, "k": 5, "columns": ["age", "wage", "town"], "keep": ["kin"],
+        "method": "boxes", "dataset_id": dataset_id, "k": 5, "quasi_identifiers": ["age", "wage", "town"],
+        "keep": ["kin"],
         "nominal": {"town": {"missing_is_value": True}}, "statistics": [{"kind": "mean", "of": ["age"]}],
     }  # fmt: skip
     return str(succeed(client, spec | RELEASES[name])["release_id"])
@@ -67,14 +68,14 @@ def lay(client: httpx.Client, release_id: str, name: str, folder: Path) -> Path:
 
 
 def offline(path: Path, capsys: pytest.CaptureFixture[str], *more: str, but: str = "") -> list[dict[str, Any]]:
-    """What the command says of a file; `but` is not asked."""
-    asked = [word for statistic in ASKED if statistic != but for word in ("--statistic", statistic)]
+    """What the command says of a file, of all statistics but one."""
+    options = [word for statistic in STATISTICS if statistic != but for word in ("--statistic", statistic)]
     with pytest.raises(SystemExit) as ended:
-        certify([str(path), *asked, *more])
+        certify([str(path), *options, *more])
     out = capsys.readouterr()
     assert ended.value.code == 0, out.err
-    found: list[dict[str, Any]] = json.loads(out.out)["statistics"]
-    return found
+    statistics: list[dict[str, Any]] = json.loads(out.out)["statistics"]
+    return statistics
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -82,7 +83,7 @@ def test_statistics_are_the_same_offline_in_every_format(
     client: httpx.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     release_id = released(client, name)
-    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": list(ASKED.values())})
+    answer = client.post(f"/v1/releases/{release_id}/statistics", json={"statistics": list(STATISTICS.values())})
     served = answer.raise_for_status().json()["statistics"]
     assert all(each["guaranteed"] is not None for each in served)
     certificate = tmp_path / "certificate.json"

@@ -20,15 +20,15 @@ from workers.methods.report.page import policy, rendered
 #: True values, which only the restricted page may show.
 TRUE = {"mean": 38.581646755, "correlation": 0.068755707}
 STATISTICS: list[dict[str, Any]] = [
-    {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "inner": [38.1, 39.1],
-     "exact": True},
+    {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "attained": [38.1, 39.1],
+     "sharp": True},
     {
         "kind": "correlation", "of": ["age", "hours"], "estimate": 0.07, "guaranteed": [-0.05, 0.2],
-        "inner": [-0.04, 0.19], "exact": False,
+        "attained": [-0.04, 0.19], "sharp": False,
     },
     {
         "kind": "regression", "of": ["age", "hours"], "estimate": [30.0, None], "guaranteed": [[29.0, 31.0], None],
-        "inner": [[29.5, 30.5], None], "exact": False,
+        "attained": [[29.5, 30.5], None], "sharp": False,
     },
 ]  # fmt: skip
 
@@ -44,9 +44,9 @@ def release(tmp_path: Path) -> ReleaseFacts:
     shown = {
         "id": "rel_1", "name": "Löhne & <script>alert(1)</script>", "rows": len(box), "method": "boxes",
         "columns": [{"name": name, "type": "integer" if name == "box" else "number"} for name in columns],
-        "sha256": {"csv": "a" * 64}, "flags": ["outer-bounds-from-data"], "warnings": [],
+        "files": {"csv": {"sha256": "a" * 64}}, "flags": ["outer-bounds-from-data"], "warnings": [],
     }  # fmt: skip
-    parameters = {"method": "boxes", "columns": ["age", "hours"], "k": 5, "keep": []}
+    parameters = {"method": "boxes", "quasi_identifiers": ["age", "hours"], "k": 5, "keep": []}
     return ReleaseFacts(shown, parameters, STATISTICS, {"surebox": "9.9.9"}, tmp_path / "release.parquet")
 
 
@@ -113,7 +113,7 @@ def test_where_boxes_leave_one_value_the_page_says_of_how_many(release: ReleaseF
     towns = [["Bern"], ["Bern"], ["Bern", "Genf"], ["Bern", "Genf"], ["Genf", "Bern"]]
     columns = {"box": box, "age_lo": age, "age_hi": age + (box == 5), "town_set": [towns[each - 1] for each in box]}
     pq.write_table(pa.table(columns), path)
-    facts = replace(release, data=path, parameters={**release.parameters, "columns": ["age", "town"]})
+    facts = replace(release, data=path, parameters={**release.parameters, "quasi_identifiers": ["age", "town"]})
     page = Cells(rendered(writing.of_release(facts)))
     said = next(text for text in page.texts if "Where a box leaves one value" in text)
     assert "80 % of the records in age and 40 % of the records in town" in said
@@ -124,19 +124,20 @@ def test_sets_are_told_with_how_many_records_they_give_away(tmp_path: Path) -> N
     town = [["a"]] * 6 + [["a", "b"]] * 3 + [["a", "b", "c"]]
     pq.write_table(pa.table({"box": [1] * 6 + [2] * 3 + [3], "town_set": town}), tmp_path / "release.parquet")
     columns = [{"name": "box", "type": "integer"}, {"name": "town_set", "type": "string"}]
-    shown = {"id": "rel_2", "rows": 10, "method": "boxes", "columns": columns, "sha256": {}}
-    facts = ReleaseFacts(shown, {"columns": ["town"], "k": 1}, [], {}, tmp_path / "release.parquet")
+    shown = {"id": "rel_2", "rows": 10, "method": "boxes", "columns": columns, "files": {}}
+    facts = ReleaseFacts(shown, {"quasi_identifiers": ["town"], "k": 1}, [], {}, tmp_path / "release.parquet")
     page = Cells(rendered(writing.of_release(facts)))
     row = [text for text in page.texts[page.texts.index("Sets") :] if text][6:11]
     assert row == ["town", "3", f"{(6 * 1 + 3 * 2 + 3) / 10:.6g}", "3", "0.6"]
 
 
 def test_who_accepted_findings_and_what_is_composed_stand_in_the_restricted_page_only(release: ReleaseFacts) -> None:
-    told = job() | {
+    record = job() | {
         "accepted": [{"audit": "composition", "by": "key_7", "at": "2026-01-02T00:00:00Z"}],
-        "composed": {"k": 3.0, "overlay": 3, "candidates": 11, "releases": 2, "exact": True, "expected": None},
+        "composed": {"composed_k": 3.0, "overlay": 3, "candidates": 11, "release_count": 2, "exact": True,
+        "expected": None},
     }  # fmt: skip
-    page = Cells(rendered(writing.of_job(JobFacts(told, release))))
+    page = Cells(rendered(writing.of_job(JobFacts(record, release))))
     row = [text for text in page.texts[page.texts.index("Findings that were accepted") :] if text][4:7]
     assert row == ["composition", "key_7", "2026-01-02T00:00:00Z"]
     at = page.texts.index("Persons that are left (composed k)")
@@ -162,13 +163,13 @@ def test_every_picture_says_what_it_shows_and_has_its_table(release: ReleaseFact
     text = rendered(writing.of_release(release))
     pictures = re.findall(r'base64,([^"]+)" alt="([^"]+)"', text)
     assert len(pictures) == 4
-    for encoded, told in pictures:
+    for encoded, caption in pictures:
         drawn = ET.fromstring(b64decode(encoded))
         title, described = list(drawn)[:2]
         assert (title.tag.split("}")[1], described.tag.split("}")[1]) == ("title", "desc")
         assert title.text
         assert described.text
-        assert len(told) > 20
+        assert len(caption) > 20
         assert b"http://matplotlib" not in b64decode(encoded)
     for section in text.split("<section")[1:]:
         assert section.count("<figure>") == 0 or "<table>" in section
@@ -179,16 +180,18 @@ def test_the_same_release_has_the_same_page(release: ReleaseFacts) -> None:
 
 
 def test_findings_signals_and_rules_stand_in_the_restricted_page_only(release: ReleaseFacts) -> None:
-    found = {
-        "findings": [{"severity": "high", "detail": "The composed k is 1.", "figure": 1, "limit": 5}], "passed": False,
-        "signal_before": [10, 40], "signal_after": [10, 11], "parameter_values": [["north"], ["south"]], "masked": [1],
-        "swaps": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
+    fields = {
+        "findings": [{"severity": "high", "detail": "The composed k is 1.", "measured": 1, "required": 5}],
+        "passed": False,
+        "signal_before": [10, 40], "signal_after": [10, 11], "regions": [["north"], ["south"]], "masked_regions": [1],
+        "swap_count": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
     }  # fmt: skip
-    own = Cells(rendered(writing.of_job(JobFacts(job(**found), release))))
+    own = Cells(rendered(writing.of_job(JobFacts(job(**fields), release))))
     assert "It did not pass." in own.texts
     assert "The composed k is 1." in own.texts
     row = [text for text in own.texts[own.texts.index("south") :] if text][:4]
     assert row == ["south", "40", "11", "yes"]
+    assert "1 places were to be masked; 29 pairs of records exchanged their places." in own.texts
     assert any("If AGEP is young, the group is likely" in text for text in own.texts)
     public = rendered(writing.of_release(release))
     assert "south" not in public
@@ -207,8 +210,8 @@ def test_the_public_page_says_when_and_never_how_long(release: ReleaseFacts) -> 
     row = [text for text in page.texts[page.texts.index("Made") :] if text][:6]
     assert row[:4] == ["Made", "2026-01-01T00:00:00Z", "Certified", "2026-01-02T00:00:00Z"]
     assert row[4:] == ["Certificate seen by a timestamping authority", "2026-01-03"]
-    told = job() | {"seconds": 12.345, "created_at": "2026-01-01T00:00:00Z"}
-    own = Cells(rendered(writing.of_job(JobFacts(told, release))))
+    record = job() | {"seconds": 12.345, "created_at": "2026-01-01T00:00:00Z"}
+    own = Cells(rendered(writing.of_job(JobFacts(record, release))))
     assert [text for text in own.texts[own.texts.index("Seconds from begin to end") :] if text][1] == "12.345"
     assert "Timings" not in page.texts
 

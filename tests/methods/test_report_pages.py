@@ -14,20 +14,21 @@ from workers.methods.report.page import rendered
 
 KINDS = ("release of boxes", "job of boxes", "release of uncertain", "job of swaps", "audit group", "audit linkage")
 STATISTICS: list[dict[str, Any]] = [
-    {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "inner": [38.1, 39.1], "exact": True},
+    {"kind": "mean", "of": ["age"], "estimate": 38.6, "guaranteed": [38.1, 39.1], "attained": [38.1, 39.1],
+    "sharp": True},
     {
         "kind": "correlation", "of": ["age", "hours"], "estimate": 0.07, "guaranteed": [-0.05, 0.2],
-        "inner": [-0.04, 0.19], "exact": False,
+        "attained": [-0.04, 0.19], "sharp": False,
     },
 ]  # fmt: skip
 PLACES = [[f"Länggasse {place}"] for place in range(12)]
 SWAPPED: dict[str, Any] = {
-    "signal_before": [40, *range(11)], "signal_after": [10, *range(11)], "parameter_values": PLACES, "masked": [0],
-    "swaps": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
-    "findings": [{"severity": "high", "detail": "The composed k is 1.", "figure": 1, "limit": 5}], "passed": False,
+    "signal_before": [40, *range(11)], "signal_after": [10, *range(11)], "regions": PLACES, "masked_regions": [0],
+    "swap_count": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
+    "findings": [{"severity": "high", "detail": "The composed k is 1.", "measured": 1, "required": 5}], "passed": False,
 }  # fmt: skip
 GROUP: dict[str, Any] = {
-    "crisp_auxiliary_signal": [40, *range(11)], "parameter_values": PLACES, "auxiliary_outliers": [0],
+    "crisp_auxiliary_signal": [40, *range(11)], "regions": PLACES, "auxiliary_outliers": [0],
     "rules": [{"text": "AGEP is young and WKHP is long", "relative_confidence_factor": 0.98, "support": 0.04}],
 }  # fmt: skip
 LINKAGE: dict[str, Any] = {
@@ -41,7 +42,8 @@ def job(kind: str, method: str, result: dict[str, Any]) -> dict[str, Any]:
         "id": "job_1", "kind": kind, "method": method, "spec": {"k": 5}, "attempts": 1, "warnings": [],
         "created_at": "2026-01-01T00:00:00Z", "started_at": None, "finished_at": None, "result": result,
         "accepted": [{"audit": "composition", "by": "key_7", "at": "2026-01-02T00:00:00Z"}],
-        "composed": {"k": 3.0, "overlay": 3, "candidates": 11, "releases": 2, "exact": True, "expected": None},
+        "composed": {"composed_k": 3.0, "overlay": 3, "candidates": 11, "release_count": 2, "exact": True,
+        "expected": None},
     }  # fmt: skip
 
 
@@ -54,11 +56,11 @@ def release(folder: Path, method: str) -> ReleaseFacts:
     path = folder / f"{method}.parquet"
     pq.write_table(pa.table(columns), path)
     shown = {
-        "id": "rel_1", "name": "Löhne", "rows": len(box), "method": method, "sha256": {"csv": "a" * 64},
+        "id": "rel_1", "name": "Löhne", "rows": len(box), "method": method, "files": {"csv": {"sha256": "a" * 64}},
         "columns": [{"name": name, "type": "string" if name == "town_set" else "number"} for name in columns],
         "flags": ["outer-bounds-from-data"], "warnings": [{"detail": "Bounds are wide."}],
     }  # fmt: skip
-    parameters = {"method": method, "columns": ["age", "town"], "k": 5, "keep": []}
+    parameters = {"method": method, "quasi_identifiers": ["age", "town"], "k": 5, "keep": []}
     blurred = [{"kind": "mean", "of": ["age"], "estimate": 38.6, "standard_error": 0.4}]
     return ReleaseFacts(shown, parameters, STATISTICS if method == "boxes" else blurred, {"surebox": "9"}, path)
 
@@ -87,15 +89,15 @@ def test_a_browser_shows_and_prints_it_to_everybody(browser: Any, kind: str, tmp
     target.write_text(page(kind, tmp_path), encoding="utf-8")
     for width in (1280, 390):
         shown = browser.new_page(viewport={"width": width, "height": 900})
-        asked, told = [], []
-        shown.on("request", lambda one, asked=asked: asked.append(one.url))
-        shown.on("console", lambda one, told=told: told.append(one.text))
+        urls, messages = [], []
+        shown.on("request", lambda one, urls=urls: urls.append(one.url))
+        shown.on("console", lambda one, messages=messages: messages.append(one.text))
         shown.goto(target.as_uri())
-        assert [url for url in asked if not url.startswith("data:")] == [target.as_uri()]
-        assert told == []  # neither the policy nor the page complains
+        assert [url for url in urls if not url.startswith("data:")] == [target.as_uri()]
+        assert messages == []  # neither the policy nor the page complains
         assert shown.evaluate("document.documentElement.scrollWidth") == width
-        found = Axe().run(shown).response["violations"]
-        assert [(one["id"], one["impact"]) for one in found] == []
+        violations = Axe().run(shown).response["violations"]
+        assert [(one["id"], one["impact"]) for one in violations] == []
     for paper in ("A4", "Letter"):
         assert shown.pdf(format=paper).startswith(b"%PDF")
     shown.emulate_media(media="print")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.methods.asking import ended, succeed, upload
+from tests.methods.asking import anonymization, ended, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.questions import people
 
@@ -35,7 +35,13 @@ def page(client: httpx.Client, path: str, **headers: str) -> httpx.Response:
 def test_a_release_has_a_public_page_and_its_job_a_restricted_one(
     client: httpx.Client, dataset_id: str, method: str
 ) -> None:
-    spec = {"method": method, "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5, "allow_repeat": True}
+    spec = {
+        "method": method,
+        "dataset_id": dataset_id,
+        "quasi_identifiers": ["age", "hours"],
+        "k": 5,
+        "accept_findings": ["composition"],
+    }
     job = succeed(client, spec)
     public, own = page(client, f"releases/{job['release_id']}"), page(client, f"jobs/{job['id']}")
     assert "Public report" in public.text
@@ -66,7 +72,7 @@ def style_allowed(answer: httpx.Response) -> bool:
 def test_a_page_is_sent_under_one_policy_which_allows_its_style_and_pictures(
     client: httpx.Client, dataset_id: str
 ) -> None:
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 5, "allow_repeat": True}
+    spec = anonymization("boxes", dataset_id, ["age", "hours"], k=5, accept_findings=["composition"])
     job = succeed(client, spec)
     assert style_allowed(page(client, f"releases/{job['release_id']}"))
     assert style_allowed(page(client, f"jobs/{job['id']}"))
@@ -76,7 +82,7 @@ def test_a_browser_shows_the_style_and_the_pictures_of_a_live_page(
     browser: Any, client: httpx.Client, dataset_id: str
 ) -> None:
     """At the address that readers open, with the headers that the service sends."""
-    spec = {"method": "boxes", "dataset_id": dataset_id, "columns": ["age", "hours"], "k": 6, "allow_repeat": True}
+    spec = anonymization("boxes", dataset_id, ["age", "hours"], k=6, accept_findings=["composition"])
     release_id = succeed(client, spec)["release_id"]
     client.patch(f"/v1/releases/{release_id}", json={"readers": "public"}).raise_for_status()
     page(client, f"releases/{release_id}")  # it is written by now
@@ -93,7 +99,7 @@ def test_a_browser_shows_the_style_and_the_pictures_of_a_live_page(
 
 
 def test_a_page_that_is_known_is_not_sent_again(client: httpx.Client, dataset_id: str) -> None:
-    spec = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age"], "k": 9, "allow_repeat": True}
+    spec = anonymization("condensation", dataset_id, ["age"], k=9, accept_findings=["composition"])
     path = f"releases/{succeed(client, spec)['release_id']}"
     first = page(client, path)
     again = client.get(f"/v1/{path}/report", headers={"If-None-Match": first.headers["etag"]})
@@ -104,20 +110,20 @@ def test_a_page_that_is_known_is_not_sent_again(client: httpx.Client, dataset_id
 def test_masked_places_and_rules_stand_in_the_jobs_pages_only(client: httpx.Client) -> None:
     frame = microfile(7, regions=12, people=80, bases={3: 30})
     there = upload(client, frame.write_csv())["id"]
-    asked: dict[str, Any] = {
-        "method": "group", "auxiliary_dataset_id": there, "vital": {"column": "job", "values": ["army"]},
-        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+    spec: dict[str, Any] = {
+        "method": "group", "auxiliary_dataset_id": there, "hidden_group": {"column": "job", "values": ["army"]},
+        "region_columns": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
     }  # fmt: skip
-    model = succeed(client, asked, kind="audits")
-    told = page(client, f"jobs/{model['id']}").text
-    assert "Where the group stands out" in told
-    assert "the group is likely" in told
-    assert "R03" in told
+    model = succeed(client, spec, kind="audits")
+    text = page(client, f"jobs/{model['id']}").text
+    assert "Where the group stands out" in text
+    assert "the group is likely" in text
+    assert "R03" in text
     swapped = succeed(
         client,
         {
-            "method": "swaps", "dataset_id": there, "parameter": ["region"], "model_job_id": model["id"],
-            "drop": ["job"], "search": {"method": "assignment"}, "mask": [{"value": ["R03"], "at_most": 20}],
+            "method": "swaps", "dataset_id": there, "region_columns": ["region"], "model_job_id": model["id"],
+            "drop": ["job"], "search": {"method": "assignment"}, "mask": [{"region": ["R03"], "at_most": 20}],
         },
     )  # fmt: skip
     assert "Signals before and after" in page(client, f"jobs/{swapped['id']}").text
@@ -130,14 +136,7 @@ def test_what_has_no_report_says_why(client: httpx.Client, dataset_id: str) -> N
     assert client.get("/v1/releases/rel_none/report").status_code == httpx.codes.NOT_FOUND
     assert client.get("/v1/jobs/job_none/report").status_code == httpx.codes.NOT_FOUND
     # what only computing can tell: no two of these records are alike in a kept column
-    spec = {
-        "method": "boxes",
-        "dataset_id": dataset_id,
-        "columns": ["age"],
-        "k": 5,
-        "keep": ["hours"],
-        "count_keep": True,
-    }
+    spec = anonymization("boxes", dataset_id, ["age"], k=5, keep=["hours"], k_counts_kept=True)
     failed = client.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"}).json()
     assert failed["state"] == "failed"
     answer = client.get(f"/v1/jobs/{failed['id']}/report")
@@ -146,11 +145,11 @@ def test_what_has_no_report_says_why(client: httpx.Client, dataset_id: str) -> N
 
 
 def test_a_page_goes_with_its_job(client: httpx.Client, dataset_id: str) -> None:
-    spec = {"method": "condensation", "dataset_id": dataset_id, "columns": ["age"], "k": 11, "allow_repeat": True}
+    spec = anonymization("condensation", dataset_id, ["age"], k=11, accept_findings=["composition"])
     job = succeed(client, spec)
-    asked = client.get(f"/v1/jobs/{job['id']}/report", headers={"Prefer": "respond-async"})
-    assert asked.status_code == httpx.codes.ACCEPTED
-    location = asked.headers["location"]
+    response = client.get(f"/v1/jobs/{job['id']}/report", headers={"Prefer": "respond-async"})
+    assert response.status_code == httpx.codes.ACCEPTED
+    location = response.headers["location"]
     assert ended(client, client.get(location).json())["state"] == "succeeded"
     assert re.search("<!doctype html>", client.get(f"{location}/result").json()["html"])
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == httpx.codes.NO_CONTENT

@@ -17,7 +17,7 @@ import pytest
 
 from app.embedded.worker import thread_settings
 from tests.methods.in_process import Bench
-from tests.methods.large_mixed import CASES, COLUMNS, STATISTICS, boxes, found, spec, table
+from tests.methods.large_mixed import CASES, COLUMNS, STATISTICS, boxes, digest_of, spec, table
 
 
 def in_a_process(folder: Path, case: str, *, cores: int) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def test_rows_columns_and_statistics_in_another_order_have_the_same_boxes_bit_fo
 ) -> None:
     frame, way = table(case), CASES[case][1]
     again = frame.sample(fraction=1.0, shuffle=True, seed=3).select(frame.columns[::-1])
-    turned = spec(case, columns=[COLUMNS[i] for i in (4, 1, 3, 0, 2)], statistics=STATISTICS[::-1])
+    turned = spec(case, quasi_identifiers=[COLUMNS[i] for i in (4, 1, 3, 0, 2)], statistics=STATISTICS[::-1])
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    one, two = found(tmp_path / "one", frame, spec(case)), found(tmp_path / "two", again, turned)
+    one, two = digest_of(tmp_path / "one", frame, spec(case)), digest_of(tmp_path / "two", again, turned)
     assert one["nodes"][way] > 4
-    assert one["boxes"] > 300
+    assert one["box_count"] > 300
     assert one == two
 
 
@@ -56,7 +56,7 @@ def test_the_number_of_threads_changes_no_bit(tmp_path: Path, case: str) -> None
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"person": "person"}, {"survey_weight": "weight"}],
+    [{}, {"person_column": "person"}, {"survey_weight_column": "weight"}],
     ids=lambda change: next(iter(change), "kept classes"),
 )
 def test_records_alike_in_all_columns_that_are_cut_are_told_apart_by_what_they_are(
@@ -72,8 +72,8 @@ def test_records_alike_in_all_columns_that_are_cut_are_told_apart_by_what_they_a
             "part": draw.choice(["p", "q"], 400),
         })  # fmt: skip
         body = {
-            "method": "boxes", "dataset_id": "people", "columns": ["age", "sex"], "k": 10,
-            "count_keep": True, "suppress_at_most": 0.5, "partition": "fast",
+            "method": "boxes", "dataset_id": "people", "quasi_identifiers": ["age", "sex"], "k": 10,
+            "k_counts_kept": True, "max_suppressed_classes": 0.5, "partition": "fast",
         }  # fmt: skip
         made = []
         for keep, rows in (

@@ -33,13 +33,13 @@ def people(rows: int = 700) -> pl.DataFrame:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     made = Bench(tmp_path_factory.mktemp("series"))
     made.dataset("people", people())
-    asked = {"method": "boxes", "columns": COLUMNS, "k": 5, "keep": ["job"], "ordinal": {"study": ORDER}}
-    made.release("base", asked | {"dataset_id": "people", "nominal": HIERARCHY})
+    spec = {"method": "boxes", "quasi_identifiers": COLUMNS, "k": 5, "keep": ["job"], "ordinal": {"study": ORDER}}
+    made.release("base", spec | {"dataset_id": "people", "nominal": HIERARCHY})
     return made
 
 
 def later(bench: Bench, columns: list[str], k: int = 5, **more: Any) -> Done:
-    return bench.run({"method": "boxes", "base_release_id": "base", "columns": columns, "k": k} | more)
+    return bench.run({"method": "boxes", "base_release_id": "base", "quasi_identifiers": columns, "k": k} | more)
 
 
 def rows(outcome: Done) -> pl.DataFrame:
@@ -95,22 +95,22 @@ def test_a_larger_k_unites_boxes_and_types_stay(bench: Bench) -> None:
 
 def test_ranges_hold_and_nothing_true_is_known(bench: Bench) -> None:
     frame = people()
-    asked = [
+    statistics = [
         {"kind": "mean", "of": ["age"]}, {"kind": "variance", "of": ["wage"]},
         {"kind": "correlation", "of": ["wage", "age"]}, {"kind": "share", "of": ["town"]},
         {"kind": "regression", "of": ["wage", "age"]},
     ]  # fmt: skip
-    outcome = later(bench, ["age", "wage", "town"], k=15, statistics=asked, ddof=1)
-    found = {(one["kind"], *(one["values"] or ())): one for one in outcome.result["statistics"]}
+    outcome = later(bench, ["age", "wage", "town"], k=15, statistics=statistics, ddof=1)
+    by_kind = {(one["kind"], *(one["values"] or ())): one for one in outcome.result["statistics"]}
     age, wage = frame["age"].to_numpy().astype(float), frame["wage"].to_numpy()
     slope, intercept = np.polyfit(age, wage, 1)
     truth = {
         ("mean",): age.mean(), ("variance",): wage.var(ddof=1), ("correlation",): np.corrcoef(age, wage)[0, 1],
     } | {("share", town): (frame["town"] == town).mean() for town in TOWNS}  # fmt: skip
     for about, value in truth.items():
-        low, high = found[about]["guaranteed"]
+        low, high = by_kind[about]["guaranteed"]
         assert low - 1e-9 <= value <= high + 1e-9, about
-    for (low, high), value in zip(found["regression",]["guaranteed"], (intercept, slope), strict=True):
+    for (low, high), value in zip(by_kind["regression",]["guaranteed"], (intercept, slope), strict=True):
         assert low <= value <= high
     assert all(one["true_value"] in (None, [None, None]) for one in outcome.result["statistics"])
     assert outcome.release is not None
@@ -127,11 +127,11 @@ def test_a_larger_k_counts_kept_values_where_the_base_does(tmp_path: Path) -> No
     """Every class of a union with its kept value has the larger k; the base's classes are only united."""
     bench = Bench(tmp_path)
     bench.dataset("people", people())
-    asked = {"method": "boxes", "columns": ["age", "wage"], "k": 5, "keep": ["job"], "count_keep": True}
-    bench.release("base", asked | {"dataset_id": "people"})
+    spec = {"method": "boxes", "quasi_identifiers": ["age", "wage"], "k": 5, "keep": ["job"], "k_counts_kept": True}
+    bench.release("base", spec | {"dataset_id": "people"})
     made = later(bench, ["age", "wage"], 12, keep=["job"])
-    assert made.result["k_with_keep"] == rows(made).group_by("box", "job").len()["len"].min()
-    assert made.result["k_with_keep"] >= 12
+    assert made.result["k_with_kept"] == rows(made).group_by("box", "job").len()["len"].min()
+    assert made.result["k_with_kept"] >= 12
     assert 1 < rows(made)["box"].n_unique() < base_rows(bench)["box"].n_unique()
     with pytest.raises(InfeasibleError, match="rarest class of `keep`"):
         later(bench, ["age", "wage"], 500, keep=["job"])

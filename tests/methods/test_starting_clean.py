@@ -11,7 +11,7 @@ from tests.methods.asking import ended, upload
 from tests.service import Service, bare_environment
 
 OWNER = "trials"
-ASKED: dict[str, Any] = {"method": "boxes", "k": 5, "columns": ["age", "wage"]}
+SPEC: dict[str, Any] = {"method": "boxes", "k": 5, "quasi_identifiers": ["age", "wage"]}
 
 
 def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:
@@ -36,16 +36,16 @@ def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:
         ids = [upload(client, table, name=name)["id"] for name in ("a trial", "the nightly one")]
         once = {"Idempotency-Key": "nightly"}
 
-        def asked(columns: list[str]) -> dict[str, Any]:
-            body = ASKED | {"dataset_id": ids[1], "columns": columns}
+        def spec_for(columns: list[str]) -> dict[str, Any]:
+            body = SPEC | {"dataset_id": ids[1], "quasi_identifiers": columns}
             return ended(client, client.post("/v1/anonymizations", json=body, headers=once).json())
 
-        ended(client, client.post("/v1/anonymizations", json=ASKED | {"dataset_id": ids[0], "k": 7}).json())
-        first = asked(["age", "wage"])
+        ended(client, client.post("/v1/anonymizations", json=SPEC | {"dataset_id": ids[0], "k": 7}).json())
+        first = spec_for(["age", "wage"])
         (finding,) = first["findings"]
         family_id = client.get(f"/v1/datasets/{ids[1]}").json()["family_id"]
         assert f"surebox families erase {family_id}" in finding["detail"]
-        assert asked(["age", "wage"])["id"] == first["id"], "the key stands for the job"
+        assert spec_for(["age", "wage"])["id"] == first["id"], "the same key gives the same job"
         (listed,) = client.get("/v1/families").json()["items"]
         assert [(one["name"], one["because"][:14]) for one in listed["datasets"]] == [
             ("a trial", "it was the fir"), ("the nightly one", "2 of its colum"),
@@ -54,7 +54,7 @@ def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:
         assert "the nightly one\t" in command("show", family_id)
         command("erase", family_id)
         assert client.get(f"/v1/families/{family_id}").status_code == 404
-        again = asked(["age", "wage"])
+        again = spec_for(["age", "wage"])
         assert again["id"] != first["id"]
         assert (again["findings"], client.get(f"/v1/releases/{again['release_id']}").json()["state"]) == (
             [],

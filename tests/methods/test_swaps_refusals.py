@@ -33,8 +33,8 @@ def small(client: httpx.Client) -> str:
 @pytest.fixture(scope="module")
 def audit_id(client: httpx.Client, small: str) -> str:
     spec = {
-        "method": "group", "auxiliary_dataset_id": small, "vital": [{"column": "job", "values": ["army"]}],
-        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+        "method": "group", "auxiliary_dataset_id": small, "hidden_group": [{"column": "job", "values": ["army"]}],
+        "region_columns": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
     }  # fmt: skip
     return str(succeed(client, spec, kind="audits")["id"])
 
@@ -42,56 +42,63 @@ def audit_id(client: httpx.Client, small: str) -> str:
 @pytest.fixture(scope="module")
 def failed_id(client: httpx.Client, small: str) -> str:
     spec = {
-        "method": "group", "auxiliary_dataset_id": small, "vital": {"column": "job", "values": ["navy"]},
-        "parameter": ["region"], "variables": VARIABLES,
+        "method": "group", "auxiliary_dataset_id": small, "hidden_group": {"column": "job", "values": ["navy"]},
+        "region_columns": ["region"], "variables": VARIABLES,
     }  # fmt: skip
     return str(run(client, spec, kind="audits")["id"])
 
 
-def asked(small: str, **changes: Any) -> dict[str, Any]:
-    valid = {"method": "swaps", "dataset_id": small, "parameter": ["region"], "model": MODEL, "drop": ["job"]}
+def spec_for(small: str, **changes: Any) -> dict[str, Any]:
+    valid = {
+        "method": "swaps",
+        "dataset_id": small,
+        "region_columns": ["region"],
+        "rules_model": MODEL,
+        "drop": ["job"],
+    }
     return {name: value for name, value in (copy.deepcopy(valid) | changes).items() if value is not None}
 
 
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"model": None}, "/model_job_id", "`model_job_id` or `model`"),
-        ({"model_job_id": "job_absent"}, "/model", "`model_job_id` or `model`"),
-        ({"parameter": ["nein"]}, "/parameter/0", "no column"),
-        ({"parameter": ["age"]}, "/parameter/0", "variable of the model"),
-        ({"parameter": ["region", "job"]}, "/parameter/1", "is dropped"),
+        ({"rules_model": None}, "/model_job_id", "`model_job_id` or `rules_model`"),
+        ({"model_job_id": "job_absent"}, "/rules_model", "`model_job_id` or `rules_model`"),
+        ({"region_columns": ["nein"]}, "/region_columns/0", "no column"),
+        ({"region_columns": ["age"]}, "/region_columns/0", "variable of the model"),
+        ({"region_columns": ["region", "job"]}, "/region_columns/1", "is dropped"),
         ({"drop": ["nein"]}, "/drop/0", "no column"),
         ({"drop": ["job", "job"]}, "/drop/1", "twice"),
-        ({"model": MODEL | {"rules": [{"terms": [1, 1]}]}}, "/model/rules/0/terms", "3 variables have terms"),
-        ({"model": MODEL | {"rules": [{"terms": [0, 0, 0]}]}}, "/model/rules/0/terms", "says nothing"),
-        ({"model": MODEL | {"rules": [{"terms": [4, 0, 0]}]}}, "/model/rules/0/terms", "does not have"),
-        ({"model": MODEL | {"rules": [{"terms": [-1, 0, 0]}]}}, "/model/rules/0/terms/0", ""),
-        ({"model": MODEL | {"variables": [VARIABLES[0] | {"column": "state"}], "rules": [{"terms": [1]}]}},
-         "/model/variables/0/column", "not numeric"),
-        ({"model": MODEL | {"variables": [VARIABLES[0] | {"range": [200, 300]}], "rules": [{"terms": [1]}]}},
-         "/model/variables/0/range", "widen"),
-        ({"model": MODEL | {"recode": {"sex": {"x": 1}}}}, "/model/recode/sex/x", "is integer"),
+        ({"rules_model": MODEL | {"rules": [{"terms": [1, 1]}]}},
+         "/rules_model/rules/0/terms", "3 variables have terms"),
+        ({"rules_model": MODEL | {"rules": [{"terms": [0, 0, 0]}]}}, "/rules_model/rules/0/terms", "says nothing"),
+        ({"rules_model": MODEL | {"rules": [{"terms": [4, 0, 0]}]}}, "/rules_model/rules/0/terms", "does not have"),
+        ({"rules_model": MODEL | {"rules": [{"terms": [-1, 0, 0]}]}}, "/rules_model/rules/0/terms/0", ""),
+        ({"rules_model": MODEL | {"variables": [VARIABLES[0] | {"column": "state"}], "rules": [{"terms": [1]}]}},
+         "/rules_model/variables/0/column", "not numeric"),
+        ({"rules_model": MODEL | {"variables": [VARIABLES[0] | {"range": [200, 300]}], "rules": [{"terms": [1]}]}},
+         "/rules_model/variables/0/range", "widen"),
+        ({"rules_model": MODEL | {"recode": {"sex": {"x": 1}}}}, "/rules_model/recode/sex/x", "is integer"),
         ({"mask": "everything"}, "/mask", ""),
         ({"mask": []}, "/mask", ""),
-        ({"mask": [{"value": ["R01"]}]}, "/mask/0/at_most", "`at_most`"),
-        ({"mask": [{"value": ["R01"], "at_most": 1, "at_least": 2}]}, "/mask/0/at_most", "`at_most`"),
-        ({"mask": [{"value": ["R01"], "at_most": 3, "zero_at": 3}]}, "/mask/0/zero_at", "above"),
-        ({"mask": [{"value": ["R01"], "at_least": 3, "zero_below": 3}]}, "/mask/0/zero_below", "below"),
-        ({"mask": [{"value": ["R01"], "at_least": 3, "zero_at": 9}]}, "/mask/0/zero_at", "goes with"),
-        ({"mask": [{"value": ["R01"], "at_most": -1}]}, "/mask/0/at_most", ""),
-        ({"mask": [{"value": "R01", "at_most": 1}], "sources": ["R02"]}, "/mask/0/value", "not one of `sources`"),
-        ({"mask": [{"value": "R01", "at_most": 1}], "targets": ["R01"]}, "/mask/0/value", "one of `targets`"),
-        ({"mask": [{"value": "R01", "at_least": 9}], "targets": ["R02"]}, "/mask/0/value", "not one of `targets`"),
-        ({"mask": [{"value": "R01", "at_least": 9}], "sources": ["R01"]}, "/mask/0/value", "one of `sources`"),
-        ({"mask": [{"value": ["R01", "x"], "at_most": 1}]}, "/mask/0/value", "('region'), got 2"),
-        ({"mask": [{"value": ["R01"], "at_most": 1}, {"value": "R01", "at_most": 2}]}, "/mask/1/value", "twice"),
-        ({"parameter": ["sex"], "mask": [{"value": "she", "at_most": 1}]}, "/mask/0/value", "is integer"),
-        ({"parameter": ["sex"], "mask": [{"value": 1, "at_most": 1}, {"value": 1.0, "at_most": 1}]},
-         "/mask/1/value", "twice"),
-        ({"parameter": ["sex"], "sources": [1], "targets": ["1.0"]}, "/targets/0", "is a source"),
+        ({"mask": [{"region": ["R01"]}]}, "/mask/0/at_most", "`at_most`"),
+        ({"mask": [{"region": ["R01"], "at_most": 1, "at_least": 2}]}, "/mask/0/at_most", "`at_most`"),
+        ({"mask": [{"region": ["R01"], "at_most": 3, "zero_at": 3}]}, "/mask/0/zero_at", "above"),
+        ({"mask": [{"region": ["R01"], "at_least": 3, "zero_below": 3}]}, "/mask/0/zero_below", "below"),
+        ({"mask": [{"region": ["R01"], "at_least": 3, "zero_at": 9}]}, "/mask/0/zero_at", "goes with"),
+        ({"mask": [{"region": ["R01"], "at_most": -1}]}, "/mask/0/at_most", ""),
+        ({"mask": [{"region": "R01", "at_most": 1}], "sources": ["R02"]}, "/mask/0/region", "not one of `sources`"),
+        ({"mask": [{"region": "R01", "at_most": 1}], "targets": ["R01"]}, "/mask/0/region", "one of `targets`"),
+        ({"mask": [{"region": "R01", "at_least": 9}], "targets": ["R02"]}, "/mask/0/region", "not one of `targets`"),
+        ({"mask": [{"region": "R01", "at_least": 9}], "sources": ["R01"]}, "/mask/0/region", "one of `sources`"),
+        ({"mask": [{"region": ["R01", "x"], "at_most": 1}]}, "/mask/0/region", "('region'), got 2"),
+        ({"mask": [{"region": ["R01"], "at_most": 1}, {"region": "R01", "at_most": 2}]}, "/mask/1/region", "twice"),
+        ({"region_columns": ["sex"], "mask": [{"region": "she", "at_most": 1}]}, "/mask/0/region", "is integer"),
+        ({"region_columns": ["sex"], "mask": [{"region": 1, "at_most": 1}, {"region": 1.0, "at_most": 1}]},
+         "/mask/1/region", "twice"),
+        ({"region_columns": ["sex"], "sources": [1], "targets": ["1.0"]}, "/targets/0", "is a source"),
         ({"sources": [["R01"]], "targets": [["R02"], ["R01"]]}, "/targets/1", "is a source"),
-        ({"ceilings": [{"value": "R02", "at_most": 3}]}, "/ceilings", "`assignment` only"),
+        ({"ceilings": [{"region": "R02", "at_most": 3}]}, "/ceilings", "`assignment` only"),
         ({"metric": {"ordinal": {"state": 1}}}, "/metric/ordinal/state", "categorical"),
         ({"metric": {"ordinal": {"nein": 1}}}, "/metric/ordinal/nein", "no column"),
         ({"metric": {"categorical": {"region": 1}}}, "/metric/categorical/region", "exchanged"),
@@ -105,45 +112,54 @@ def asked(small: str, **changes: Any) -> dict[str, Any]:
 def test_what_cannot_be_done_is_refused_at_its_place(
     there: Bench, change: dict[str, Any], pointer: str, says: str
 ) -> None:
-    refused(there, asked("small", **change), pointer, says)
+    refused(there, spec_for("small", **change), pointer, says)
 
 
 def test_a_model_that_does_not_fit_the_dataset_is_refused_where_it_is_named(there: Bench) -> None:
     there.job("attack", {
-        "method": "group", "auxiliary_dataset_id": "small", "vital": [{"column": "job", "values": ["army"]}],
-        "parameter": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
+        "method": "group", "auxiliary_dataset_id": "small", "hidden_group": [{"column": "job", "values": ["army"]}],
+        "region_columns": ["region"], "variables": VARIABLES, "search": {"method": "exhaustive"},
     })  # fmt: skip
     there.upload("bare", microfile(3, regions=4, people=20, bases={1: 8}).drop("hours"))
-    spec = asked("bare", model=None, model_job_id="attack", drop=None)
+    spec = spec_for("bare", rules_model=None, model_job_id="attack", drop=None)
     refused(there, spec, "/model_job_id", "does not fit this dataset: the dataset has no column 'hours'")
 
 
 @pytest.mark.parametrize(
     ("change", "pointer"),
-    [({"dataset_id": "ds_absent"}, "/dataset_id"), ({"model": None, "model_job_id": "job_absent"}, "/model_job_id")],
+    [
+        ({"dataset_id": "ds_absent"}, "/dataset_id"),
+        ({"rules_model": None, "model_job_id": "job_absent"}, "/model_job_id"),
+    ],
 )
 def test_what_is_not_there_is_refused_at_its_field(
     client: httpx.Client, small: str, change: dict[str, Any], pointer: str
 ) -> None:
-    refused_over_http(client, asked(small, **change), pointer, "no ")
+    refused_over_http(client, spec_for(small, **change), pointer, "no ")
 
 
 def test_a_model_must_be_a_group_job_that_has_succeeded(client: httpx.Client, small: str, failed_id: str) -> None:
-    boxes = run(client, {"method": "boxes", "dataset_id": small, "columns": ["age"], "k": 2, "missing": "drop"})
-    refused_over_http(
-        client, asked(small, model=None, model_job_id=boxes["id"]), "/model_job_id", "this one is `boxes`"
+    boxes = run(
+        client, {"method": "boxes", "dataset_id": small, "quasi_identifiers": ["age"], "k": 2, "missing_policy": "drop"}
     )
-    refused_over_http(client, asked(small, model=None, model_job_id=failed_id), "/model_job_id", "the job is failed")
+    refused_over_http(
+        client, spec_for(small, rules_model=None, model_job_id=boxes["id"]), "/model_job_id", "this one is `boxes`"
+    )
+    refused_over_http(
+        client, spec_for(small, rules_model=None, model_job_id=failed_id), "/model_job_id", "the job is failed"
+    )
 
 
 def test_what_new_rules_would_be_learned_from_must_name_the_group(
     client: httpx.Client, small: str, audit_id: str
 ) -> None:
     bare = upload(client, microfile(4, regions=3, people=20, bases={1: 8}).drop("job").write_csv())["id"]
-    spec = asked(small, model=None, model_job_id=audit_id, auxiliary_dataset_id=bare)
+    spec = spec_for(small, rules_model=None, model_job_id=audit_id, auxiliary_dataset_id=bare)
     refused_over_http(client, spec, "/auxiliary_dataset_id", "which names the group")
-    refused_over_http(client, asked(small, auxiliary_dataset_id=small), "/auxiliary_dataset_id", "one of a `group` job")
-    spec = asked(small, model=None, model_job_id=audit_id, auxiliary_dataset_id=small, learn_again=False)
+    refused_over_http(
+        client, spec_for(small, auxiliary_dataset_id=small), "/auxiliary_dataset_id", "one of a `group` job"
+    )
+    spec = spec_for(small, rules_model=None, model_job_id=audit_id, auxiliary_dataset_id=small, learn_again=False)
     refused_over_http(client, spec, "/auxiliary_dataset_id", "`learn_again` is false")
 
 
@@ -151,7 +167,7 @@ def test_a_search_whose_individuals_would_fill_the_memory_is_refused_over_http(c
     frame = microfile(5, regions=3, people=6_000, bases={1: 2_500})
     dataset = upload(client, frame.write_csv())["id"]
     rule = [{"terms": [1, 0, 0]}]
-    spec = asked(dataset, model=MODEL | {"rules": rule}, mask=[{"value": "R01", "at_most": 0}])
+    spec = spec_for(dataset, rules_model=MODEL | {"rules": rule}, mask=[{"region": "R01", "at_most": 0}])
     spec["search"] = {"method": "memetic", "population": 10_000, "pairs": 10_000, "generations": 1, "runs": 1_000}
     job = run(client, spec)
     assert (job["state"], job["error"]["type"]) == ("failed", "/problems/infeasible")
@@ -159,34 +175,34 @@ def test_a_search_whose_individuals_would_fill_the_memory_is_refused_over_http(c
 
 
 def test_columns_that_name_the_group_are_always_dropped(client: httpx.Client, small: str, audit_id: str) -> None:
-    spec = asked(small, model=None, model_job_id=audit_id, drop=None)
-    told = client.post("/v1/anonymizations", json=spec).json()["spec"]
-    assert told["drop"] == ["job"]
-    assert told["auxiliary_dataset_id"] == small
-    assert told["metric"] == {
+    spec = spec_for(small, rules_model=None, model_job_id=audit_id, drop=None)
+    filled = client.post("/v1/anonymizations", json=spec).json()["spec"]
+    assert filled["drop"] == ["job"]
+    assert filled["auxiliary_dataset_id"] == small
+    assert filled["metric"] == {
         "ordinal": {"age": 1.0, "hours": 1.0, "way": 1.0, "income": 1.0}, "categorical": {},
     }  # fmt: skip
-    assert told["mask"] == "outliers"
-    assert told["search"] == {
+    assert filled["mask"] == "outliers"
+    assert filled["search"] == {
         "method": "memetic", "population": 100, "pairs": 40, "tournament": 5, "generations": 1000,
         "mutation": 0.001, "local_search": 0.75, "runs": 1,
     }  # fmt: skip
-    refused_over_http(client, spec | {"parameter": ["job"]}, "/parameter/0", "names the group")
+    refused_over_http(client, spec | {"region_columns": ["job"]}, "/region_columns/0", "names the group")
 
 
 def test_raw_columns_of_the_group_are_dropped_where_only_the_auxiliary_dataset_is_recoded() -> None:
     """A target may hold the columns that the group is derived from, and say nothing of them."""
     army = {"columns": ["job", "class"], "cases": [{"when": {"job": ["army"]}, "to": 1}], "otherwise": 0}
     learned = GroupSpec.model_validate({
-        "method": "group", "auxiliary_dataset_id": "ds_a", "target_dataset_id": "ds_b", "parameter": ["region"],
-        "variables": VARIABLES, "vital": [{"column": "army", "values": [1]}, {"column": "sex", "values": ["m"]}],
+        "method": "group", "auxiliary_dataset_id": "ds_a", "target_dataset_id": "ds_b", "region_columns": ["region"],
+        "variables": VARIABLES, "hidden_group": [{"column": "army", "values": [1]}, {"column": "sex", "values": ["m"]}],
         "recode": {"auxiliary": {"army": army}, "target": {"sex": {"columns": ["gender"]}}},
     })  # fmt: skip
     for dataset in ("ds_a", "ds_b", "ds_c"):
-        spec = SwapsSpec.model_validate(asked(dataset, model=None, model_job_id="job_x"))
+        spec = SwapsSpec.model_validate(spec_for(dataset, rules_model=None, model_job_id="job_x"))
         model = model_of(spec, learned)
         assert model is not None
-        assert set(model.vital) == {"job", "class", "army", "sex", "gender"}
+        assert set(model.group_columns) == {"job", "class", "army", "sex", "gender"}
 
 
 def refused_over_http(client: httpx.Client, spec: dict[str, Any], pointer: str, says: str) -> None:

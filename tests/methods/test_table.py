@@ -11,7 +11,7 @@ import pytest
 
 from app.contracts.quasi_identifiers import Form, all_understood, understood
 from tests.algorithms.tables.slow import Table, measures
-from tests.methods.asking import released, succeed, upload
+from tests.methods.asking import anonymization, released, succeed, upload
 
 QI = ["age", "zone", "job"]
 
@@ -55,46 +55,53 @@ def table_of(frame: pl.DataFrame, sensitive: str) -> Table:
     return Table(tuple(rows), tuple((frame[sensitive].rank("dense").cast(pl.Int64) - 1).to_list()))
 
 
-@pytest.mark.parametrize("missing", ["own_value", "matches_anything", "drop_records"])
+@pytest.mark.parametrize("missing_matches", ["own_value", "matches_anything", "drop_records"])
 def test_every_measure_is_that_of_the_rows(
-    client: httpx.Client, people: tuple[str, pl.DataFrame], missing: str
+    client: httpx.Client, people: tuple[str, pl.DataFrame], missing_matches: str
 ) -> None:
     dataset_id, frame = people
-    found = audit(client, dataset_id, sensitive=["disease", "income"], missing=missing, person="home", weight="weight")
-    kept = frame.drop_nulls("zone") if missing == "drop_records" else frame
-    anything = missing == "matches_anything"
+    result = audit(
+        client,
+        dataset_id,
+        sensitive=["disease", "income"],
+        missing_matches=missing_matches,
+        person_column="home",
+        survey_weight_column="weight",
+    )
+    kept = frame.drop_nulls("zone") if missing_matches == "drop_records" else frame
+    anything = missing_matches == "matches_anything"
     table = table_of(kept, "disease")
     every = [table.neighbourhood(at, anything=anything) for at in range(len(kept))]
-    assert (found["records"], found["dropped"]) == (len(kept), len(frame) - len(kept))
-    assert found["quasi_identifiers"] == QI
-    assert found["k_records"] == min(map(len, every))
+    assert (result["records"], result["suppressed"]["missing"]) == (len(kept), len(frame) - len(kept))
+    assert result["quasi_identifiers"] == QI
+    assert result["k_records"] == min(map(len, every))
     home, weight = kept["home"].to_list(), kept["weight"].to_list()
-    assert found["k"] == min(len({home[at] for at in rows}) for rows in every)
-    assert found["unique"] == sum(len(rows) == 1 for rows in every)
+    assert result["k"] == min(len({home[at] for at in rows}) for rows in every)
+    assert result["unique"] == sum(len(rows) == 1 for rows in every)
     people_of = [sum(weight[at] for at in rows) for rows in every]
-    assert found["population_k"] == pytest.approx(min(people_of))
-    assert found["risk"]["prosecutor"]["average"] == pytest.approx(np.mean([1 / len(rows) for rows in every]))
-    assert found["risk"]["prosecutor"]["share_above"] == pytest.approx(np.mean([len(rows) < 5 for rows in every]))
+    assert result["population_k"] == pytest.approx(min(people_of))
+    assert result["risk"]["prosecutor"]["average"] == pytest.approx(np.mean([1 / len(rows) for rows in every]))
+    assert result["risk"]["prosecutor"]["share_above"] == pytest.approx(np.mean([len(rows) < 5 for rows in every]))
     marketed = [1 / max(one, len(rows)) for one, rows in zip(people_of, every, strict=True)]
-    assert found["risk"]["marketer"]["average"] == pytest.approx(np.mean(marketed))
-    assert found["utility"]["discernibility"] == sum(map(len, every)) + found["dropped"] * len(frame)
+    assert result["risk"]["marketer"]["average"] == pytest.approx(np.mean(marketed))
+    assert result["utility"]["discernibility"] == sum(map(len, every)) + result["suppressed"]["missing"] * len(frame)
     for column, ordered in (("disease", False), ("income", True)):
-        told = next(one for one in found["sensitive"] if one["column"] == column)
+        entry = next(one for one in result["sensitive"] if one["column"] == column)
         table = table_of(kept, column)
         by_class = [measures(table, rows, sorted(set(table.sensitive))) for rows in every]
-        assert told["l"]["distinct"] == min(one["distinct"] for one in by_class)
-        assert told["l"]["entropy"] == pytest.approx(math.exp(min(one["entropy"] for one in by_class)))
-        assert told["alpha"] == pytest.approx(max(one["top"] for one in by_class))
-        assert told["t"]["equal"] == pytest.approx(max(one["equal"] for one in by_class))
+        assert entry["l_diversity"]["distinct"] == min(one["distinct"] for one in by_class)
+        assert entry["l_diversity"]["entropy"] == pytest.approx(math.exp(min(one["entropy"] for one in by_class)))
+        assert entry["alpha"] == pytest.approx(max(one["top"] for one in by_class))
+        assert entry["t_closeness"]["equal"] == pytest.approx(max(one["equal"] for one in by_class))
         expected = pytest.approx(max(one["ordered"] for one in by_class)) if ordered else None
-        assert told["t"]["ordered"] == expected
-        assert told["beta"]["basic"] == pytest.approx(max(one["beta"] for one in by_class))
-        assert told["delta_disclosure"] == pytest.approx(max(one["delta"] for one in by_class))
+        assert entry["t_closeness"]["ordered"] == expected
+        assert entry["beta"]["basic"] == pytest.approx(max(one["beta"] for one in by_class))
+        assert entry["delta_disclosure"] == pytest.approx(max(one["delta"] for one in by_class))
     singled = table.minimal_uniques(3, anything=anything)
-    shown = {tuple(one["columns"]): one["records"] for one in found["sample_uniques"]["combinations"]}
+    shown = {tuple(one["columns"]): one["records"] for one in result["sample_uniques"]["combinations"]}
     assert shown == {tuple(QI[at] for at in columns): len(rows) for columns, rows in singled.items() if rows}
-    assert set(found["meaning"]) <= set(found)
-    assert found["verdict"].endswith(".")
+    assert set(result["meaning"]) <= set(result)
+    assert result["verdict"].endswith(".")
 
 
 def test_bounds_and_sets_are_one_quasi_identifier_however_they_are_named(
@@ -118,15 +125,15 @@ def test_bounds_and_sets_are_one_quasi_identifier_however_they_are_named(
 def test_utility_of_a_table_in_the_words_of_other_programs_is_read(client: httpx.Client) -> None:
     rows = ['20-39,"[0, 10[",*'] * 6 + ['40-59,"[10, 30[",Male'] * 6 + ['60,"[30, 40[",Male'] * 3
     dataset_id = upload(client, "\n".join(["age,home,sex", *rows]))["id"]
-    found = audit(client, dataset_id, quasi_identifiers=["age", "home", "sex"])
+    result = audit(client, dataset_id, quasi_identifiers=["age", "home", "sex"])
     ages = (12 * 19 / 40) / 15
     homes = (6 * 10 + 6 * 20 + 3 * 10) / 40 / 15
-    assert found["utility"]["ncp"] == pytest.approx((ages + homes + 6 / 15) / 3)
-    assert (found["k"], found["utility"]["not_measured"]) == (3, [])
+    assert result["utility"]["ncp"] == pytest.approx((ages + homes + 6 / 15) / 3)
+    assert (result["k"], result["utility"]["not_measured"]) == (3, [])
     masked = "town,sex\n" + "Sw*,f\n" * 3 + "Norway,f\n" * 3
-    found = audit(client, upload(client, masked)["id"], quasi_identifiers=["town", "sex"])
-    assert (found["utility"]["ncp"], found["utility"]["not_measured"]) == (None, ["town"])
-    assert "may be the class of a hierarchy" in found["meaning"]["utility"]
+    result = audit(client, upload(client, masked)["id"], quasi_identifiers=["town", "sex"])
+    assert (result["utility"]["ncp"], result["utility"]["not_measured"]) == (None, ["town"])
+    assert "may be the class of a hierarchy" in result["meaning"]["utility"]
 
 
 def test_a_class_beside_its_set_says_nothing_in_its_place(client: httpx.Client) -> None:
@@ -135,14 +142,9 @@ def test_a_class_beside_its_set_says_nothing_in_its_place(client: httpx.Client) 
     rows = [[town, group, "*"] for group, towns in (("north", "abcde"), ("south", "vwxyz")) for town in towns]
     frame = pl.DataFrame({"age": rng.integers(18, 60, 90), "town": rng.choice([row[0] for row in rows], 90)})
     dataset_id = upload(client, frame.write_csv())["id"]
-    spec = {
-        "method": "boxes",
-        "dataset_id": dataset_id,
-        "columns": ["age", "town"],
-        "k": 4,
-        "bounds": "tight",
-        "statistics": [{"kind": "mean", "of": ["age"]}],
-    }
+    spec = anonymization(
+        "boxes", dataset_id, ["age", "town"], k=4, bounds="tight", statistics=[{"kind": "mean", "of": ["age"]}]
+    )
     job = succeed(client, spec | {"nominal": {"town": {"hierarchy": {"rows": rows}}}})
     shown = released(client, job)
     sets = pl.Series([json.dumps(sorted(members)) for members in shown["town_set"].to_list()])
@@ -151,11 +153,12 @@ def test_a_class_beside_its_set_says_nothing_in_its_place(client: httpx.Client) 
     expected = audit(client, upload(client, alone.write_csv())["id"], quasi_identifiers=["age", "town"])
     by_release = {"method": "table", "release_id": job["release_id"]}
     for names in (["age", "town"], ["age", "town_set"], ["town_set", "age_lo", "town"]):
-        found = succeed(client, by_release | {"quasi_identifiers": names}, kind="audits")["result"]
-        assert (found["k"], found["classes"], found["risk"]) == (expected["k"], expected["classes"], expected["risk"])
-        assert found["utility"]["ncp"] == pytest.approx(expected["utility"]["ncp"])
+        result = succeed(client, by_release | {"quasi_identifiers": names}, kind="audits")["result"]
+        same = ("k", "classes", "risk")
+        assert [result[name] for name in same] == [expected[name] for name in same]
+        assert result["utility"]["ncp"] == pytest.approx(expected["utility"]["ncp"])
     again = alone.with_columns(town=shown["town"])
-    assert audit(client, upload(client, again.write_csv())["id"], quasi_identifiers=["age", "town"])["k"] == found["k"]
+    assert audit(client, upload(client, again.write_csv())["id"], quasi_identifiers=["age", "town"])["k"] == result["k"]
 
 
 def test_a_column_that_is_only_called_a_set_is_another_one(client: httpx.Client) -> None:
@@ -172,22 +175,22 @@ def test_demands_are_answered_and_what_fails_is_a_finding(
     require = {"k": 500, "l": 1, "t": 1.0, "population_k": 1, "recursive": {"c": 1e9, "l": 1}, "sensitive_cells": 0}
     sums = [{"of": "income", "by": ["zone"]}, {"of": "income", "by": ["home"]}]
     spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": QI, "sensitive": ["disease"]}
-    job = succeed(client, spec | {"weight": "weight", "sums": sums, "require": require}, kind="audits")
-    found = job["result"]
+    job = succeed(client, spec | {"survey_weight_column": "weight", "sums": sums, "require": require}, kind="audits")
+    result = job["result"]
     met = {"k": False, "l": True, "t": True, "population_k": True, "recursive": True, "sensitive_cells": False}
-    assert {name: one["met"] for name, one in found["demands"].items()} == met
-    assert found["passed"] is False
-    assert (found["demands"]["k"]["required"], found["demands"]["k"]["measured"]) == (500, found["k"])
+    assert {name: one["met"] for name, one in result["demands"].items()} == met
+    assert result["passed"] is False
+    assert (result["demands"]["k"]["required"], result["demands"]["k"]["measured"]) == (500, result["k"])
     page = client.get(f"/v1/jobs/{job['id']}/report").text
     assert "It did not pass." in page
     assert "It passed." not in page
-    failed = {one["limit"]: one for one in found["findings"] if one["severity"] == "high"}
-    assert failed[500.0]["figure"] == found["k"]
-    by_zone, by_home = found["sums"]
+    failed = {one["required"]: one for one in result["findings"] if one["severity"] == "high"}
+    assert failed[500.0]["measured"] == result["k"]
+    by_zone, by_home = result["sums"]
     assert (by_zone["cells"], by_zone["failing"]) == (3, 0)
     pairs = frame.group_by("home").agg(pl.col("income"))["income"].to_list()
     assert by_home["estimable"] == sum(sum(one) - max(one) - min(one) < 0.1 * max(one) for one in pairs)
-    assert "fail" in found["verdict"]
+    assert "fail" in result["verdict"]
 
 
 def test_what_the_columns_cannot_bear_is_refused_at_its_place(
@@ -195,10 +198,19 @@ def test_what_the_columns_cannot_bear_is_refused_at_its_place(
 ) -> None:
     dataset_id, _ = people
     spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": ["age", "town"], "sensitive": ["age_lo"]}
-    answer = client.post("/v1/audits", json=spec | {"weight": "disease", "person": "who"})
+    answer = client.post(
+        "/v1/audits",
+        json=spec | {"survey_weight_column": "disease", "person_column": "who", "region_columns": ["county"]},
+    )
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     pointers = {one["pointer"] for one in answer.json()["errors"]}
-    assert pointers == {"/quasi_identifiers/1", "/sensitive/0", "/weight", "/person"}
+    assert pointers == {
+        "/quasi_identifiers/1",
+        "/sensitive/0",
+        "/survey_weight_column",
+        "/person_column",
+        "/region_columns/0",
+    }
     answer = client.post("/v1/audits", json={"method": "table", "quasi_identifiers": ["age"]})
     assert answer.json()["errors"][0]["pointer"] == "/dataset_id"
     spec = {"method": "table", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "require": {"t": 0.3}}
@@ -212,7 +224,7 @@ def test_a_missing_value_makes_a_record_alone_where_others_do_not_see_it(client:
     spec = {"method": "table", "dataset_id": dataset["id"], "quasi_identifiers": ["age", "sex"]}
     expected = {"own_value": 1, "matches_anything": 3, "drop_records": 3}
     for missing, k in expected.items():
-        assert succeed(client, spec | {"missing": missing}, kind="audits")["result"]["k"] == k
+        assert succeed(client, spec | {"missing_matches": missing}, kind="audits")["result"]["k"] == k
 
 
 def test_a_release_of_boxes_is_read_by_the_names_of_its_columns(
@@ -221,12 +233,12 @@ def test_a_release_of_boxes_is_read_by_the_names_of_its_columns(
     dataset_id, _ = adult
     columns = ["age", "education-num", "hours-per-week"]
     made = succeed(
-        client, {"method": "boxes", "dataset_id": dataset_id, "columns": columns, "k": 10, "keep": ["income"]}
+        client, {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": columns, "k": 10, "keep": ["income"]}
     )
     spec = {"method": "table", "release_id": made["release_id"], "quasi_identifiers": columns, "sensitive": ["income"]}
-    found = succeed(client, spec | {"require": {"k": 10}}, kind="audits")["result"]
-    assert found["passed"] is True
-    assert found["demands"]["k"] == {"required": 10, "measured": found["k"], "met": True}
-    assert found["k"] == made["result"]["smallest_box"]
-    assert found["classes"]["count"] == made["result"]["boxes"]
-    assert 0 < found["utility"]["ncp"] < 0.2
+    result = succeed(client, spec | {"require": {"k": 10}}, kind="audits")["result"]
+    assert result["passed"] is True
+    assert result["demands"]["k"] == {"required": 10, "measured": result["k"], "met": True}
+    assert result["k"] == made["result"]["smallest_box"]
+    assert result["classes"]["count"] == made["result"]["box_count"]
+    assert 0 < result["utility"]["ncp"] < 0.2

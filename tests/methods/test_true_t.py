@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from app.errors import InfeasibleError
+from tests.methods.asking import anonymization
 from tests.methods.in_process import Bench
 
 
@@ -38,7 +39,7 @@ def test_every_box_is_as_close_as_was_asked(tmp_path: Path, seed: int, distance:
     bench.dataset("d", frame)
     done = bench.run(
         {
-            "method": "boxes", "dataset_id": "d", "columns": ["x", "z"], "k": 3, "t": t, "sensitive": ["y"],
+            "method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x", "z"], "k": 3, "t": t, "sensitive": ["y"],
             "t_distance": {"y": distance}, "keep": ["y"], "statistics": [{"kind": "mean", "of": ["x"]}],
         }
     )  # fmt: skip
@@ -50,7 +51,7 @@ def test_a_t_of_nothing_leaves_one_box(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [float(one) for one in range(20)], "y": [float(one**2) for one in range(20)]})
     bench = Bench(tmp_path)
     bench.dataset("d", frame)
-    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 2, "t": 0.0, "sensitive": ["y"], "keep": ["y"]}
+    spec = anonymization("boxes", "d", ["x"], k=2, t=0.0, sensitive=["y"], keep=["y"])
     assert furthest(bench.run(spec).rows(), frame["y"].to_numpy(), "ordered") <= 1e-9
 
 
@@ -60,7 +61,7 @@ def test_where_the_search_sees_one_value_the_true_ones_still_decide(tmp_path: Pa
     frame = pl.DataFrame({"x": [float(one) for one in range(20)], "y": values})
     bench = Bench(tmp_path)
     bench.dataset("d", frame)
-    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 10, "t": 0.1, "sensitive": ["y"]}
+    spec = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x"], "k": 10, "t": 0.1, "sensitive": ["y"]}
     assert furthest(bench.run(spec | {"keep": ["y"]}).rows(), frame["y"].to_numpy(), "ordered") <= 0.1 + 1e-9
 
 
@@ -69,6 +70,6 @@ def test_rows_with_weights_of_their_own_are_no_one_box(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": range(20), "y": range(20), "w": [1.0] * 10 + [2.0] * 10})
     bench = Bench(tmp_path)
     bench.dataset("d", frame)
-    spec = {"method": "boxes", "dataset_id": "d", "columns": ["x"], "k": 4, "t": 0.1, "sensitive": ["y"]}
+    spec = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x"], "k": 4, "t": 0.1, "sensitive": ["y"]}
     with pytest.raises(InfeasibleError, match=r"t = 0\.1"):
-        bench.run(spec | {"survey_weight": "w", "weights": "row"})
+        bench.run(spec | {"survey_weight_column": "w", "released_weights": "row"})

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import released, run, succeed, upload
+from tests.methods.asking import anonymization, released, run, succeed, upload
 from tests.methods.densities import expected_anonymity, true_records, units, upload_frame
 from tests.methods.in_process import Bench
 from tests.methods.refusing import refused
@@ -33,43 +33,43 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"columns": ["größe", "nein"]}, "/columns/1", "no column 'nein'"),
-        ({"columns": ["text"]}, "/columns/0", "not numeric"),
-        ({"columns": ["leer"]}, "/columns/0", "10 missing values"),
-        ({"columns": ["größe", "größe"]}, "/columns/1", "twice"),
-        ({"columns": ["größe", "größe_scale"]}, "/columns/1", "'größe_scale'"),
+        ({"quasi_identifiers": ["größe", "nein"]}, "/quasi_identifiers/1", "no column 'nein'"),
+        ({"quasi_identifiers": ["text"]}, "/quasi_identifiers/0", "not numeric"),
+        ({"quasi_identifiers": ["leer"]}, "/quasi_identifiers/0", "10 missing values"),
+        ({"quasi_identifiers": ["größe", "größe"]}, "/quasi_identifiers/1", "twice"),
+        ({"quasi_identifiers": ["größe", "größe_scale"]}, "/quasi_identifiers/1", "'größe_scale'"),
         ({"k": 41}, "/k", "the largest k is at most 40"),
-        ({"k": 31, "columns": ["leer"], "missing": "drop"}, "/k", "at most 30"),
+        ({"k": 31, "quasi_identifiers": ["leer"], "missing_policy": "drop"}, "/k", "at most 30"),
         ({"k": None}, "/k", "`k` or `k_column`"),
         ({"k_column": "nein"}, "/k_column", "no column"),
         ({"k_column": "text"}, "/k_column", "not numeric"),
         ({"k_column": "kl"}, "/k_column", "missing"),
         ({"k_column": "k0"}, "/k_column", "at least 1"),
-        ({"k_column": "fest", "k": 1000, "columns": ["nein"]}, "/columns/0", "no column"),
+        ({"k_column": "fest", "k": 1000, "quasi_identifiers": ["nein"]}, "/quasi_identifiers/0", "no column"),
         ({"keep": ["größe"]}, "/keep/0", "cannot be kept"),
         ({"keep": ["größe_scale"]}, "/keep/0", "release's own columns"),
         ({"keep": ["nein"]}, "/keep/0", "no column"),
         ({"domains": {"größe": [5, 100]}}, "/domains/größe", "outside"),
         ({"domains": {"größe": [9, 1]}}, "/domains/größe", "lo below hi"),
         ({"domains": {"text": [1, 9]}}, "/domains/text", "not one of"),
-        ({"scaling": "local"}, "/scaling", "`shared` or `per_record`"),
-        ({"scaling": "local", "scales": "levels"}, "/scaling", "`shared` or `per_record`"),
-        ({"scaling": "rotated", "scales": "common"}, "/scaling", "`shared` or `per_record`"),
-        ({"minimum_scale": -1}, "/minimum_scale", ""),
-        ({"minimum_scale": 1e71}, "/minimum_scale", ""),
+        ({"axes": "local"}, "/axes", "`shared` or `per_record`"),
+        ({"axes": "local", "scales": "levels"}, "/axes", "`shared` or `per_record`"),
+        ({"axes": "rotated", "scales": "common"}, "/axes", "`shared` or `per_record`"),
+        ({"min_scale": -1}, "/min_scale", ""),
+        ({"min_scale": 1e71}, "/min_scale", ""),
         ({"domains": {"größe": [0, 1e71]}}, "/domains/größe/1", ""),
-        ({"scales": "per_record", "dismiss": 0.1}, "/dismiss", "per_record"),
+        ({"scales": "per_record", "suppress_share": 0.1}, "/suppress_share", "per_record"),
         ({"cell_size": 20}, "/cell_size", "`shared` only"),
         ({"cell_size": 41, "scales": "shared"}, "/cell_size", "at most 40"),
-        ({"minimum_scale": {"nein": 1}}, "/minimum_scale/nein", "not one of"),
-        ({"model": "laplace"}, "/model", "gaussian"),
+        ({"min_scale": {"nein": 1}}, "/min_scale/nein", "not one of"),
+        ({"density": "laplace"}, "/density", "gaussian"),
         ({"scales": "own"}, "/scales", "per_record"),
     ],
 )
 def test_what_cannot_be_done_is_refused_at_its_place(
     small: Bench, change: dict[str, Any], pointer: str, says: str
 ) -> None:
-    spec = {"method": "uncertain", "dataset_id": "small", "columns": ["größe"], "k": 3}
+    spec = {"method": "uncertain", "dataset_id": "small", "quasi_identifiers": ["größe"], "k": 3}
     refused(small, spec | change, pointer, says)
 
 
@@ -78,7 +78,7 @@ def test_what_cannot_be_done_is_refused_at_its_place(
     [({"dataset_id": "ds_absent"}, "/dataset_id"), ({"colour": "red"}, "/colour"), ({"k": 41}, "/k")],
 )
 def test_a_refusal_is_a_problem_with_its_places(client: httpx.Client, change: dict[str, Any], pointer: str) -> None:
-    spec = {"method": "uncertain", "dataset_id": upload(client, SMALL)["id"], "columns": ["größe"], "k": 3}
+    spec = {"method": "uncertain", "dataset_id": upload(client, SMALL)["id"], "quasi_identifiers": ["größe"], "k": 3}
     answer = client.post("/v1/anonymizations", json=spec | change)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -87,21 +87,23 @@ def test_a_refusal_is_a_problem_with_its_places(client: httpx.Client, change: di
 
 def test_infinite_values_are_refused(client: httpx.Client) -> None:
     dataset = upload(client, "x,y\n1,2\ninf,3\n2,4\n", type="x:number")
-    spec = {"method": "uncertain", "dataset_id": dataset["id"], "columns": ["y", "x"], "k": 1.5}
+    spec = {"method": "uncertain", "dataset_id": dataset["id"], "quasi_identifiers": ["y", "x"], "k": 1.5}
     answer = client.post("/v1/anonymizations", json=spec)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-    assert [(e["pointer"], "1 infinite" in e["detail"]) for e in answer.json()["errors"]] == [("/columns/1", True)]
+    assert [(e["pointer"], "1 infinite" in e["detail"]) for e in answer.json()["errors"]] == [
+        ("/quasi_identifiers/1", True)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("model", "k", "largest"), [("gaussian", 16.0, 16.0), ("gaussian", 25.5, 16.0), ("uniform", 31.0, 31.0)]
+    ("density", "k", "largest"), [("gaussian", 16.0, 16.0), ("gaussian", 25.5, 16.0), ("uniform", 31.0, 31.0)]
 )
 def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
-    client: httpx.Client, model: str, k: float, largest: float
+    client: httpx.Client, density: str, k: float, largest: float
 ) -> None:
     """Of 31 different records half of the others fit in the end (gaussian), or all (uniform): neither is reached."""
     frame = pl.DataFrame({"x": np.arange(31.0) ** 2})
-    spec = {"method": "uncertain", "columns": ["x"], "model": model, "scales": "per_record"}
+    spec = {"method": "uncertain", "quasi_identifiers": ["x"], "density": density, "scales": "per_record"}
     job = run(client, spec | {"dataset_id": upload_frame(client, frame), "k": k})
     assert job["state"] == "failed"
     assert job["error"]["status"] == httpx.codes.UNPROCESSABLE_ENTITY
@@ -118,7 +120,7 @@ def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
 @pytest.mark.parametrize("scales", ["common", "per_record"])
 def test_a_k_of_a_column_that_no_scale_reaches_is_not_told(client: httpx.Client, scales: str) -> None:
     frame = pl.DataFrame({"x": np.arange(31.0) ** 2, "k": [2.0] * 30 + [27.125]})
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x"], "dismiss": 0}
+    spec = anonymization("uncertain", upload_frame(client, frame), ["x"], suppress_share=0)
     job = run(client, spec | {"k_column": "k", "scales": scales})
     (error,) = job["error"]["errors"]
     assert error["pointer"] == "/k_column"
@@ -129,7 +131,7 @@ def test_a_k_of_a_column_that_no_scale_reaches_is_not_told(client: httpx.Client,
 @pytest.mark.parametrize("scales", ["common", "levels", "shared", "per_record"])
 def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scales: str) -> None:
     frame = pl.DataFrame({"x": [3.25], "y": [7]})
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x", "y"], "k": 1}
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "quasi_identifiers": ["x", "y"], "k": 1}
     job = succeed(client, spec | {"scales": scales})
     assert job["result"]["zero_scale_records"] == 1
     assert released(client, job).rows() == [(3.25, 0.0, 7.0, 0.0)]
@@ -140,95 +142,102 @@ def test_one_record_is_published_as_it_is_and_flagged(client: httpx.Client, scal
 def test_a_constant_column_does_no_harm(client: httpx.Client, scales: str) -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.normal(size=60), "fest": np.full(60, 5.0), "id": [f"p{i}" for i in range(60)]})
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x", "fest"], "k": 4}
+    spec = anonymization("uncertain", upload_frame(client, frame), ["x", "fest"], k=4)
     job = succeed(client, spec | {"scales": scales, "keep": ["id"]})
     rows, truth = true_records(client, job, frame, ["x", "fest"])
     assert np.isfinite(rows.drop("id").to_numpy()).all()
     varying = rows.drop("fest", "fest_scale")
-    found = expected_anonymity(
-        varying, truth[:, :1], ["x"], model="gaussian", unit=np.ones(1), by_cell=scales in {"levels", "shared"}
+    anonymity = expected_anonymity(
+        varying, truth[:, :1], ["x"], density="gaussian", unit=np.ones(1), by_cell=scales in {"levels", "shared"}
     )
-    assert found.min() >= 4 * (1 - 1e-9), "whoever knows the constant knows no more"
+    assert anonymity.min() >= 4 * (1 - 1e-9), "who knows the constant knows no more"
 
 
 def test_records_with_missing_values_are_left_out_when_asked(client: httpx.Client) -> None:
     frame = pl.read_csv(io.StringIO(SMALL)).with_columns(pl.format("p{}", "größe").alias("id"))
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["größe", "leer"], "k": 3}
-    job = succeed(client, spec | {"missing": "drop", "keep": ["id"], "dismiss": 0})
-    assert (job["result"]["records"], job["result"]["released"], job["result"]["dropped"]) == (40, 30, 10)
+    spec = anonymization("uncertain", upload_frame(client, frame), ["größe", "leer"], k=3)
+    job = succeed(client, spec | {"missing_policy": "drop", "keep": ["id"], "suppress_share": 0})
+    assert (job["result"]["records"], job["result"]["released"], job["result"]["suppressed"]["missing"]) == (40, 30, 10)
     assert set(released(client, job)["id"]) == set(frame.drop_nulls("leer")["id"])
 
 
-def test_a_second_draw_is_refused_unless_it_is_allowed_and_then_tells_what_it_costs(client: httpx.Client) -> None:
+def test_a_second_release_is_refused_unless_it_is_accepted_and_then_says_what_it_costs(client: httpx.Client) -> None:
     rng = np.random.default_rng(2)
-    for model, narrower in (("gaussian", np.sqrt(2)), ("uniform", 2.0)):
-        frame = pl.DataFrame({"x": rng.normal(size=200), "id": [f"{model}{i}" for i in range(200)]})
-        spec = {"method": "uncertain", "columns": ["x"], "k": 6, "model": model, "keep": ["id"], "dismiss": 0}
+    for density, narrower in (("gaussian", np.sqrt(2)), ("uniform", 2.0)):
+        frame = pl.DataFrame({"x": rng.normal(size=200), "id": [f"{density}{i}" for i in range(200)]})
+        spec = {
+            "method": "uncertain",
+            "quasi_identifiers": ["x"],
+            "k": 6,
+            "density": density,
+            "keep": ["id"],
+            "suppress_share": 0,
+        }
         spec["scales"] = "common"
         spec["dataset_id"] = upload_frame(client, frame)
         first = succeed(client, spec)
-        assert (first["result"]["draw"], first["result"]["expected_anonymity_of_all_draws"]) == (1, None)
-        accepted = {"accept": ["kept_columns"]}  # an id that is kept, so that the test knows whose rows are whose
+        assert (first["result"]["release_number"], first["result"]["expected_anonymity_of_all_releases"]) == (1, None)
+        accepted = {"accept_findings": ["kept_columns"]}  # a kept id says which record each row is of
         client.post(f"/v1/releases/{first['release_id']}/publish", json=accepted).raise_for_status()
         refused = client.post("/v1/anonymizations", json=spec)
         assert refused.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-        assert [error["pointer"] for error in refused.json()["errors"]] == ["/allow_repeat"]
+        assert [error["pointer"] for error in refused.json()["errors"]] == ["/accept_findings"]
 
-        again = succeed(client, spec | {"allow_repeat": True})
-        assert again["result"]["draw"] == 2
-        assert "repeated-draw" in client.get(f"/v1/releases/{again['release_id']}").json()["flags"]
-        assert "repeated-draw" not in client.get(f"/v1/releases/{first['release_id']}").json()["flags"]
+        again = succeed(client, spec | {"accept_findings": ["composition"]})
+        assert again["result"]["release_number"] == 2
+        assert "repeated-release" in client.get(f"/v1/releases/{again['release_id']}").json()["flags"]
+        assert "repeated-release" not in client.get(f"/v1/releases/{first['release_id']}").json()["flags"]
         rows, truth = true_records(client, again, frame, ["x"])
         both = rows.with_columns(pl.col("x_scale") / narrower)
-        found = expected_anonymity(both, truth, ["x"], model=model, unit=units(client, again, ["x"]))
-        told = again["result"]["expected_anonymity_of_all_draws"]
-        if model == "uniform":
+        anonymity = expected_anonymity(both, truth, ["x"], density=density, unit=units(client, again, ["x"]))
+        claimed = again["result"]["expected_anonymity_of_all_releases"]
+        if density == "uniform":
             w = np.abs(truth - truth.T) / rows["x_scale"][0]
-            assert told["min"] <= (np.maximum(1 - w, 0) ** 2).sum(axis=1).min(), "at least so many fit both"
-        assert told["min"] == pytest.approx(found.min(), rel=2e-3)
-        assert told["mean"] == pytest.approx(found.mean(), rel=2e-3)
-        assert told["min"] < 6, "two draws hide nobody among six"
+            assert claimed["min"] <= (np.maximum(1 - w, 0) ** 2).sum(axis=1).min(), "at least so many fit both"
+        assert claimed["min"] == pytest.approx(anonymity.min(), rel=2e-3)
+        assert claimed["mean"] == pytest.approx(anonymity.mean(), rel=2e-3)
+        assert claimed["min"] < 6, "two releases together hide no record among six"
 
 
 def test_the_same_bytes_uploaded_again_are_the_same_data(client: httpx.Client) -> None:
     # No other test has a row of these: a release of data that share a tenth of theirs is composed with these.
     body = "x\n" + "\n".join(str(100_000 + i**3) for i in range(50)) + "\n# once"
     datasets = [upload(client, body, comment="#")["id"] for _ in range(2)]
-    spec = {"method": "uncertain", "columns": ["x"], "k": 3}
+    spec = {"method": "uncertain", "quasi_identifiers": ["x"], "k": 3}
     first = succeed(client, spec | {"dataset_id": datasets[0]})
     assert client.get(f"/v1/releases/{first['release_id']}").json()["state"] == "published", first["findings"]
     answer = client.post("/v1/anonymizations", json=spec | {"dataset_id": datasets[1]})
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-    assert "allow_repeat" in answer.text
+    assert "accept_findings" in answer.text
 
 
 def test_neither_the_seed_nor_its_absence_is_guessable(client: httpx.Client) -> None:
     """Two draws without a seed differ everywhere; two with one agree to the byte."""
     frame = pl.DataFrame({"x": np.arange(50.0) ** 2})
-    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "columns": ["x"], "k": 3}
-    spec["allow_repeat"] = True
+    spec = {"method": "uncertain", "dataset_id": upload_frame(client, frame), "quasi_identifiers": ["x"], "k": 3}
+    spec["accept_findings"] = ["composition"]
     one, other = (released(client, succeed(client, spec)) for _ in range(2))
     assert not set(one["x"]) & set(other["x"])
     assert sorted(one["x_scale"]) == sorted(other["x_scale"])
     seeded = [succeed(client, spec | {"seed": 7}) for _ in range(2)]
     assert seeded[0]["spec"]["seed"] == "given"
     files = [client.get(f"/v1/releases/{job['release_id']}").json() for job in seeded]
-    assert files[0]["sha256"] == files[1]["sha256"]
+    assert files[0]["files"] == files[1]["files"]
     assert all("reproducible" in file["flags"] for file in files)
 
 
-@pytest.mark.parametrize("scaling", ["global", "rotated"])
+@pytest.mark.parametrize("axes", ["global", "rotated"])
 def test_names_that_the_release_would_give_twice_are_those_that_writing_them_all_down_finds(
-    scaling: str, tmp_path: Path
+    axes: str, tmp_path: Path
 ) -> None:
     ends = ("", "_scale", "_axis_1", "_axis_3", "_axis_4", "_axis_01", "_axis_0", "_axis_²", "_axis_", "_axis_1_scale")
     names = [f"x{end}" for end in ends]
     bench = Bench(tmp_path)
     bench.dataset("d", pl.DataFrame({name: np.arange(20.0) for name in names}))
     for columns in itertools.permutations(names, 3):
-        spec = {"method": "uncertain", "dataset_id": "d", "columns": columns, "k": 2, "scaling": scaling}
-        axes = [f"_axis_{i}" for i in range(1, 4)] if scaling == "rotated" else []
-        written = collections.Counter(f"{name}{end}" for name in columns for end in ("", "_scale", *axes))
+        spec = {"method": "uncertain", "dataset_id": "d", "quasi_identifiers": columns, "k": 2, "axes": axes}
+        turned = [f"_axis_{i}" for i in range(1, 4)] if axes == "rotated" else []
+        written = collections.Counter(f"{name}{end}" for name in columns for end in ("", "_scale", *turned))
         _, wrong = bench.accepted(spec | {"scales": "per_record"})
         assert sum("two columns of the release" in one.detail for one in wrong) == sum(written.values()) - len(written)
 
@@ -237,10 +246,10 @@ def test_names_of_rotated_noise_are_not_all_written_down(tmp_path: Path) -> None
     """4,000,000 names of 2,000 columns took the API 3.4 CPU s, for 17 kB; now each column is looked at once."""
     bench = Bench(tmp_path)
     bench.dataset("d", pl.DataFrame({f"x{i}": np.arange(3.0) for i in range(2_000)}))
-    shape = {"method": "uncertain", "dataset_id": "d", "k": 2, "scales": "per_record", "scaling": "rotated"}
+    shape = {"method": "uncertain", "dataset_id": "d", "k": 2, "scales": "per_record", "axes": "rotated"}
     spent = []
     for many in (500, 2_000):
         begun = time.process_time()
-        bench.accepted(shape | {"columns": [f"x{i}" for i in range(many)]})
+        bench.accepted(shape | {"quasi_identifiers": [f"x{i}" for i in range(many)]})
         spent.append(time.process_time() - begun)
     assert spent[1] < 10 * spent[0]

@@ -10,7 +10,7 @@ import pytest
 
 from app.errors import InfeasibleError
 from app.jobs.methods import RULES
-from tests.methods.versioned import ASKED, K, Versions, boxes, differences, people
+from tests.methods.versioned import SPEC, K, Versions, boxes, differences, people
 
 
 def far(frame: pl.DataFrame) -> pl.DataFrame:
@@ -45,7 +45,7 @@ def test_nothing_that_is_published_tells_of_one_person(
     for name in ("rows", "columns", "flags", "warnings", "statistics"):
         assert getattr(same.release, name) == getattr(other.release, name)
     assert "new-version" in same.release.flags
-    assert [one.result["waiting"] > 0 for one in (same, other)] == [False, True]
+    assert [one.result["pending"]["boxes"] > 0 for one in (same, other)] == [False, True]
     hidden = {"previous_release_id", "dataset_id"}
     public = [{k: v for k, v in one.release.parameters.items() if k not in hidden} for one in (same, other)]  # type: ignore[union-attr]
     assert public[0] == public[1]
@@ -104,7 +104,8 @@ def test_what_enough_rows_did_is_shown_and_ranges_are_about_the_rows_as_publishe
     crowd = pl.concat([frame.head(1)] * (K + 1))
     outcome = made.add(frame.vstack(crowd), statistics=[{"kind": "mean", "of": ["age"]}])
     assert sorted(differences(*made.tables))[-2:] == [0, K + 1]
-    assert (outcome.result["kept"], outcome.result["waiting"], outcome.result["outside"]) == (406, 0, 0)
+    assert outcome.result["released"] == 406
+    assert outcome.result["pending"] == {"boxes": 0, "records_in_no_box": 0}
     assert outcome.release is not None
     (mean,) = outcome.release.statistics
     lo, hi = mean["guaranteed"]
@@ -115,7 +116,7 @@ def test_records_beyond_the_boxes_wait_until_they_are_k_and_then_a_new_base_is_n
     frame = people(6)
     made = Versions(tmp_path, frame, domains={"age": [0, 120]})  # the wages' bounds are the data's
     rich = far(frame).tail(1)
-    assert made.add(frame.vstack(rich)).result["outside"] == 1
+    assert made.add(frame.vstack(rich)).result["pending"]["records_in_no_box"] == 1
     with pytest.raises(InfeasibleError, match="5 records lie in no box"):
         made.add(frame.vstack(pl.concat([rich] * K)))
 
@@ -125,9 +126,9 @@ def test_a_version_is_continued_unasked_where_it_is_asked_alike(tmp_path: Path) 
     made.add(people(7))
     rules, bench = RULES["boxes"], made.bench
     for more, previous in (
-        ({}, "r0"), ({"k": 6}, None), ({"bounds": "snug"}, None), ({"previous_release_id": None}, None)
+        ({}, "r0"), ({"k": 6}, None), ({"bounds": "grid"}, None), ({"previous_release_id": None}, None)
     ):  # fmt: skip
-        spec = bench.spec(made.asked | {"dataset_id": "v1"} | more)
+        spec = bench.spec(made.spec | {"dataset_id": "v1"} | more)
         assert rules.fill(spec, bench._given(spec)).previous_release_id == previous
 
 
@@ -138,21 +139,28 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
     text = people(8).with_columns(pl.col("wage").cast(pl.Int64), pl.lit(1, pl.Int64).alias("job"))
     bench.dataset("typed", text)
     bench.datasets["typed"] = replace(bench.datasets["typed"], earlier=(bench.releases["r0"],))
-    snug = ASKED | {"dataset_id": "v0", "bounds": "snug", "t": 0.9, "sensitive": ["job"], "keep": []}
-    bench.release("snug", snug, seed=1)
+    drawn = SPEC | {
+        "dataset_id": "v0",
+        "bounds": "grid",
+        "missing_policy": "pattern",
+        "t": 0.9,
+        "sensitive": ["job"],
+        "keep": [],
+    }
+    bench.release("grid", drawn, seed=1)
     bench.datasets["v1"] = replace(bench.datasets["v1"], earlier=tuple(bench.releases.values()))
-    asked = made.asked | {"dataset_id": "v1", "previous_release_id": "r0"}
-    for change, place, told in (
+    body = made.spec | {"dataset_id": "v1", "previous_release_id": "r0"}
+    for change, place, detail in (
         ({"k": 6}, "/k", "that of r0"), ({"keep": []}, "/keep", "those of r0"), ({"bounds": "tight"}, "/bounds", "r0"),
-        ({"columns": ["age", "wage"]}, "/columns", "those of r0"),
-        ({"dataset_id": "v0"}, "/previous_release_id", "version_of=v0"),
-        ({"dataset_id": "typed"}, "/columns/1", "wage"), ({"dataset_id": "typed"}, "/keep/0", "was string"),
-        ({"previous_release_id": "snug"}, "/previous_release_id", "ask `cells`); `t`"),
+        ({"quasi_identifiers": ["age", "wage"]}, "/quasi_identifiers", "those of r0"),
+        ({"dataset_id": "v0"}, "/previous_release_id", "version_of_dataset_id=v0"),
+        ({"dataset_id": "typed"}, "/quasi_identifiers/1", "wage"), ({"dataset_id": "typed"}, "/keep/0", "was string"),
+        ({"previous_release_id": "grid"}, "/previous_release_id", "ask `cells`); `missing_policy` ("),
     ):  # fmt: skip
-        spec = bench.spec(asked | change)
+        spec = bench.spec(body | change)
         filled = RULES["boxes"].fill(spec, bench._given(spec))
         errors = RULES["boxes"].check(filled, bench._given(filled))
-        assert [one.detail for one in errors if one.pointer == place and told in one.detail], (change, errors)
+        assert [one.detail for one in errors if one.pointer == place and detail in one.detail], (change, errors)
 
 
 def test_where_most_changes_wait_the_keeper_is_told_how_many_rows_and_boxes(tmp_path: Path) -> None:
@@ -164,7 +172,7 @@ def test_where_most_changes_wait_the_keeper_is_told_how_many_rows_and_boxes(tmp_
     (warning,) = few.outcome.warnings
     assert warning.code == "most_changes_wait"
     assert (
-        f"12 of the 12 rows that came or left since the version before wait, in {few.result['waiting']}"
+        f"12 of the 12 rows that came or left since the version before wait, in {few.result['pending']['boxes']}"
         in warning.detail
     )
     many = Versions(tmp_path / "many", first, keep=[]).add(first.vstack(people(43, 4000)))

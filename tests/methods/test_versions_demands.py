@@ -11,11 +11,11 @@ from tests.methods.versioned import K, Versions, differences, people
 
 #: What boxes of a base hold beside k rows.
 DEMANDS: dict[str, dict[str, Any]] = {
-    "persons": {"person": "who"},
+    "persons": {"person_column": "who"},
     "variety": {"l": 2, "alpha": 0.9, "sensitive": ["job"]},
     "variety that is not shown": {"l": 2, "sensitive": ["job"], "keep": []},
-    "kept": {"count_keep": True},
-    "persons and kept": {"person": "who", "count_keep": True},
+    "kept": {"k_counts_kept": True},
+    "persons and kept": {"person_column": "who", "k_counts_kept": True},
 }
 
 
@@ -68,7 +68,7 @@ def test_nothing_that_is_published_tells_of_one_person(made: tuple[str, Versions
     same, other = versions.add(households(1)), versions.add(ACTS[act](households(1)))
     order = [name for name in ("box", "job") if name in versions.tables[0].columns]
     first, second = (table.sort(order) for table in versions.tables[-2:])
-    if act == "many" and "person" not in DEMANDS[demand]:  # the last act: what follows would be compared with it
+    if act == "many" and "person_column" not in DEMANDS[demand]:  # the last act: what follows would be compared with it
         assert second.height == first.height + 4 * K
         return
     assert first.equals(second)
@@ -98,7 +98,7 @@ def test_what_enough_persons_did_is_shown_and_every_box_holds_what_it_promised(t
     )  # fmt: skip
     assert (cells["d"] >= 0).all(), "nobody has left"
     came = cells.filter(pl.col("d") > 0)
-    if "count_keep" in DEMANDS[demand]:
+    if "k_counts_kept" in DEMANDS[demand]:
         assert came["d"].min() >= K  # type: ignore[operator]
         assert cells.filter(pl.col("len") > 0)["len"].min() >= K  # type: ignore[operator]
     by_box = came.group_by("box").agg(pl.col("d").sum(), pl.col("d").max().alias("most"), pl.len().alias("values"))
@@ -111,10 +111,10 @@ def test_what_enough_persons_did_is_shown_and_every_box_holds_what_it_promised(t
 def test_rows_of_persons_who_left_wait_until_all_of_a_box_have(tmp_path: Path) -> None:
     """Half of the persons have left: no box has fewer rows, but such as nobody is in. Of one town all have left."""
     base = households(3)
-    versions = Versions(tmp_path, base, person="who")
+    versions = Versions(tmp_path, base, person_column="who")
     fewer = versions.add(base.filter(pl.col("who") % 2 == 0))
     assert set(differences(*versions.tables)) == {0}
-    assert fewer.result["waiting"] > 0
+    assert fewer.result["pending"]["boxes"] > 0
     versions.add(base.filter(pl.col("town") != "a"))
     towns = versions.tables[-1].select(pl.col("town_set").list.sort().list.join(",").alias("town"), "box").unique()
     alone = versions.tables[0].filter(pl.col("town_set").list.join(",") == "a")["box"].unique()

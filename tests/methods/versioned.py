@@ -12,8 +12,9 @@ from tests.methods.in_process import Bench, Done
 from workers.methods.context import InputFile
 
 K = 5
-ASKED: dict[str, Any] = {
-    "method": "boxes", "columns": ["age", "wage", "town"], "k": K, "domains": {"age": [0, 120], "wage": [0, 1000]},
+SPEC: dict[str, Any] = {
+    "method": "boxes", "quasi_identifiers": ["age", "wage", "town"], "k": K,
+    "domains": {"age": [0, 120], "wage": [0, 1000]},
     "keep": ["job"], "nominal": {"town": {"values": ["a", "b", "c", "d"]}},
 }  # fmt: skip
 SIDES = ["age_lo", "age_hi", "wage_lo", "wage_hi"]
@@ -31,9 +32,9 @@ class Versions:
     """A base, and one version after the other."""
 
     def __init__(self, folder: Path, frame: pl.DataFrame, **more: Any) -> None:
-        self.bench, self.asked, self.tables = Bench(folder), ASKED | more, [pl.DataFrame()]
+        self.bench, self.spec, self.tables = Bench(folder), SPEC | more, [pl.DataFrame()]
         self.bench.dataset("v0", frame)
-        self.bench.release("r0", self.asked | {"dataset_id": "v0"})
+        self.bench.release("r0", self.spec | {"dataset_id": "v0"})
         self.tables = [pl.read_parquet(self.bench.files[InputFile.RELEASE, "r0"])]
 
     def add(self, frame: pl.DataFrame, **more: Any) -> Done:
@@ -41,10 +42,10 @@ class Versions:
         name = self.bench.dataset(f"v{number}", frame)
         earlier = tuple(reversed(self.bench.releases.values()))
         self.bench.datasets[name] = replace(self.bench.datasets[name], earlier=earlier)
-        asked = self.asked | {"dataset_id": name, "previous_release_id": f"r{number - 1}"} | more
-        outcome = self.bench.run(asked, seed=number)
+        spec = self.spec | {"dataset_id": name, "previous_release_id": f"r{number - 1}"} | more
+        outcome = self.bench.run(spec, seed=number)
         assert outcome.release is not None
-        self.bench.release(f"r{number}", asked, seed=number)
+        self.bench.release(f"r{number}", spec, seed=number)
         self.tables.append(pl.read_parquet(outcome.release.files[ReleaseFormat.PARQUET].path))
         return outcome
 

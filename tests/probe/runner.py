@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import WarningCode, warning
 from app.db.repositories import jobs
@@ -52,10 +52,10 @@ class ProbeRunner:
     def parts(self, state: ProbeState, job: JobContext, *, hands: int) -> int:
         return state.spec.parts
 
-    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> ProbeState:
+    def join(self, job: JobContext, parts: Sequence[Mapping[str, Any]]) -> ProbeState:
         spec = ProbeSpec.model_validate({**job.spec, "seed": None})
         _note(spec, "join")
-        drawn = [number for each in found for number in each["drawn"]]
+        drawn = [number for each in parts for number in each["drawn"]]
         return ProbeState(spec.model_copy(update={"steps": len(drawn)}), np.array(drawn))
 
     def step(self, state: ProbeState, job: JobContext) -> ProbeState:
@@ -73,8 +73,8 @@ class ProbeRunner:
     def done(self, state: ProbeState) -> bool:
         return len(state.drawn) >= state.spec.steps
 
-    def progress(self, state: ProbeState) -> Progress:
-        return Progress(fraction=len(state.drawn) / max(1, state.spec.steps), stage="probing")
+    def progress(self, state: ProbeState) -> JobProgress:
+        return JobProgress(fraction=len(state.drawn) / max(1, state.spec.steps), stage="probing")
 
     def finish(self, state: ProbeState, job: JobContext) -> Outcome:
         spec = state.spec

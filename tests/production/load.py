@@ -52,7 +52,7 @@ class Load:
             try:
                 answer = http.post(
                     f"{next(addresses)}/v1/anonymizations",
-                    json=self.spec | {"labels": {"name": name}},
+                    json=self.spec | {"tags": {"name": name}},
                     headers={"Idempotency-Key": name},
                 )
             except httpx.TransportError:

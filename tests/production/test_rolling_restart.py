@@ -73,7 +73,7 @@ def wait_finished(http: httpx.Client, jobs: set[str]) -> dict[str, dict[str, obj
 def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer) -> None:
     stack.once("migrate")
     with pytest.raises(AssertionError, match="No worker of this host"):
-        stack.once("worker-batch", "alive")
+        stack.once("worker-batch", "healthcheck")
     apis = stack.start("api", copies=2)
     rest = [
         *stack.start("worker-interactive", copies=2),
@@ -82,7 +82,7 @@ def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer
     ]
     for api in apis:
         api.wait_ready()
-    stack.once("worker-batch", "alive")
+    stack.once("worker-batch", "healthcheck")
     key = stack.once("api", "keys", "create", "--owner", "load", "--name", "load", "--scope", "admin").strip()
     first, second = (str(api.address) for api in apis)
     headers = {"Authorization": f"Bearer {key}"}
@@ -95,7 +95,8 @@ def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer
             trust_env=False,
         )
         assert dataset.status_code == httpx.codes.CREATED, dataset.text
-        spec = {"method": "boxes", "dataset_id": dataset.json()["id"], "columns": ["age", "hours", "wage"], "k": 5}
+        spec = {"method": "boxes", "dataset_id": dataset.json()["id"], "k": 5}
+        spec["quasi_identifiers"] = ["age", "hours", "wage"]
         load = Load([first, second], key, spec | {"partition": "fast"})
         load.start()
         try:
@@ -122,7 +123,7 @@ def assert_released_once(http: httpx.Client, ended: dict[str, dict[str, object]]
     for release_id in sorted(releases)[:3]:
         release = http.get(f"/v1/releases/{release_id}").raise_for_status().json()
         data = http.get(f"/v1/releases/{release_id}/data", params={"format": "csv"}).raise_for_status().content
-        assert hashlib.sha256(data).hexdigest() == release["sha256"]["csv"]
+        assert hashlib.sha256(data).hexdigest() == release["files"]["csv"]["sha256"]
         assert data.count(b"\n") == release["rows"] + 1
 
 

@@ -99,7 +99,8 @@ def test_the_service_works_where_all_three_speak_tls(secured: Secured, tmp_path:
         started.start("housekeeping", log="housekeeping")
         started.wait_ready(address)
         with patient.Client(base_url=address, headers={"Authorization": f"Bearer {started.key()}"}) as client:
-            boxes = {"method": "boxes", "dataset_id": upload(client, CSV)["id"], "columns": ["age", "wage"], "k": 5}
+            dataset_id = upload(client, CSV)["id"]
+            boxes = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "wage"], "k": 5}
             job = succeed(client, boxes)
             events = client.get(f"/v1/jobs/{job['id']}/events").text
             assert "succeeded" in events

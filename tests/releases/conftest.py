@@ -25,8 +25,8 @@ from tests.servers import Databases
 
 CSV = b"box,age_lo,age_hi\n" + b"".join(b"%d,%d,%d\n" % (i, i, i + 5) for i in range(200_000))
 STATISTIC = {
-    "kind": "mean", "of": ["age"], "weight": 1.0, "estimate": 38.6, "linear": [38.1, 39.1], "guaranteed": [38.0, 39.2],
-    "inner": [38.2, 39.0], "exact": False, "gap": 0.1,
+    "kind": "mean", "of": ["age"], "weight": 1.0, "estimate": 38.6, "first_order": [38.1, 39.1],
+    "guaranteed": [38.0, 39.2], "attained": [38.2, 39.0], "sharp": False, "gap": 0.1,
 }  # fmt: skip
 RESTRICTED = {"true_value": 38.58123, "shift": 0.0771, "delta_at_records": 0.5551, "dismissed": 7771}
 
@@ -41,7 +41,7 @@ class Releases:
     storage: Storage
 
     def publish(
-        self, *, method: str = "boxes", labels: dict[str, str] | None = None, files: dict[str, bytes] | None = None
+        self, *, method: str = "boxes", tags: dict[str, str] | None = None, files: dict[str, bytes] | None = None
     ) -> str:
         """Write a release as the end of a job does: bytes first, then its rows in one transaction."""
         files = {"csv": CSV, "parquet": b"PAR1" + CSV[:100], "ndjson": b'{"box":0}\n'} if files is None else files
@@ -58,7 +58,7 @@ class Releases:
             datasets.insert_dataset(
                 unit.connection,
                 new=datasets.NewDataset(
-                    id=dataset_id, owner=self.owner, name="x", labels={}, options=options, bytes=1, sha256="0" * 64,
+                    id=dataset_id, owner=self.owner, name="x", tags={}, options=options, bytes=1, sha256="0" * 64,
                     staged_key="staging/none",
                 ),
             )  # fmt: skip
@@ -72,7 +72,7 @@ class Releases:
                 unit.connection,
                 new=releases.NewRelease(
                     id=release_id, owner=self.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=200_000,
-                    columns=[{"name": "box", "type": "integer"}], flags=["reproducible"], labels=labels or {},
+                    columns=[{"name": "box", "type": "integer"}], flags=["reproducible"], tags=tags or {},
                     statistics=[STATISTIC | RESTRICTED],
                 ),
                 files=stored,

@@ -23,6 +23,7 @@ from app.installation.check import check_at_start
 from app.processes.private import write_private
 from app.settings import Settings
 from tests.releases.conftest import Releases
+from tests.releases.test_publishing import FINDING, draft
 from tests.service import bare_environment
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -58,13 +59,13 @@ def test_uploads_jobs_and_deletions_are_logged_with_their_key(published: Release
     assert published.client.delete(f"/v1/jobs/{job_id}").status_code == 204
     assert actions(published.client, subject=dataset_id) == ["uploaded"]
     assert actions(published.client, subject=job_id) == ["ended", "cancelled", "deleted"]
-    assert actions(published.client, subject=release_id) == ["withdrew", "deleted"]
+    assert actions(published.client, subject=release_id) == ["withdrawn", "deleted"]
     key_id = entries(published.client, subject=dataset_id)[0]["key_id"]
     assert [each["key_id"] for each in entries(published.client, subject=job_id)] == [key_id, key_id, None]
     assert entries(published.client, action="ended")[0]["facts"] == {"state": "cancelled", "method": "ingest"}
-    told = json.dumps(entries(published.client))
-    assert "Planted" not in told
-    assert "age" not in told
+    log = json.dumps(entries(published.client))
+    assert "Planted" not in log
+    assert "age" not in log
 
 
 def test_filters_by_action_object_key_and_time(published: Releases) -> None:
@@ -75,9 +76,9 @@ def test_filters_by_action_object_key_and_time(published: Releases) -> None:
     only = entries(published.client, action="downloaded")[0]
     assert actions(published.client, key_id=only["key_id"], subject=release_id) == ["downloaded"]
     assert actions(published.client, key_id="key_of_no_one") == []
-    assert entries(published.client, created_after=only["at"], action="downloaded") == []
-    assert entries(published.client, created_before=only["at"], action="downloaded") == []
-    later = (datetime.fromisoformat(only["at"]) + timedelta(microseconds=1)).isoformat().replace("+00:00", "Z")
+    assert entries(published.client, created_after=only["created_at"], action="downloaded") == []
+    assert entries(published.client, created_before=only["created_at"], action="downloaded") == []
+    later = (datetime.fromisoformat(only["created_at"]) + timedelta(microseconds=1)).isoformat().replace("+00:00", "Z")
     assert entries(published.client, created_before=later, action="downloaded") == [only]
     assert published.client.get("/v1/log?action=guessed").status_code == 422
 
@@ -89,7 +90,7 @@ def test_pages_of_both_logs_join_without_gaps(published: Releases) -> None:
         published.client.get(f"/v1/releases/{release_id}/data?format=csv")
         published.client.get(f"/v1/releases/{release_id}/data?format=ndjson")
     whole = entries(published.client)
-    assert {None} < {each["number"] for each in whole}
+    assert {None} < {each["sequence"] for each in whole}
     paged: list[dict[str, Any]] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -98,7 +99,7 @@ def test_pages_of_both_logs_join_without_gaps(published: Releases) -> None:
     assert paged == whole
 
 
-def test_downloads_are_counted_by_the_minute_and_told_to_owner_and_reader(
+def test_downloads_are_counted_by_the_minute_for_owner_and_reader(
     published: Releases, make_releases: Callable[..., Releases]
 ) -> None:
     release_id = published.publish()
@@ -120,8 +121,8 @@ def test_downloads_are_counted_by_the_minute_and_told_to_owner_and_reader(
 def test_a_public_download_has_no_key_and_no_address(published: Releases, service: tuple[Any, str]) -> None:
     release_id = published.publish()
     published.client.patch(f"/v1/releases/{release_id}", json={"readers": "public"})
-    with httpx.Client(base_url=service[1]) as anybody:
-        assert anybody.get(f"/v1/releases/{release_id}/data?format=csv").status_code == 200
+    with httpx.Client(base_url=service[1]) as outsider:
+        assert outsider.get(f"/v1/releases/{release_id}/data?format=csv").status_code == 200
     entry = entries(published.client, action="downloaded")[0]
     assert (entry["key_id"], entry["facts"]) == (None, {"what": "csv", "reader": None, "count": 1})
 
@@ -143,6 +144,23 @@ def test_a_key_sees_what_was_done_with_it_and_an_admin_all_of_its_owner(
     assert entries(stranger.client, subject=release_id) == []
 
 
+def test_what_findings_say_is_for_keepers_in_the_log_too(
+    published: Releases, make_releases: Callable[..., Releases]
+) -> None:
+    """A key that may publish accepts a finding by its name; the hash of what it says would confirm a guess."""
+    publisher = make_releases(published.owner, scopes=("releases:publish",))
+    keeper = make_releases(published.owner, scopes=("releases:publish", "jobs:read"))
+    for releases, is_shown in ((publisher, False), (keeper, True)):
+        release_id = draft(published, findings=json.dumps([FINDING.model_dump(mode="json")]))
+        answer = releases.client.post(f"/v1/releases/{release_id}/publish", json={"accept_findings": ["composition"]})
+        assert answer.status_code == 200, answer.text
+        for reader, sees in ((releases, is_shown), (published, True)):
+            entry = entries(reader.client, subject=release_id, action="published")[0]
+            assert entry["facts"]["accepted"] == ["composition"]
+            assert ("findings" in entry["facts"]) == sees
+            assert [entry[name] is not None for name in ("hash", "previous")] == [sees] * 2
+
+
 def test_refusals_are_counted_by_key_and_address(
     published: Releases, make_releases: Callable[..., Releases], service: tuple[Any, str]
 ) -> None:
@@ -154,11 +172,11 @@ def test_refusals_are_counted_by_key_and_address(
     assert {(each["action"], each["subject"]) for each in refused} == {("refused", release_id)}
     assert refused[0]["facts"]["route"] == "/v1/releases/{release_id}"
     database = published.processes.database
-    with httpx.Client(base_url=service[1]) as anybody:
+    with httpx.Client(base_url=service[1]) as outsider:
         before = _refused_addresses(database)
         for key in range(30):
             headers = {"Authorization": f"Bearer sb_{key}"}
-            assert anybody.get(f"/v1/jobs?secret=planted-{key}", headers=headers).status_code == 401
+            assert outsider.get(f"/v1/jobs?secret=planted-{key}", headers=headers).status_code == 401
         entries(published.client)  # reading writes what was counted
         after = _refused_addresses(database)
     assert sum(after) - sum(before) == 30
@@ -167,8 +185,8 @@ def test_refusals_are_counted_by_key_and_address(
 
 
 def _refused_addresses(database: Database) -> list[int]:
-    found = [each.entry for each in everything(database, owner="", actions=(LogAction.REFUSED,))]
-    return [each.facts["count"] for each in found if each.facts["address"] == "127.0.0.1"]
+    refusals = [each.entry for each in everything(database, owner="", actions=(LogAction.REFUSED,))]
+    return [each.facts["count"] for each in refusals if each.facts["address"] == "127.0.0.1"]
 
 
 def test_an_outsider_cannot_fill_the_log(database_url: str) -> None:
@@ -180,9 +198,9 @@ def test_an_outsider_cannot_fill_the_log(database_url: str) -> None:
         tally.refused(**who, address=f"2001:db8::{number:x}")
         tally.refused(**who, address=f"10.{number >> 8 & 255}.{number & 255}.1")
     tally.flush()
-    found = [each.entry.facts for each in everything(database)]
-    counts = {each["address"]: each["count"] for each in found}
-    assert len(found) == len(counts) == MOST_ADDRESSES + 1
+    facts = [each.entry.facts for each in everything(database)]
+    counts = {each["address"]: each["count"] for each in facts}
+    assert len(facts) == len(counts) == MOST_ADDRESSES + 1
     assert counts["2001:db8::/64"] == 20_000
     assert sum(counts.values()) == 40_000
     assert counts[OTHERS] == 40_000 - 20_000 - (MOST_ADDRESSES - 1)
@@ -205,11 +223,11 @@ def test_several_processes_count_to_one_sum(database_url: str) -> None:
         each.start()
     for each in threads:
         each.join()
-    found = [each.entry for each in everything(database, owner="ada")]
+    counted = [each.entry for each in everything(database, owner="ada")]
     kinds = ("refused", "downloaded")
-    by_action = {kind: sum(each.facts["count"] for each in found if each.action == kind) for kind in kinds}
+    by_action = {kind: sum(each.facts["count"] for each in counted if each.action == kind) for kind in kinds}
     assert by_action == {"refused": 800, "downloaded": 800}
-    assert len(found) == 6
+    assert len(counted) == 6
     database.close()
 
 
@@ -240,8 +258,8 @@ def test_keys_and_secrets_are_logged(published: Releases, tmp_path: Path, databa
     check_at_start(settings)
     check_at_start(settings)
     check_at_start(settings.model_copy(update={"server_secret": type(settings.server_secret)("another " * 8)}))
-    found = [(each.owner, each.entry.action.value) for each in everything(fresh)][::-1]
-    assert found == [("", "signing_key_rotated"), ("", "signing_key_revoked"), ("", "secret_rotated")]
+    changes = [(each.owner, each.entry.action.value) for each in everything(fresh)][::-1]
+    assert changes == [("", "signing_key_rotated"), ("", "signing_key_revoked"), ("", "secret_rotated")]
     assert secret not in str(everything(fresh))
     fresh.close()
 
@@ -252,8 +270,8 @@ def test_the_operator_reads_all_of_it(published: Releases) -> None:
     command = [sys.executable, "-m", "app.cli", "log", "--object", release_id, "--action", "downloaded"]
     environment = bare_environment(**published.processes.settings)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(each["owner"], each["subject"]) for each in told] == [(published.owner, release_id)]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["owner"], each["subject"]) for each in lines] == [(published.owner, release_id)]
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/job_{}", "/v1/releases/rel_{}/data"])

@@ -16,12 +16,12 @@ from tests.releases.test_publishing import draft
 
 def written(releases: Releases) -> dict[int, dict[str, Any]]:
     """The owner's entries in storage, by number."""
-    found = (json.loads(b"".join(releases.storage.chunks(one.key))) for one in releases.storage.list("publications/"))
-    return {one["number"]: one for one in found if one["owner"] == releases.owner}
+    records = (json.loads(b"".join(releases.storage.chunks(one.key))) for one in releases.storage.list("publications/"))
+    return {one["number"]: one for one in records if one["owner"] == releases.owner}
 
 
-def publish(releases: Releases, release_id: str, **asked: Any) -> httpx.Response:
-    return releases.client.post(f"/v1/releases/{release_id}/publish", json=asked)
+def publish(releases: Releases, release_id: str, **more: Any) -> httpx.Response:
+    return releases.client.post(f"/v1/releases/{release_id}/publish", json=more)
 
 
 def forgetting(releases: Releases, folder: Path) -> Any:

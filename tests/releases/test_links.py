@@ -34,18 +34,18 @@ def _row(published: Releases, release_id: str) -> dict[str, Any]:
 def link_of(published: Releases, release_id: str, *, owner: str = "") -> str | None:
     """What a submission finds of it."""
     with published.processes.database.unit_of_work() as unit:
-        found = inputs.lock_release(unit.connection, owner=owner or published.owner, release_id=release_id)
-    return None if found is None else found.link_key
+        release = inputs.lock_release(unit.connection, owner=owner or published.owner, release_id=release_id)
+    return None if release is None else release.link_key
 
 
 def stored(published: Releases, key: str) -> bool:
-    return key in {found.key for found in published.storage.list(key.rsplit("/", 1)[0] + "/")}
+    return key in {entry.key for entry in published.storage.list(key.rsplit("/", 1)[0] + "/")}
 
 
 def test_a_link_is_no_file_of_its_release(published: Releases) -> None:
     release_id, _, key = publish_linked(published)
     shown = published.client.get(f"/v1/releases/{release_id}")
-    assert set(shown.json()["sha256"]) == {"csv", "parquet", "ndjson"}
+    assert set(shown.json()["files"]) == {"csv", "parquet", "ndjson"}
     job_id = shown.json()["job_id"]
     for path in ("", "/statistics", "/provenance", "/data?format=npy", "/link", "/data?format=link"):
         answer = published.client.get(f"/v1/releases/{release_id}{path}")

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.contracts.findings import Finding, Severity
-from app.contracts.releases import Publish, PublishRequest, ReleaseState
+from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
 from app.contracts.review import Review
 from app.db.repositories import families, installation
 from app.errors import FindingsStandError, ForbiddenError, InvalidError, PublishedMeanwhileError
@@ -17,7 +18,7 @@ from app.releases import publishing
 from tests import patient
 from tests.releases.conftest import Releases
 
-FINDING = Finding(audit="composition", severity=Severity.HIGH, detail="1 person is left", figure=1, limit=5)
+FINDING = Finding(audit="composition", severity=FindingSeverity.HIGH, detail="1 person is left", measured=1, required=5)
 
 
 def draft(releases: Releases, **values: Any) -> str:
@@ -25,9 +26,25 @@ def draft(releases: Releases, **values: Any) -> str:
     release_id = releases.publish()
     columns = {"state": "draft", "published_at": None, "made_by": "key_maker"} | values
     with releases.processes.database.unit_of_work() as unit:
-        told = ", ".join(f"{name} = %({name})s" for name in columns)
-        unit.connection.exec_driver_sql(f"UPDATE release SET {told} WHERE id = %(id)s", {**columns, "id": release_id})
+        assignments = ", ".join(f"{name} = %({name})s" for name in columns)
+        unit.connection.exec_driver_sql(
+            f"UPDATE release SET {assignments} WHERE id = %(id)s", {**columns, "id": release_id}
+        )
     return release_id
+
+
+def decide(
+    connection: Connection,
+    review: Review,
+    *,
+    mode: PublicationMode = PublicationMode.AUTO,
+    accepts_composition: bool = True,
+    four_eyes: bool = False,
+    may_publish: bool = True,
+) -> ReleaseState:
+    """The state that a release gets as its job ends, where no more is said than that its composition is accepted."""
+    rules = {"accepts_composition": accepts_composition, "four_eyes": four_eyes, "may_publish": may_publish}
+    return publishing.decide(connection, review=review, mode=mode, **rules).state
 
 
 def reader_of(releases: Releases, make: Callable[..., Releases], *scopes: str, owner: str | None = None) -> Releases:
@@ -70,15 +87,8 @@ def test_while_publishing_is_held_a_draft_stays_one_and_its_keeper_learns_why(pu
         assert "surebox publishing confirm" in refused.json()["detail"]
         assert published.client.get(f"/v1/releases/{release_id}").json()["state"] == "draft"
         with database.unit_of_work() as unit:
-            made = publishing.decide(
-                unit.connection,
-                review=Review(),
-                asked=Publish.AUTO,
-                allow_repeat=False,
-                four_eyes=False,
-                may_publish=True,
-            )
-        assert made.state is ReleaseState.DRAFT, "nor is what a job makes"
+            state = decide(unit.connection, Review(), accepts_composition=False)
+        assert state is ReleaseState.DRAFT, "nor is what a job makes"
         address = str(published.client.base_url)
         assert "surebox_publishing_held 1.0" in patient.get(f"{address}/metrics").text
     finally:
@@ -89,15 +99,16 @@ def test_while_publishing_is_held_a_draft_stays_one_and_its_keeper_learns_why(pu
 
 def test_findings_that_stand_are_accepted_by_name_and_that_is_logged(published: Releases) -> None:
     release_id = draft(published, findings=json.dumps([FINDING.model_dump(mode="json")]))
-    refused = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept": ["table"]})
+    refused = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept_findings": ["table"]})
     assert refused.status_code == 409
     assert refused.json()["type"] == "/problems/findings-stand"
-    assert '{"accept": ["composition"]}' in refused.json()["detail"]
-    taken = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept": ["composition"]}).json()
-    assert (taken["state"], "repeated" in taken["flags"]) == ("published", True)
+    assert '{"accept_findings": ["composition"]}' in refused.json()["detail"]
+    accepted = {"accept_findings": ["composition"]}
+    taken = published.client.post(f"/v1/releases/{release_id}/publish", json=accepted).json()
+    assert (taken["state"], "composition-accepted" in taken["flags"]) == ("published", True)
     entry = published.client.get("/v1/log?limit=1").json()["items"][0]
     assert (entry["action"], entry["subject"], entry["facts"]["accepted"]) == ("published", release_id, ["composition"])
-    assert entry["facts"]["findings"][0]["figure"] == 1
+    assert entry["facts"]["findings"][0]["measured"] == 1
 
 
 def test_the_log_is_a_chain_that_shows_every_change(published: Releases) -> None:
@@ -107,16 +118,16 @@ def test_the_log_is_a_chain_that_shows_every_change(published: Releases) -> None
     published.client.get(f"/v1/releases/{release_id}/data?format=csv")
     published.client.patch(f"/v1/releases/{release_id}", json={"readers": "public"})
     published.client.delete(f"/v1/releases/{release_id}")
-    chained = {"action": ["read", "published", "shared", "withdrew"]}
+    chained = {"action": ["read", "published", "shared", "withdrawn"]}
     first = published.client.get("/v1/log", params={**chained, "limit": 2}).json()
     rest = published.client.get("/v1/log", params={**chained, "cursor": first["next_cursor"]}).json()
     entries = [*first["items"], *rest["items"]][::-1]
-    assert [one["action"] for one in entries] == ["read", "published", "shared", "withdrew"]
+    assert [one["action"] for one in entries] == ["read", "published", "shared", "withdrawn"]
     before = "0" * 64
     for number, entry in enumerate(entries, 1):
-        told = {name: value for name, value in entry.items() if name != "hash"} | {"owner": published.owner}
-        text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        assert (entry["number"], entry["previous"]) == (number, before)
+        record = {name: value for name, value in entry.items() if name != "hash"} | {"owner": published.owner}
+        text = json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        assert (entry["sequence"], entry["previous"]) == (number, before)
         assert entry["hash"] == hashlib.sha256(text.encode()).hexdigest()
         before = entry["hash"]
     for change in ("UPDATE log_entry SET subject = 'x'", "DELETE FROM log_entry"):
@@ -200,18 +211,18 @@ def test_who_may_write_and_not_read_drafts_is_not_shown_them(
     writer = make_releases(published.owner, scopes=("releases:write", "releases:read")).client
     assert writer.patch(at, json={"name": "of May"}).status_code == 204
     keeper = make_releases(published.owner, scopes=("releases:write", "jobs:read")).client
-    assert keeper.patch(at, json={"labels": {"month": "5"}}).json()["name"] == "of May"
+    assert keeper.patch(at, json={"tags": {"month": "5"}}).json()["name"] == "of May"
     assert keeper.patch(at, json={"name": "of June", "readers": []}).status_code == 403
     assert keeper.get(at).json()["name"] == "of May", "all of it or nothing"
 
 
 def test_under_four_eyes_another_key_publishes(published: Releases) -> None:
     release_id = draft(published)
-    asked = {"database": published.processes.database, "owner": published.owner, "release_id": release_id}
-    asked["certify"] = lambda *_: None
+    params = {"database": published.processes.database, "owner": published.owner, "release_id": release_id}
+    params["certify"] = lambda *_: None
     with pytest.raises(ForbiddenError, match="four eyes"):
-        publishing.publish(**asked, key_id="key_maker", asked=PublishRequest(), four_eyes=True)
-    publishing.publish(**asked, key_id="key_other", asked=PublishRequest(), four_eyes=True)
+        publishing.publish(**params, key_id="key_maker", request=PublishRequest(), four_eyes=True)
+    publishing.publish(**params, key_id="key_other", request=PublishRequest(), four_eyes=True)
 
 
 def test_a_release_of_a_job_is_published_unless_something_stands(published: Releases) -> None:
@@ -219,22 +230,23 @@ def test_a_release_of_a_job_is_published_unless_something_stands(published: Rele
     with database.unit_of_work() as unit:
         family_id = families.create(unit.connection, owner=published.owner)
 
-        def state(asked: Publish = Publish.AUTO, *, findings: tuple[Finding, ...] = (), **more: Any) -> ReleaseState:
+        def state(
+            *, findings: tuple[Finding, ...] = (), accepts_composition: bool = False, **more: Any
+        ) -> ReleaseState:
             review = Review(findings, family_id=family_id, composed_after=0)
-            asked_for = {"allow_repeat": False, "four_eyes": False, "may_publish": True} | more
-            return publishing.decide(unit.connection, review=review, asked=asked, **asked_for).state
+            return decide(unit.connection, review, accepts_composition=accepts_composition, **more)
 
-        low = FINDING.model_copy(update={"severity": Severity.LOW})
+        low = FINDING.model_copy(update={"severity": FindingSeverity.LOW})
         table = FINDING.model_copy(update={"audit": "table"})
-        assert state() == state(findings=(low,)) == state(findings=(FINDING,), allow_repeat=True) == "published"
+        assert state() == state(findings=(low,)) == state(findings=(FINDING,), accepts_composition=True) == "published"
         assert (
-            state(Publish.DRAFT)
+            state(mode=PublicationMode.DRAFT)
             == state(four_eyes=True)
             == state(may_publish=False)
             == state(findings=(FINDING,))
             == "draft"
         )
-        assert state(findings=(table,), allow_repeat=True) == "draft", "only the composition is accepted by it"
+        assert state(findings=(table,), accepts_composition=True) == "draft", "only the composition is accepted by it"
 
 
 def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> None:
@@ -243,15 +255,12 @@ def test_what_was_published_meanwhile_is_composed_with(published: Releases) -> N
         family_id = families.create(unit.connection, owner=published.owner)
     first, second = (draft(published, family_id=family_id, composed_after=0) for _ in range(2))
     assert published.client.post(f"/v1/releases/{first}/publish").status_code == 200
-    asked = {"database": database, "owner": published.owner, "key_id": "key_other", "four_eyes": False}
-    asked["certify"] = lambda *_: None
+    params = {"database": database, "owner": published.owner, "key_id": "key_other", "four_eyes": False}
+    params["certify"] = lambda *_: None
     with pytest.raises(PublishedMeanwhileError):
-        publishing.publish(**asked, release_id=second, asked=PublishRequest())
-    review = Review(family_id=family_id, composed_after=0)
+        publishing.publish(**params, release_id=second, request=PublishRequest())
     with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
-        publishing.decide(
-            unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False, may_publish=True
-        )
+        decide(unit.connection, Review(family_id=family_id, composed_after=0))
     ledger = published.client.get(f"/v1/families/{family_id}").json()
     assert [one["release_id"] for one in ledger["published"]] == [first]
     published.client.delete(f"/v1/releases/{first}")
@@ -266,16 +275,13 @@ def test_a_draft_whose_family_was_erased_is_composed_again(published: Releases) 
         family_id = families.create(unit.connection, owner=published.owner)
     release_id = draft(published, family_id=family_id, composed_after=0)
     assert published.client.delete(f"/v1/families/{family_id}").status_code == 204
-    asked = {"database": published.processes.database, "owner": published.owner, "key_id": "key_other"}
+    params = {"database": published.processes.database, "owner": published.owner, "key_id": "key_other"}
     with pytest.raises(PublishedMeanwhileError):
         publishing.publish(
-            **asked, release_id=release_id, asked=PublishRequest(), four_eyes=False, certify=lambda *_: None
+            **params, release_id=release_id, request=PublishRequest(), four_eyes=False, certify=lambda *_: None
         )
-    review = Review(family_id=family_id, composed_after=0)
     with published.processes.database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
-        publishing.decide(
-            unit.connection, review=review, asked=Publish.AUTO, allow_repeat=True, four_eyes=False, may_publish=True
-        )
+        decide(unit.connection, Review(family_id=family_id, composed_after=0))
 
 
 def test_data_that_are_confirmed_while_a_job_ends_are_composed_first(published: Releases) -> None:
@@ -283,27 +289,26 @@ def test_data_that_are_confirmed_while_a_job_ends_are_composed_first(published: 
     database = published.processes.database
     with database.unit_of_work() as unit:
         family_id = families.create(unit.connection, owner=published.owner, confirmed=False)
-    made: dict[str, Any] = {"asked": Publish.AUTO, "allow_repeat": True, "four_eyes": False, "may_publish": True}
-    made["review"] = Review(family_id=family_id, composed_after=0)
+    review = Review(family_id=family_id, composed_after=0)
     release_id = draft(published, family_id=family_id, composed_after=0)
     with database.unit_of_work() as unit:
         assert families.confirm(unit.connection, owner=published.owner, family_id=family_id)
     with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
-        publishing.decide(unit.connection, **made)
+        decide(unit.connection, review)
     with database.unit_of_work() as unit, pytest.raises(PublishedMeanwhileError):
         publishing.publish_reviewed(
-            unit.connection, owner=published.owner, key_id=None, release_id=release_id, review=made["review"],
-            asked=PublishRequest(), certify=lambda *_: None,
+            unit.connection, owner=published.owner, key_id=None, release_id=release_id, review=review,
+            request=PublishRequest(), certify=lambda *_: None,
         )  # fmt: skip
     with database.unit_of_work() as unit:
         families.set_joined(unit.connection, family_id=family_id)
-        assert publishing.decide(unit.connection, **made).state is ReleaseState.PUBLISHED
+        assert decide(unit.connection, review) is ReleaseState.PUBLISHED
 
 
 def test_findings_are_told_where_they_are_refused() -> None:
     with pytest.raises(FindingsStandError, match="1 person is left"):
-        publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=False)
-    publishing.refuse_standing((FINDING,), accepted=(), allow_repeat=True)
+        publishing.refuse_standing((FINDING,), accepted=(), accepts_composition=False)
+    publishing.refuse_standing((FINDING,), accepted=(), accepts_composition=True)
 
 
 def test_a_list_of_readers_has_no_owner_called_public(published: Releases) -> None:

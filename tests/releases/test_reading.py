@@ -13,17 +13,17 @@ PARTS = ["", "/data", "/statistics", "/provenance"]
 
 
 def test_a_release_shows_what_it_publishes(published: Releases) -> None:
-    release_id = published.publish(labels={"year": "2024"})
+    release_id = published.publish(tags={"year": "2024"})
     shown = published.client.get(f"/v1/releases/{release_id}").json()
     assert set(shown) == {
-        "id", "owner", "state", "name", "job_id", "method", "created_at", "published_at", "rows", "columns", "sha256",
-        "flags", "labels", "warnings", "base_release_id", "previous_release_id", "readers", "findings",
+        "id", "owner", "state", "name", "job_id", "method", "created_at", "published_at", "rows", "columns", "files",
+        "flags", "tags", "warnings", "base_release_id", "previous_release_id", "readers", "findings",
         "family_id", "series_id",
     }  # fmt: skip
     assert shown["series_id"] == release_id, "it goes on no other"
     assert shown["columns"] == [{"name": "box", "type": "integer"}]
-    assert set(shown["sha256"]) == {"csv", "parquet", "ndjson"}
-    assert (shown["rows"], shown["flags"], shown["labels"]) == (200_000, ["reproducible"], {"year": "2024"})
+    assert set(shown["files"]) == {"csv", "parquet", "ndjson"}
+    assert (shown["rows"], shown["flags"], shown["tags"]) == (200_000, ["reproducible"], {"year": "2024"})
 
 
 def test_statistics_leave_out_what_is_restricted(published: Releases) -> None:
@@ -45,7 +45,7 @@ def test_provenance_is_its_public_part(published: Releases) -> None:
 
 def test_lists_are_newest_first_in_pages_and_can_be_narrowed(published: Releases) -> None:
     ids = [
-        published.publish(method="swaps" if i == 1 else "boxes", labels={"i": str(i), "a": "b"}, files={"csv": b"x"})
+        published.publish(method="swaps" if i == 1 else "boxes", tags={"i": str(i), "a": "b"}, files={"csv": b"x"})
         for i in range(3)
     ]
     first = published.client.get("/v1/releases", params={"limit": 2}).json()
@@ -57,7 +57,7 @@ def test_lists_are_newest_first_in_pages_and_can_be_narrowed(published: Releases
         return [item["id"] for item in published.client.get("/v1/releases", params=params).json()["items"]]
 
     assert listed(method="swaps") == [ids[1]]
-    assert listed(label=["i:2", "a:b"]) == [ids[2]]
+    assert listed(tag=["i:2", "a:b"]) == [ids[2]]
     assert listed(created_after=first["items"][1]["created_at"]) == [ids[2]]
     with published.processes.database.read() as connection:
         statement = "SELECT dataset_id FROM release WHERE id = %s"

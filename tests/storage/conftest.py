@@ -43,6 +43,6 @@ def s3_sealed_storage(s3_storage: Storage) -> Storage:
 
 @pytest.fixture(params=["local", "s3", "local_sealed", "s3_sealed"])
 def storage(request: pytest.FixtureRequest) -> Storage:
-    found = request.getfixturevalue(f"{request.param}_storage")
-    assert not list(found.list("staging/"))
-    return found  # type: ignore[no-any-return]
+    backend = request.getfixturevalue(f"{request.param}_storage")
+    assert not list(backend.list("staging/"))
+    return backend  # type: ignore[no-any-return]

@@ -32,7 +32,7 @@ def get(storage: Storage, key: str, start: int = 0, end: int | None = None) -> b
 
 
 def keys(storage: Storage, prefix: str) -> set[str]:
-    return {found.key for found in storage.list(prefix)}
+    return {entry.key for entry in storage.list(prefix)}
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK_BYTES, 8 * MEGABYTE, 8 * MEGABYTE + 1, 21 * MEGABYTE + 7])
@@ -40,10 +40,10 @@ def test_what_was_written_is_read(storage: Storage, size: int) -> None:
     content = os.urandom(size)
     put(storage, "staging/a", *(content[i : i + CHUNK_BYTES] for i in range(0, size, CHUNK_BYTES)))
     assert get(storage, "staging/a") == content
-    (found,) = storage.list("staging/")
+    (entry,) = storage.list("staging/")
     sealing = HEADER_BYTES + 16 * max(1, -(-size // PIECE_BYTES)) if isinstance(storage, SealedStorage) else 0
-    assert (found.key, found.bytes) == ("staging/a", size + sealing)
-    assert abs(found.modified_at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert (entry.key, entry.bytes) == ("staging/a", size + sealing)
+    assert abs(entry.modified_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_ranges_are_half_open_and_clipped(storage: Storage) -> None:

@@ -70,7 +70,7 @@ def test_a_full_disk_is_a_clear_problem_and_leaves_nothing(full_folder: Path) ->
         put(storage, "staging/a", megabytes=10)
     assert [path for path in full_folder.rglob("*") if path.is_file()] == []
     put(storage, "staging/b", megabytes=1)
-    assert [found.key for found in storage.list("staging/")] == ["staging/b"]
+    assert [entry.key for entry in storage.list("staging/")] == ["staging/b"]
     storage.check()
     with (full_folder / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
         while True:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,9 @@ from pydantic import SecretStr
 from app.errors import CannotStartError, StorageDamagedError
 from app.settings import Settings
 from app.storage.factory import open_storage
+from app.storage.local import LocalStorage
 from app.storage.protocol import Storage
-from app.storage.sealed import HEADER_BYTES, PIECE_BYTES, Seal, SealedStorage
+from app.storage.sealed import HEADER_BYTES, PIECE_BYTES, Seal, SealedStorage, StorageKeys
 
 FIRST, SECOND = "first storage key, " + "1" * 32, "second storage key, " + "2" * 32
 PIECE = PIECE_BYTES + 16
@@ -186,6 +187,36 @@ def test_objects_of_before_stay_readable_unless_they_are_refused(tmp_path: Path)
     ):
         with pytest.raises(StorageDamagedError, match="SUREBOX_STORAGE_SEALED_ONLY"):
             use()
+
+
+class Overtaken(LocalStorage):
+    """A folder in which something is done once, right after the first read of an object has begun."""
+
+    def __init__(self, root: Path, then: Callable[[], None]) -> None:
+        super().__init__(root)
+        self._then = [then]
+
+    def chunks(self, key: str, *, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        source = super().chunks(key, start=start, end=end)
+        if self._then:
+            self._then.pop()()
+        return source
+
+
+@pytest.mark.parametrize("sealed_before", [False, True])
+def test_readers_see_nothing_of_an_object_that_is_sealed_while_they_read(tmp_path: Path, sealed_before: bool) -> None:
+    content, keys = secrets.token_bytes(3 * PIECE_BYTES + 9), StorageKeys(SECOND, FIRST)
+
+    def overtaken() -> SealedStorage:
+        put(opened(tmp_path) if sealed_before else plain(tmp_path), KEY, content)
+        return SealedStorage(Overtaken(tmp_path, lambda: put(opened(tmp_path, key=SECOND), KEY, content)), keys)
+
+    for start, end in [(0, None), (5, 9), (PIECE_BYTES + 1, None), (2 * PIECE_BYTES, 2 * PIECE_BYTES + 3)]:
+        storage = overtaken()
+        assert get(storage, KEY, start, end) == content[start:end], (start, end)
+        assert storage.seal_of(KEY) is Seal.PRESENT
+    overtaken().fetch(KEY, tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == content
 
 
 def test_a_fetched_file_is_no_door_to_the_object_that_lay_there(tmp_path: Path) -> None:

@@ -35,12 +35,14 @@ def rows(boxes: int = 12, *, seed: int = 7) -> pl.DataFrame:
 
 def means(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """Ranges of both means in closed form, as numpy has them."""
-    found = []
+    statistics = []
     for name in ("age", "hours"):
         low, high = float(frame[f"{name}_lo"].mean()), float(frame[f"{name}_hi"].mean())  # type: ignore[arg-type]
         pair = [np.nextafter(low, -np.inf).item(), np.nextafter(high, np.inf).item()]
-        found.append({"kind": "mean", "of": [name], "weight": 1.0, "ddof": None, "guaranteed": pair, "inner": pair})
-    return found
+        statistics.append(
+            {"kind": "mean", "of": [name], "weight": 1.0, "ddof": None, "guaranteed": pair, "attained": pair}
+        )
+    return statistics
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
@@ -102,11 +104,11 @@ def statement(files: dict[str, bytes], statistics: list[dict[str, Any]]) -> dict
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in digests.items()],
-        "predicateType": "urn:surebox:certificate:1",
+        "predicateType": "urn:surebox:certificate:2",
         "predicate": {
             "issued_at": ISSUED_AT,
             "release": {"id": "rel_made", "columns": [{"name": name, "type": "number"} for name in BOUNDS]},
-            "parameters": {"method": "boxes", "columns": ["age", "hours"], "rare_records": "keep"},
+            "parameters": {"method": "boxes", "quasi_identifiers": ["age", "hours"], "rare_records": "keep"},
             "statistics": statistics,
             "chain": {"previous": None},
         },

@@ -54,18 +54,21 @@ def test_it_computes_every_range_of_a_release_and_takes_little_room(alone: Path,
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
 
     def run(command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        told = [str(alone / "bin" / command), str(tmp_path / "release.parquet"), *arguments]
-        return subprocess.run(told, capture_output=True, text=True, env=environment, timeout=300)
+        argv = [str(alone / "bin" / command), str(tmp_path / "release.parquet"), *arguments]
+        return subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=300)
 
     done = run("surebox-verify", "--keys", str(tmp_path / "jwks.json"), "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     assert {each["finding"] for each in json.loads(done.stdout)["statistics"]} == {"verified"}
-    asked = ["mean(age)", "variance(hours)", "covariance(age,hours)", "quantile(age,0.5)"]
-    done = run("surebox-certify", *(part for each in asked for part in ("--statistic", each)))
+    names = ["mean(age)", "variance(hours)", "covariance(age,hours)", "quantile(age,0.5)"]
+    done = run("surebox-certify", *(part for each in names for part in ("--statistic", each)))
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["statistics"]
-    assert [each["kind"] for each in found] == ["mean", "variance", "covariance", "quantile"]
-    assert all(each["guaranteed"][0] <= each["inner"][0] <= each["inner"][1] <= each["guaranteed"][1] for each in found)
+    statistics = json.loads(done.stdout)["statistics"]
+    assert [each["kind"] for each in statistics] == ["mean", "variance", "covariance", "quantile"]
+    assert all(
+        each["guaranteed"][0] <= each["attained"][0] <= each["attained"][1] <= each["guaranteed"][1]
+        for each in statistics
+    )
     installed = {path.name for path in alone.glob("lib/python*/site-packages/*")}
     assert not installed & NEVER
     size = sum(path.stat().st_size for path in alone.rglob("*") if path.is_file() and not path.is_symlink())

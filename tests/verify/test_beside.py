@@ -15,10 +15,11 @@ from surebox_verify.boxes import Meaning
 from surebox_verify.cli import certify as certify_command
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.questions import asked, name_of, question
+from surebox_verify.questions import name_of, parse_question, question
+from surebox_verify.released.beside import MOST_VALUES
 from surebox_verify.released.boxes import ReleasedBoxes
 
-ASKED = [
+STATISTICS = [
     {"kind": "mean", "of": ["pay"]},
     {"kind": "variance", "of": ["pay"]},
     {"kind": "quantile", "of": ["pay"], "p": 0.5},
@@ -141,9 +142,9 @@ def of_numbers(kind: str, x: Sequence[np.ndarray], w: np.ndarray) -> Any:
     return [means[0] - slope * means[1], slope]
 
 
-def compare(one: Mapping[str, Any], found: Sequence[Any], *, reached: bool) -> None:
+def compare(one: Mapping[str, Any], expected: Sequence[Any], *, reached: bool) -> None:
     """The range holds every value, and its ends are reached where it says so."""
-    defined = [each for each in found if each is not None]
+    defined = [each for each in expected if each is not None]
     ranges = one["guaranteed"]
     if not defined:
         return
@@ -157,7 +158,7 @@ def compare(one: Mapping[str, Any], found: Sequence[Any], *, reached: bool) -> N
         slack = 1e-9 * max(1.0, *map(abs, ends))
         assert ends[0] - slack <= min(values), (name_of(one), one, min(values))
         assert max(values) <= ends[1] + slack, (name_of(one), one, max(values))
-        if reached and one["exact"]:
+        if reached and one["sharp"]:
             assert (min(values), max(values)) == pytest.approx(tuple(ends), abs=1e-9), (name_of(one), one)
 
 
@@ -171,7 +172,7 @@ def test_ranges_are_those_of_all_data_that_fit(seed: int) -> None:
     """Of rows that count alike: what no data exceed, and some data reach where the range says that it is exact."""
     table, draw = Table(seed), np.random.default_rng(seed)
     ones = np.ones(len(table.of_row))
-    for one in (entry for entries in answers(table, ASKED, refuse=False) for entry in entries):
+    for one in (entry for entries in answers(table, STATISTICS, refuse=False) for entry in entries):
         data = list(table.possible(one["of"], draw))
         compare(one, [value(one, each, ones) for each in data], reached=one["kind"] in ENDS and len(data) != 500)
         own = {"age", "town"} & set(one["of"])
@@ -192,8 +193,8 @@ def test_ranges_hold_whatever_rows_weigh_within_their_box(seed: int) -> None:
         whole = np.bincount(table.of_row, shape)
         total = mean * table.boxes.counts * draw.uniform(0.9, 1.1, 3)
         weights.append(shape / whole[table.of_row] * total[table.of_row])
-    asked_now = [one for one in ASKED if set(one["of"]) & {"pay", "sex"} or "interval" in one]
-    for one in (entry for entries in answers(table, asked_now, boxes=boxes, refuse=False) for entry in entries):
+    of_kept = [one for one in STATISTICS if set(one["of"]) & {"pay", "sex"} or "interval" in one]
+    for one in (entry for entries in answers(table, of_kept, boxes=boxes, refuse=False) for entry in entries):
         assert one["guaranteed"] is not None or one["reason"], one
         data = list(itertools.islice(table.possible(one["of"], draw), 12))
         compare(one, [value(one, each, w) for each in data for w in weights], reached=False)
@@ -206,31 +207,59 @@ def test_what_a_whole_box_says_is_no_part_s() -> None:
         table, [{"kind": "domain_mean", "of": ["age", "sex"], "values": ["f"]}, {"kind": "mean", "of": ["pay"]}],
         meaning=Meaning(attained=True),
     )  # fmt: skip
-    assert not spread[0]["exact"]
-    assert spread[0]["inner"] is None
-    assert alone[0]["exact"]
+    assert not spread[0]["sharp"]
+    assert spread[0]["attained"] is None
+    assert alone[0]["sharp"]
     assert alone[0]["value_known"]
 
 
 def test_what_has_no_answer_says_why() -> None:
     table = Table(2)
     odd = [
-        {"kind": "correlation", "of": ["age", "sex"]},
         {"kind": "share", "of": ["sex"], "interval": [1, 2]},
         {"kind": "share", "of": ["pay"], "interval": ["2020-01-01", None]},
         {"kind": "mean", "of": ["sex"]},
         {"kind": "domain_mean", "of": ["pay", "sex"], "values": ["nobody's"]},
     ]
-    found = answers(table, odd[1:], refuse=False)
-    assert [one["guaranteed"] for (one,) in found] == [None] * 4
-    reasons = [one["reason"] for (one,) in found]
+    results = answers(table, odd, refuse=False)
+    assert [one["guaranteed"] for (one,) in results] == [None] * 4
+    reasons = [one["reason"] for (one,) in results]
     assert "no numbers" in reasons[0]
     assert "days" in reasons[1]
     assert "numeric" in reasons[2]
     assert "no released record can have" in reasons[3]
-    for one in odd[1:3]:
+    for one in odd[:2]:
         with pytest.raises(UnreadableError):
             answers(table, [one])
+
+
+def test_of_many_texts_only_those_that_are_named_are_values() -> None:
+    """A matrix of all rows by all values would take the memory of both multiplied."""
+    rows = MOST_VALUES + 4
+    boxes = ReleasedBoxes(
+        lower=np.zeros((2, 1)), upper=np.ones((2, 1)), counts=np.full(2, rows // 2), numeric=("age",),
+        of_row=np.repeat([0, 1], rows // 2),
+    )  # fmt: skip
+    names = ["1", "1.0", *(f"p{number}" for number in range(rows - 2))]
+    kept = pa.table({"name": pa.array(names), "pay": pa.array(range(rows))})
+    refused = [
+        {"kind": "share", "of": ["name"]},
+        {"kind": "crosstab", "of": ["name", "name"]},
+        {"kind": "domain_mean", "of": ["pay", "name"]},
+        {"kind": "regression", "of": ["pay", "name"]},
+        {"kind": "share", "of": ["name"], "values": [1.0]},
+    ]
+    for one in refused:
+        with pytest.raises(UnreadableError, match="'name'"):
+            finished(answering(boxes, kept, [question(one)]))
+    share, mean = (
+        {"kind": "share", "of": ["name"], "values": ["p1", "1.0"]},
+        {"kind": "domain_mean", "of": ["pay", "name"], "values": ["p0", "1", "nobody"]},
+    )
+    ((of_two,), (of_pay,)) = finished(answering(boxes, kept, [question(share), question(mean)]))
+    assert of_two["guaranteed"] == pytest.approx([2 / rows] * 2)
+    assert of_two["values"] == ["p1", "1.0"]
+    assert of_pay["guaranteed"] == pytest.approx([1.0, 1.0])
 
 
 def test_a_regression_without_a_range_names_what_may_be_constant() -> None:
@@ -244,7 +273,7 @@ def test_a_regression_without_a_range_names_what_may_be_constant() -> None:
     assert None in one["guaranteed"]
     assert "'age' may be constant" in one["reason"]
     ((other,),) = finished(answering(boxes, kept, [question({"kind": "mean", "of": ["age"]})]))
-    assert other["exact"]
+    assert other["sharp"]
     assert not other["value_known"]
     assert other["reason"] is None
 
@@ -255,10 +284,10 @@ def test_a_regression_without_a_range_names_what_may_be_constant() -> None:
      "share(sex=f|m)", "share(sex=a..b)"],
 )  # fmt: skip
 def test_intervals_are_written_as_they_are_read(text: str) -> None:
-    one = asked(text)
+    one = parse_question(text)
     assert (one.interval is None) is text.startswith("share(sex")
     published = {"kind": one.kind, "of": one.of, "values": one.values, "interval": one.interval}
-    assert asked(name_of(published)) == one
+    assert parse_question(name_of(published)) == one
 
 
 @pytest.mark.parametrize(
@@ -266,7 +295,7 @@ def test_intervals_are_written_as_they_are_read(text: str) -> None:
 )
 def test_intervals_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UnreadableError):
-        asked(text)
+        parse_question(text)
 
 
 def test_the_command_reads_kept_columns_from_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +306,7 @@ def test_the_command_reads_kept_columns_from_csv(tmp_path: Path, capsys: pytest.
     with pytest.raises(SystemExit) as end:
         certify_command([str(path), *(part for each in wanted for part in ("--statistic", each))])
     assert end.value.code == 0
-    found = json.loads(capsys.readouterr().out)["statistics"]
-    for one, value in zip(found, wanted.values(), strict=True):
+    statistics = json.loads(capsys.readouterr().out)["statistics"]
+    for one, value in zip(statistics, wanted.values(), strict=True):
         assert one["guaranteed"] == pytest.approx([value, value], abs=1e-12), one
         assert one["value_known"]

@@ -1,6 +1,8 @@
 """Archives that one unpacker reads otherwise than another are no bundles."""
 
 import io
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -63,3 +65,15 @@ def test_what_has_room_for_other_files_is_refused(tmp_path: Path, kind: str) -> 
     path.write_bytes(OTHERS[kind])
     with pytest.raises(UnreadableError):
         unpacked(path)
+
+
+def test_a_bundle_that_an_unreleased_version_made_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    bundle = Path(__file__).with_name("before") / "bundle.zip"  # its certificate's predicate is ...:1
+    keys = tmp_path / "jwks.json"
+    keys.write_bytes(zipfile.ZipFile(bundle).read("jwks.json"))
+    program = Path(sys.executable).with_name("surebox-verify")
+    done = subprocess.run([program, bundle, "--keys", keys], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip() == (
+        "the certificate was made by an unreleased version of Surebox with other field names: nothing is checked"
+    )

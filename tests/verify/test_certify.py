@@ -19,7 +19,14 @@ from tests.verify.made import BOUNDS, means, parquet, rows
 
 FRAME = rows()
 STATISTICS = means(FRAME)
-ASKED = ["mean(age)", "variance(hours)", "correlation(age,hours)", "quantile(born,0.5)", "share(town=a)", "mean(gap)"]
+QUESTIONS = [
+    "mean(age)",
+    "variance(hours)",
+    "correlation(age,hours)",
+    "quantile(born,0.5)",
+    "share(town=a)",
+    "mean(gap)",
+]
 
 
 class Stream:
@@ -59,14 +66,14 @@ def mixed() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def by_polars() -> list[dict[str, Any]]:
-    found = certify(mixed(), ASKED)
-    assert all(each["guaranteed"] is not None for each in found)
-    return found
+    statistics = certify(mixed(), QUESTIONS)
+    assert all(each["guaranteed"] is not None for each in statistics)
+    return statistics
 
 
 @pytest.mark.parametrize("library", FRAMES)
 def test_frames_of_all_libraries_have_the_same_ranges(by_polars: list[dict[str, Any]], library: str) -> None:
-    assert certify(FRAMES[library](mixed()), ASKED) == by_polars
+    assert certify(FRAMES[library](mixed()), QUESTIONS) == by_polars
 
 
 def test_what_is_no_frame_is_refused() -> None:

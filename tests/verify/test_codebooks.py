@@ -5,11 +5,11 @@ import pytest
 from surebox_verify.released.codebooks import OTHER, Codebook, Meant
 
 
-@pytest.mark.parametrize(("shown", "asked"), [("1", 1.0), ("true", True)])
-def test_another_spelling_may_stand_under_other(shown: str, asked: float) -> None:
+@pytest.mark.parametrize(("shown", "value"), [("1", 1.0), ("true", True)])
+def test_another_spelling_may_stand_under_other(shown: str, value: float) -> None:
     """`1.0`, or `TRUE`, may be one of the rare texts; nothing is certain of the records that have the shown one."""
     book = Codebook("c", (shown, OTHER))
-    assert book.meant(asked) == Meant(frozenset(), frozenset({0, 1}))
+    assert book.meant(value) == Meant(frozenset(), frozenset({0, 1}))
     assert book.meant(shown) == Meant(frozenset({0}), frozenset({0}))
 
 

@@ -32,8 +32,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.fixture(scope="module", params=["tight", "cells"])
 def draft(request: pytest.FixtureRequest, bench: Bench) -> ReleaseDraft:
     done = bench.run({
-        "method": "boxes", "dataset_id": "people", "columns": ["age", "grade"], "k": 7, "bounds": request.param,
-        "nominal": {"grade": {"values": GRADES}},
+        "method": "boxes", "dataset_id": "people", "quasi_identifiers": ["age", "grade"], "k": 7,
+        "bounds": request.param, "nominal": {"grade": {"values": GRADES}},
         "statistics": [{"kind": "mean", "of": ["age"]}, {"kind": "domain_mean", "of": ["age", "grade"]}],
     })  # fmt: skip
     assert done.release is not None
@@ -83,9 +83,9 @@ def test_a_value_that_no_box_can_hold_is_found_certainly_empty(draft: ReleaseDra
         empty = said["kind"] == "domain_mean" and not any(said["values"][0] in each for each in sets(draft))
         assert one.finding is (Finding.EMPTY if empty else Finding.VERIFIED)
         assert one.domain_may_be_empty is said["domain_may_be_empty"]
-    told = [one.domain_may_be_empty for one in report.statistics]
-    assert told.count(None) == 1
-    assert told.count(True) > 0
+    flags = [one.domain_may_be_empty for one in report.statistics]
+    assert flags.count(None) == 1
+    assert flags.count(True) > 0
 
 
 def test_certificates_from_before_are_verified_as_they_were(draft: ReleaseDraft) -> None:
@@ -109,16 +109,16 @@ def test_a_domain_said_to_be_empty_that_is_not_is_contradicted(draft: ReleaseDra
     ranges = [each["guaranteed"] if each["kind"] == "domain_mean" else None for each in published(draft)]
     place = next(i for i, each in enumerate(ranges) if each is not None)
     changed = published(draft)
-    changed[place] |= {"domain_may_be_empty": True, "guaranteed": None, "inner": None}
+    changed[place] |= {"domain_may_be_empty": True, "guaranteed": None, "attained": None}
     report = verified(draft, changed)
     assert report.statistics[place].finding is Finding.CONTRADICTED
     assert report.problems[0].startswith(f"{report.statistics[place].name}: no record with the values published, [")
 
 
 def test_what_claims_little_is_not_checked_either_where_boxes_cannot_be_read(draft: ReleaseDraft) -> None:
-    """From before, a mean of nobody said nothing. Sets are read from Parquet only: bounds were not seen."""
+    """From before, a mean without records said nothing. Sets are read from Parquet only: bounds were not seen."""
     (one,) = [each for each in published(draft) if each["values"] == ["none"]]
-    silent = {name: one[name] for name in one if name != "domain_may_be_empty"} | {"guaranteed": None, "inner": None}
+    silent = {name: one[name] for name in one if name != "domain_may_be_empty"} | {"guaranteed": None, "attained": None}
     report = verified(draft, [silent], "csv")
     assert (report.exit_code, report.statistics) == (2, [])
     assert "Parquet" in report.unchecked[0]

@@ -23,10 +23,10 @@ def test_expected_values_lie_within_their_boxes(boxes: list[tuple[float, int, fl
     lower = given[:, 0] * 10.0 ** given[:, 1]
     upper = lower + given[:, 2] * 10.0 ** given[:, 3]
     mass = 10.0 ** given[:, 4]
-    found = expected_values(lower, upper, mass)
-    assert ((lower <= found.mean) & (found.mean <= upper)).all()
-    assert (found.variance >= 0).all()
-    assert (np.sqrt(found.variance) <= (upper - lower) * 0.5000001).all(), "no more than half at either end"
+    expected = expected_values(lower, upper, mass)
+    assert ((lower <= expected.mean) & (expected.mean <= upper)).all()
+    assert (expected.variance >= 0).all()
+    assert (np.sqrt(expected.variance) <= (upper - lower) * 0.5000001).all(), "no more than half at either end"
     whole = distribution(lower, upper, mass)
     assert whole is None or (np.isfinite(whole.below).all() and (np.diff(whole.below) >= 0).all())
 
@@ -34,5 +34,5 @@ def test_expected_values_lie_within_their_boxes(boxes: list[tuple[float, int, fl
 def test_narrow_boxes_tell_where_records_of_wide_ones_are() -> None:
     """Nine in ten records are in [0, 1]; a box of [0, 100] holds its others in the same proportion, in the end."""
     lower, upper = np.array([0.0, 99.0, 0.0]), np.array([1.0, 100.0, 100.0])
-    found = expected_values(lower, upper, np.array([9.0, 1.0, 1e-9]))
-    assert abs(found.mean[2] - (0.9 * 0.5 + 0.1 * 99.5)) < 0.05
+    expected = expected_values(lower, upper, np.array([9.0, 1.0, 1e-9]))
+    assert abs(expected.mean[2] - (0.9 * 0.5 + 0.1 * 99.5)) < 0.05

@@ -122,7 +122,7 @@ def values_exchanged(frame: pl.DataFrame, draw: Draw) -> pl.DataFrame:
 def scaled(statistic: dict[str, Any], inward: float) -> dict[str, Any]:
     """The same statistic with a range that is narrower, or wider where `inward` is negative."""
     low, high = statistic["guaranteed"]
-    return statistic | {"guaranteed": [low + inward * (high - low), high - inward * (high - low)], "inner": None}
+    return statistic | {"guaranteed": [low + inward * (high - low), high - inward * (high - low)], "attained": None}
 
 
 def range_changed(draw: Draw) -> Held:
@@ -149,12 +149,16 @@ def rows_signed(draw: Draw) -> Held:
     """A service that signs a file with fewer rows than its ranges are of."""
     gone = draw.sample(range(len(FRAME)), 12)
     files = {NAME: parquet(FRAME[[row for row in range(len(FRAME)) if row not in gone]])}
-    return Held(files, ISSUER.certify(files, [one | {"inner": None} for one in STATISTICS]), TRUE.keys, recompute=True)
+    return Held(
+        files, ISSUER.certify(files, [one | {"attained": None} for one in STATISTICS]), TRUE.keys, recompute=True
+    )
 
 
 def keyed(**also: Callable[[Draw], Any]) -> Callable[[Draw], Held]:
     """A key set that says more of the key."""
-    return lambda draw: replace(TRUE, keys=ISSUER.key_set(also={0: {name: told(draw) for name, told in also.items()}}))
+    return lambda draw: replace(
+        TRUE, keys=ISSUER.key_set(also={0: {name: claim(draw) for name, claim in also.items()}})
+    )
 
 
 def another_key(draw: Draw) -> Held:
@@ -271,7 +275,7 @@ def test_a_change_is_found_and_named(kind: str) -> None:
 def test_a_wider_range_is_as_certain_and_one_narrower_than_what_is_exact_is_contradicted() -> None:
     for statistics, finding, exit_code in [
         ([scaled(each, -0.5) for each in STATISTICS], Finding.VERIFIED, 0),
-        ([scaled(each, 0.1) | {"inner": each["inner"]} for each in STATISTICS], Finding.CONTRADICTED, 1),
+        ([scaled(each, 0.1) | {"attained": each["attained"]} for each in STATISTICS], Finding.CONTRADICTED, 1),
     ]:
         report = replace(TRUE, envelope=ISSUER.certify(FILES, statistics), recompute=True).report()
         assert (report.exit_code, {each.finding for each in report.statistics}) == (exit_code, {finding})

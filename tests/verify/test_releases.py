@@ -18,12 +18,12 @@ from tests.verify.made import Issuer, statement
 from workers.methods.outcome import ReleaseDraft
 
 GRADES = ["low", "mid", "high"]
-ASKED: dict[str, dict[str, Any]] = {
+SPECS: dict[str, dict[str, Any]] = {
     "numbers": {},
     "sample form": {"ddof": 1},
-    "texts": {"columns": ["age", "sex"]},
+    "texts": {"quasi_identifiers": ["age", "sex"]},
     "texts, all kinds": {
-        "columns": ["age", "sex", "grade"],
+        "quasi_identifiers": ["age", "sex", "grade"],
         "statistics": [
             {"kind": "crosstab", "of": ["sex", "grade"]},
             {"kind": "domain_mean", "of": ["age", "sex"]},
@@ -32,12 +32,12 @@ ASKED: dict[str, dict[str, Any]] = {
         ],
     },
     "values that nobody has": {
-        "bounds": "tight", "columns": ["age", "grade"], "nominal": {"grade": {"values": [*GRADES, "none"]}},
+        "bounds": "tight", "quasi_identifiers": ["age", "grade"], "nominal": {"grade": {"values": [*GRADES, "none"]}},
     },
-    "days": {"columns": ["born", "wage"]},
-    "an order": {"columns": ["age", "grade"], "ordinal": {"grade": GRADES}},
+    "days": {"quasi_identifiers": ["born", "wage"]},
+    "an order": {"quasi_identifiers": ["age", "grade"], "ordinal": {"grade": GRADES}},
     "texts, an order's values": {
-        "columns": ["age", "sex", "grade"], "ordinal": {"grade": ["none", *GRADES]}, "bounds": "tight",
+        "quasi_identifiers": ["age", "sex", "grade"], "ordinal": {"grade": ["none", *GRADES]}, "bounds": "tight",
         "statistics": [
             {"kind": "share", "of": ["grade"]},
             {"kind": "share", "of": ["grade"], "values": ["none", "low"]},
@@ -45,27 +45,32 @@ ASKED: dict[str, dict[str, Any]] = {
             {"kind": "domain_mean", "of": ["age", "grade"], "values": ["none", "low"]},
         ],
     },
-    "patterns": {"columns": ["age", "gap"], "missing": "pattern"},
-    "snug": {"bounds": "snug", "domains": {"age": [0, 120], "wage": [0, 2000]}, "grid": {"wage": 1.0}},
-    "a survey": {"survey_weight": "weights"},
-    "a survey, weights of rows": {"survey_weight": "wave", "weights": "row"},
+    "patterns": {"quasi_identifiers": ["age", "gap"], "missing_policy": "pattern"},
+    "grid": {"bounds": "grid", "domains": {"age": [0, 120], "wage": [0, 2000]}, "value_step": {"wage": 1.0}},
+    "a survey": {"survey_weight_column": "weights"},
+    "a survey, weights of rows": {"survey_weight_column": "wave", "released_weights": "row"},
     "marked": {"rare_records": "mark"},
-    "dismissed": {"rare_records": "dismiss"},
+    "suppressed": {"rare_records": "suppress"},
     "weighed": {"rare_records": "weigh"},
-    "weighed, a column called as ends of weights": {"columns": ["age", "weight_mean"], "rare_records": "weigh"},
+    "weighed, a column called as ends of weights": {
+        "quasi_identifiers": ["age", "weight_mean"], "rare_records": "weigh",
+    },
     "weights of rows, a column called so": {
-        "columns": ["age", "weight_mean"], "survey_weight": "wave", "weights": "row",
+        "quasi_identifiers": ["age", "weight_mean"], "survey_weight_column": "wave", "released_weights": "row",
     },
-    "a survey, marked": {"survey_weight": "weights", "rare_records": "mark"},
-    "a survey, weights of rows, dismissed": {"survey_weight": "wave", "weights": "row", "rare_records": "dismiss"},
-    "patterns, marked": {"columns": ["age", "gap"], "missing": "pattern", "rare_records": "mark"},
-    "a survey with patterns, dismissed": {
-        "columns": ["age", "gap"], "missing": "pattern", "rare_records": "dismiss", "survey_weight": "weights",
+    "a survey, marked": {"survey_weight_column": "weights", "rare_records": "mark"},
+    "a survey, weights of rows, suppressed": {
+        "survey_weight_column": "wave", "released_weights": "row", "rare_records": "suppress",
     },
-    "texts, marked": {"columns": ["age", "sex", "grade"], "rare_records": "mark"},
-    "texts, dismissed": {"columns": ["age", "wage", "grade"], "rare_records": "dismiss"},
+    "patterns, marked": {"quasi_identifiers": ["age", "gap"], "missing_policy": "pattern", "rare_records": "mark"},
+    "a survey with patterns, suppressed": {
+        "quasi_identifiers": ["age", "gap"], "missing_policy": "pattern", "rare_records": "suppress",
+        "survey_weight_column": "weights",
+    },
+    "texts, marked": {"quasi_identifiers": ["age", "sex", "grade"], "rare_records": "mark"},
+    "texts, suppressed": {"quasi_identifiers": ["age", "wage", "grade"], "rare_records": "suppress"},
 }  # fmt: skip
-IN_PARQUET_ONLY = {"values that nobody has", "days", "an order", *(name for name in ASKED if name.startswith("texts"))}
+IN_PARQUET_ONLY = {"values that nobody has", "days", "an order", *(name for name in SPECS if name.startswith("texts"))}
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +82,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         "grade": draw.choice(GRADES, rows), "born": days, "weights": draw.uniform(0.5, 3, rows),
         "wave": draw.choice([0.7, 1.0, 2.3], rows, p=[0.2, 0.7, 0.1]),
     })  # fmt: skip
-    told = pl.Series(draw.random(rows) < 0.85)
-    gaps = pl.when(told).then(pl.col("wage")).alias("gap")
+    present = pl.Series(draw.random(rows) < 0.85)
+    gaps = pl.when(present).then(pl.col("wage")).alias("gap")
     bench.dataset("people", frame.with_columns(gaps, (pl.col("wage") * 2.0).alias("weight_mean")))
     return bench
 
@@ -94,16 +99,16 @@ def verified(draft: ReleaseDraft, file_format: str, *, core: float = 0.0) -> Rep
     body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
     for one in body["predicate"]["statistics"] if core else ():
         if one["kind"] == "mean":
-            for ends in ("guaranteed", "inner"):
+            for ends in ("guaranteed", "attained"):
                 one["core"][ends] = [end + core for end in one["core"][ends]]
     issuer, name = Issuer.new(), f"release.{file_format}"
     return verify({name: files[name]}, issuer.sign(body), read_keys(issuer.key_set()))
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", SPECS)
 def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, name: str) -> None:
-    asked = {"method": "boxes", "dataset_id": "people", "columns": ["age", "wage"], "k": 5} | ASKED[name]
-    draft = bench.run(asked).release
+    spec = {"method": "boxes", "dataset_id": "people", "quasi_identifiers": ["age", "wage"], "k": 5} | SPECS[name]
+    draft = bench.run(spec).release
     assert draft is not None
     report = verified(draft, "parquet")
     assert (report.problems, report.unchecked) == ([], [])
@@ -121,14 +126,14 @@ def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, na
 
 @pytest.mark.parametrize("name", ["marked", "a survey, marked", "patterns, marked", "texts, marked"])
 def test_ranges_about_the_core_follow_from_the_marked_rows(bench: Bench, name: str) -> None:
-    asked = {"method": "boxes", "dataset_id": "people", "columns": ["age", "wage"], "k": 5, "dismiss_at_most": 0.2}
-    draft = bench.run(asked | ASKED[name]).release
+    spec = {"method": "boxes", "dataset_id": "people", "quasi_identifiers": ["age", "wage"], "k": 5}
+    draft = bench.run(spec | {"max_suppressed": 0.2} | SPECS[name]).release
     assert draft is not None
     whole = bool(pl.read_parquet(draft.files[ReleaseFormat.PARQUET].path)["core"].all())
     assert not (whole and name == "marked"), "else nothing is seen of the core"
     for file_format in ("parquet",) if name in IN_PARQUET_ONLY else ("parquet", "csv", "ndjson"):
-        found = verified(draft, file_format).statistics
-        about_all, of_core = found[: len(found) // 2], found[len(found) // 2 :]
+        statistics = verified(draft, file_format).statistics
+        about_all, of_core = statistics[: len(statistics) // 2], statistics[len(statistics) // 2 :]
         assert [one.name for one in of_core] == [f"{one.name}, core" for one in about_all]
         assert {one.finding for one in of_core} <= {Finding.VERIFIED, Finding.NOTHING_CLAIMED}
         assert ([one.published for one in of_core] == [one.published for one in about_all]) == whole

@@ -32,7 +32,7 @@ def answer(authority: Authority) -> bytes:
     return authority.stamp(ENVELOPE)
 
 
-def found(answer: bytes | None, authority: Authority | None = None, **given: bool) -> Report:
+def verified(answer: bytes | None, authority: Authority | None = None, **given: bool) -> Report:
     trusted = None if authority is None else read_authority(authority.root.read_bytes())
     stamp = Given(answer, trusted, **given)
     return verify(FILES, ENVELOPE, read_keys(ISSUER.key_set()), timestamp=stamp, recompute=False)
@@ -44,12 +44,12 @@ def checked(answer: bytes, content: bytes, authority: Authority) -> Timestamp:
 
 
 def test_a_timestamp_is_verified_by_the_authoritys_root_alone(authority: Authority, answer: bytes) -> None:
-    report = found(answer, authority)
+    report = verified(answer, authority)
     assert (report.timestamp.status, report.exit_code) == ("verified", 0)
     assert report.timestamp.at is not None
     assert abs(report.timestamp.at - datetime.now(UTC)) < timedelta(minutes=10)
     assert authority.finds_right(answer, ENVELOPE)
-    report = found(answer)
+    report = verified(answer)
     assert (report.timestamp.status, report.exit_code) == ("unchecked", 0)
     assert report.as_json()["timestamp"]["at"].endswith("Z")
 
@@ -60,24 +60,24 @@ def test_what_an_authority_digests_by_is_read(authority: Authority, digest: str)
 
 
 def test_what_was_asked_to_be_checked_and_cannot_be_is_said(authority: Authority, answer: bytes) -> None:
-    report = found(answer, asked=True)
+    report = verified(answer, required=True)
     assert (report.exit_code, report.unchecked) == (2, ["timestamp: no certificate of the authority was given"])
-    report = found(None, authority, asked=True)
+    report = verified(None, authority, required=True)
     assert (report.exit_code, report.unchecked) == (2, ["timestamp: there is none"])
-    assert (found(None).exit_code, found(None).timestamp.status) == (0, "none")
+    assert (verified(None).exit_code, verified(None).timestamp.status) == (0, "none")
 
 
 def test_a_timestamp_of_another_envelope_is_named(authority: Authority) -> None:
     """Whether the authority is known or not."""
     other = authority.stamp(ENVELOPE + b" ")
     for known in (authority, None):
-        report = found(other, known)
+        report = verified(other, known)
         assert (report.timestamp.status, report.exit_code) == ("wrong", 1)
         assert "timestamp: it is about another file" in report.problems
 
 
 def test_another_authority_is_named(answer: bytes, tmp_path: Path) -> None:
-    report = found(answer, Authority.new(tmp_path / "other"))
+    report = verified(answer, Authority.new(tmp_path / "other"))
     assert report.problems == ["timestamp: no authority of the certificates that were given signed it"]
 
 
@@ -88,8 +88,8 @@ def test_who_may_sign_for_other_purposes_only_is_no_authority(tmp_path: Path, si
     authority.appoint("signer", extensions=signer)
     (authority.folder / "info").write_bytes(_info_of(authority, authority.stamp(b"content")))
     signing = ["-signer", "signer.pem", "-inkey", "signer.key", "-md", "sha256", "-nodetach", "-binary"]
-    told = ["-outform", "DER", "-econtent_type", "1.2.840.113549.1.9.16.1.4", "-out", "token"]
-    authority.openssl("cms", "-sign", "-in", "info", *signing, *told)
+    output = ["-outform", "DER", "-econtent_type", "1.2.840.113549.1.9.16.1.4", "-out", "token"]
+    authority.openssl("cms", "-sign", "-in", "info", *signing, *output)
     granted = b"\x30\x03\x02\x01\x00" + (authority.folder / "token").read_bytes()
     report = checked(b"\x30\x82" + len(granted).to_bytes(2, "big") + granted, b"content", authority)
     assert report.status == status
@@ -117,7 +117,7 @@ def test_no_certificate_was_seen_before_it_was_issued(authority: Authority, answ
 
 @pytest.mark.parametrize("rubbish", [b"", b"rubbish", b"<html>", b"\x30\x05\x30\x03\x02\x01\x02", b"\x30\x80" * 99])
 def test_rubbish_is_no_timestamp(rubbish: bytes) -> None:
-    report = found(rubbish)
+    report = verified(rubbish)
     assert report.exit_code == 1
     assert report.problems in (["timestamp: it cannot be read"], ["timestamp: the authority gave none"])
 
@@ -152,16 +152,16 @@ def test_the_command_takes_what_lies_beside_the_file(
     (tmp_path / "release.parquet.tsr").write_bytes(answer)
     (tmp_path / "other.tsr").write_bytes(authority.stamp(b"other"))
 
-    def told(*options: object) -> tuple[int, str]:
+    def report_of(*options: object) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
             command([str(file), "--keys", str(tmp_path / "jwks.json"), *map(str, options)])
         return int(ended.value.code or 0), capsys.readouterr().out
 
-    status, text = told()
+    status, text = report_of()
     assert (status, "timestamp   unchecked, 20" in text) == (0, True)
-    status, text = told("--tsa-certificate", authority.root, "--json")
+    status, text = report_of("--tsa-certificate", authority.root, "--json")
     assert (status, json.loads(text)["timestamp"]["status"]) == (0, "verified")
-    status, text = told("--timestamp", tmp_path / "other.tsr")
+    status, text = report_of("--timestamp", tmp_path / "other.tsr")
     assert (status, "! timestamp: it is about another file" in text) == (1, True)
-    status, text = told("--timestamp", tmp_path / "release.parquet.tsr")
+    status, text = report_of("--timestamp", tmp_path / "release.parquet.tsr")
     assert (status, "! timestamp: no certificate of the authority" in text) == (2, True)

@@ -29,7 +29,7 @@ ENVELOPE = ISSUER.certify(FILES, STATISTICS)
 KEYS = read_keys(ISSUER.key_set())
 
 
-def found(
+def verified(
     files: dict[str, bytes] = FILES, envelope: bytes = ENVELOPE, issuer: Issuer = ISSUER, **options: Any
 ) -> Report:
     return verify(files, envelope, read_keys(issuer.key_set(also=options.pop("also", None))), **options)
@@ -41,7 +41,7 @@ def with_statistic(**change: Any) -> bytes:
 
 
 def test_what_was_not_changed_holds() -> None:
-    report = found()
+    report = verified()
     assert (report.exit_code, report.signature, report.revocation) == (0, "valid", "unknown")
     assert report.files == {"release.parquet": True}
     assert [each.finding for each in report.statistics] == [Finding.VERIFIED] * 2
@@ -52,24 +52,24 @@ def test_bytes_have_one_spelling(spelling: str) -> None:
     changed = json.loads(ENVELOPE)
     changed["signatures"][0]["sig"] += spelling
     with pytest.raises(UnreadableError, match="base64"):
-        found(envelope=json.dumps(changed).encode())
+        verified(envelope=json.dumps(changed).encode())
 
 
 def test_numbers_beyond_2_to_53_are_read_as_they_were_signed() -> None:
-    large = [STATISTICS[0] | {"guaranteed": [0.0, 3.5e16], "inner": None}, STATISTICS[1] | {"weight": 1e300}]
-    report = found(envelope=ISSUER.certify(FILES, large))
+    large = [STATISTICS[0] | {"guaranteed": [0.0, 3.5e16], "attained": None}, STATISTICS[1] | {"weight": 1e300}]
+    report = verified(envelope=ISSUER.certify(FILES, large))
     assert not report.problems
 
 
 def test_a_name_that_stands_twice_is_refused() -> None:
     twice = ENVELOPE[:-1] + b',"payload":"AAAA"}'
     with pytest.raises(UnreadableError):
-        found(envelope=twice)
+        verified(envelope=twice)
 
 
 def test_a_bound_moved_by_one_unit_in_the_last_place_is_another_file() -> None:
     moved = FRAME.with_columns(pl.col("age_hi").map_batches(lambda s: pl.Series(np.nextafter(s.to_numpy(), np.inf))))
-    report = found({"release.parquet": parquet(moved)})
+    report = verified({"release.parquet": parquet(moved)})
     assert report.exit_code == 1
     assert any("release.parquet: not what was certified" in each for each in report.problems)
 
@@ -77,27 +77,27 @@ def test_a_bound_moved_by_one_unit_in_the_last_place_is_another_file() -> None:
 def test_bounds_of_any_size_are_another_file_and_no_fault_of_the_reader() -> None:
     for value in (1e308, -1e308, 1e-308, float("inf"), float("nan")):
         huge = FRAME.with_columns(age_hi=pl.lit(value))
-        report = found({"release.parquet": parquet(huge)})
+        report = verified({"release.parquet": parquet(huge)})
         assert report.exit_code == 1
         assert "release.parquet: not what was certified" in report.problems
 
 
 def test_a_row_duplicated_is_another_file_and_other_ranges() -> None:
     again = pl.concat([FRAME, *[FRAME.head(1)] * 5])
-    report = found({"release.parquet": parquet(again)})
+    report = verified({"release.parquet": parquet(again)})
     assert any("not what was certified" in each for each in report.problems)
     assert any("follows from the data file" in each for each in report.problems)
 
 
 def test_a_file_of_another_release_is_found() -> None:
     other = parquet(rows(seed=8))
-    assert found({"release.parquet": other}).exit_code == 1
-    assert found({"another-name.parquet": FILE}).exit_code == 0
+    assert verified({"release.parquet": other}).exit_code == 1
+    assert verified({"another-name.parquet": FILE}).exit_code == 0
 
 
 def test_an_envelope_for_another_file_is_found() -> None:
     other = rows(seed=8)
-    report = found(envelope=ISSUER.certify({"release.parquet": parquet(other)}, means(other)))
+    report = verified(envelope=ISSUER.certify({"release.parquet": parquet(other)}, means(other)))
     assert (report.signature, report.files) == ("valid", {"release.parquet": False})
 
 
@@ -109,43 +109,46 @@ def test_an_envelope_for_another_file_is_found() -> None:
 def test_a_range_is_held_against_the_data(inward: float, finding: Finding) -> None:
     low, high = STATISTICS[0]["guaranteed"]
     width = high - low
-    told = [low + inward * width, high - inward * width]
-    report = found(envelope=with_statistic(guaranteed=told, inner=[low, high]))
+    guaranteed = [low + inward * width, high - inward * width]
+    report = verified(envelope=with_statistic(guaranteed=guaranteed, attained=[low, high]))
     assert report.signature == "valid"
     assert report.statistics[0].finding == finding
-    report = found(envelope=with_statistic(guaranteed=told, inner=told if inward > 0 else [low, high]))
+    report = verified(
+        envelope=with_statistic(guaranteed=guaranteed, attained=guaranteed if inward > 0 else [low, high])
+    )
     assert report.statistics[0].finding == finding
 
 
 def test_a_range_beside_the_data_is_contradicted() -> None:
     low, high = STATISTICS[0]["guaranteed"]
     shifted = [low + 100, high + 100]
-    report = found(envelope=with_statistic(guaranteed=shifted, inner=shifted))
+    report = verified(envelope=with_statistic(guaranteed=shifted, attained=shifted))
     assert report.statistics[0].finding is Finding.CONTRADICTED
     assert report.exit_code == 1
     assert "mean(age)" in report.problems[0]
 
 
 def test_four_units_in_the_last_place_are_rounding_and_more_are_not() -> None:
-    low, high = found().statistics[0].recomputed
+    low, high = verified().statistics[0].recomputed
     inside = [low + 3 * np.spacing(low), high - 3 * np.spacing(high)]
     beyond = [low + 40 * np.spacing(low), high - 40 * np.spacing(high)]
-    assert found(envelope=with_statistic(guaranteed=inside, inner=None)).statistics[0].finding is Finding.VERIFIED
-    assert found(envelope=with_statistic(guaranteed=beyond, inner=None)).statistics[0].finding is Finding.CONTRADICTED
+    assert verified(envelope=with_statistic(guaranteed=inside, attained=None)).statistics[0].finding is Finding.VERIFIED
+    contradicted = verified(envelope=with_statistic(guaranteed=beyond, attained=None))
+    assert contradicted.statistics[0].finding is Finding.CONTRADICTED
 
 
 def certified(frame: pl.DataFrame, statistics: list[dict[str, Any]] | None = None, **parameters: Any) -> Report:
     """What is found of a file and a certificate of all of its columns, with these parameters beside the usual ones."""
     files, columns = {"release.parquet": parquet(frame)}, [{"name": name, "type": "number"} for name in frame.columns]
     columns[0]["type"] = "integer"
-    said = {"method": "boxes", "columns": ["age", "hours"], "rare_records": "keep"} | parameters
+    said = {"method": "boxes", "quasi_identifiers": ["age", "hours"], "rare_records": "keep"} | parameters
     release = {"id": "rel_made", "columns": columns, "rows": len(frame)}
-    return found(files, ISSUER.certify(files, statistics or [], parameters=said, release=release))
+    return verified(files, ISSUER.certify(files, statistics or [], parameters=said, release=release))
 
 
 def test_k_is_held_against_the_file_wherever_it_stands() -> None:
     """Beside the parameters alone."""
-    report = found(envelope=ISSUER.certify(FILES, STATISTICS, k=500))
+    report = verified(envelope=ISSUER.certify(FILES, STATISTICS, k=500))
     assert report.exit_code == 1
     assert any(each.startswith("k: 500 published") for each in report.problems)
 
@@ -159,30 +162,31 @@ def test_a_release_of_boxes_has_boxes() -> None:
 
 def test_boxes_that_cannot_be_read_are_not_checked_although_nothing_is_computed_of_them() -> None:
     weighed = FRAME.with_columns(weight_mean_lo=pl.lit(-1.0), weight_mean_hi=pl.lit(0.0))
-    report = certified(weighed, survey_weight="design", weights="box")
+    report = certified(weighed, survey_weight_column="design", released_weights="box")
     assert (report.exit_code, len(report.unchecked)) == (2, 1)
     assert "weights" in report.unchecked[0]
 
 
 def test_what_is_said_to_be_reached_is_held_against_the_data_without_a_range_as_well() -> None:
-    report = found(envelope=with_statistic(guaranteed=None, inner=[-1e9, 1e9]))
+    report = verified(envelope=with_statistic(guaranteed=None, attained=[-1e9, 1e9]))
     assert (report.exit_code, report.statistics[0].finding) == (3, Finding.CONSISTENT)
-    within = with_statistic(guaranteed=None, inner=STATISTICS[0]["inner"])
-    assert found(envelope=within).statistics[0].finding is Finding.NOTHING_CLAIMED
+    within = with_statistic(guaranteed=None, attained=STATISTICS[0]["attained"])
+    assert verified(envelope=within).statistics[0].finding is Finding.NOTHING_CLAIMED
 
 
 def test_a_range_of_the_first_coefficient_alone_is_a_claim() -> None:
-    one = {"kind": "regression", "of": ["age", "hours"], "weight": 1.0, "ddof": None, "linear": [None, None]}
-    assert certified(FRAME, [one | {"guaranteed": [[0.0, 0.0]], "inner": None}]).exit_code in {1, 3}
+    one = {"kind": "regression", "of": ["age", "hours"], "weight": 1.0, "ddof": None, "first_order": [None, None]}
+    assert certified(FRAME, [one | {"guaranteed": [[0.0, 0.0]], "attained": None}]).exit_code in {1, 3}
 
 
 def test_a_column_called_as_the_ends_of_weights_is_no_weight() -> None:
     columns = {"weight_mean_lo": "number", "weight_mean_hi": "number", "weight": "number"}
-    own = {"rare_records": "keep", "columns": ["weight_mean"]}
+    own = {"rare_records": "keep", "quasi_identifiers": ["weight_mean"]}
     assert weight_of(own | {"rare_records": "weigh"}, columns) == "weight"
-    assert weight_of(own | {"survey_weight": "design", "weights": "row"}, columns) == "weight"
+    assert weight_of(own | {"survey_weight_column": "design", "released_weights": "row"}, columns) == "weight"
     assert weight_of(own, columns) is None
-    of_boxes = {"rare_records": "keep", "columns": ["age"], "survey_weight": "design", "weights": "box"}
+    survey = {"survey_weight_column": "design", "released_weights": "box"}
+    of_boxes = {"rare_records": "keep", "quasi_identifiers": ["age"]} | survey
     assert weight_of(of_boxes, columns) == ("weight_mean_lo", "weight_mean_hi")
 
 
@@ -191,7 +195,7 @@ def test_a_statistic_changed_after_signing_is_a_wrong_signature() -> None:
     body = json.loads(base64.b64decode(changed["payload"]))
     body["predicate"]["statistics"][0]["guaranteed"][1] += 1.0
     changed["payload"] = base64.b64encode(json.dumps(body).encode()).decode()
-    report = found(envelope=json.dumps(changed).encode())
+    report = verified(envelope=json.dumps(changed).encode())
     assert report.signature == "invalid"
     assert any("statistics: not those whose digest was certified" in each for each in report.problems)
 
@@ -205,7 +209,7 @@ def test_a_statistic_changed_after_signing_is_a_wrong_signature() -> None:
     ],
 )
 def test_a_key_that_must_not_have_signed_is_named(also: dict[str, Any], status: str) -> None:
-    report = found(also={0: also})
+    report = verified(also={0: also})
     assert (report.signature, report.exit_code) == (status, 1)
 
 
@@ -224,8 +228,8 @@ def test_during_a_rotation_one_known_key_is_enough_and_a_wrong_signature_is_not(
     assert report.exit_code == 0
     changed = json.loads(envelope)
     changed["signatures"][0]["sig"] = changed["signatures"][1]["sig"]
-    assert found(envelope=json.dumps(changed).encode(), issuer=both).signature == "invalid"
-    assert found(envelope=envelope, issuer=both, also={1: {"revoked": {}}}).exit_code == 0
+    assert verified(envelope=json.dumps(changed).encode(), issuer=both).signature == "invalid"
+    assert verified(envelope=envelope, issuer=both, also={1: {"revoked": {}}}).exit_code == 0
 
 
 def test_a_key_whose_id_is_not_its_thumbprint_is_refused() -> None:
@@ -237,11 +241,11 @@ def test_a_key_whose_id_is_not_its_thumbprint_is_refused() -> None:
 
 def test_revocations_name_certificates_and_must_be_signed() -> None:
     other = ISSUER.certify({"release.parquet": b"x"}, STATISTICS)
-    assert found(revocations=ISSUER.revoke(other)).revocation == "not revoked by 2026-06-01 00:00 UTC"
-    report = found(revocations=ISSUER.revoke(other, ENVELOPE))
+    assert verified(revocations=ISSUER.revoke(other)).revocation == "not revoked by 2026-06-01 00:00 UTC"
+    report = verified(revocations=ISSUER.revoke(other, ENVELOPE))
     since = "since 2026-06-01T00:00:00Z, by the list of 2026-06-01 00:00 UTC"
     assert (report.revocation, report.exit_code) == (since, 1)
-    report = found(revocations=Issuer.new().revoke(ENVELOPE))
+    report = verified(revocations=Issuer.new().revoke(ENVELOPE))
     assert (report.revocation, report.exit_code) == ("unknown", 2)
 
 
@@ -249,37 +253,37 @@ def test_a_list_of_revocations_names_keys_that_an_older_key_set_still_trusts() -
     both = Issuer.new(2)
     lost, kept = (Issuer([key]) for key in both.keys)
     envelope, listed = lost.certify(FILES, STATISTICS), kept.revoke(keys=lost.ids)
-    assert found(envelope=envelope, issuer=both, revocations=kept.revoke()).exit_code == 0
-    report = found(envelope=envelope, issuer=both, revocations=listed)
+    assert verified(envelope=envelope, issuer=both, revocations=kept.revoke()).exit_code == 0
+    report = verified(envelope=envelope, issuer=both, revocations=listed)
     assert (report.signature, report.exit_code) == ("revoked key", 1)
-    report = found(envelope=kept.certify(FILES, STATISTICS), issuer=both, revocations=listed)
+    report = verified(envelope=kept.certify(FILES, STATISTICS), issuer=both, revocations=listed)
     assert (report.signature, report.revocation, report.exit_code) == (
         "valid", "not revoked by 2026-06-01 00:00 UTC", 0,
     )  # fmt: skip
-    report = found(envelope=envelope, issuer=both, revocations=lost.revoke(keys=lost.ids))
+    report = verified(envelope=envelope, issuer=both, revocations=lost.revoke(keys=lost.ids))
     assert (report.revocation, report.unchecked) == ("unknown", ["revocations: revoked key"])
 
 
 def test_a_list_older_than_the_certificate_says_nothing_of_it_and_its_date_is_shown() -> None:
     later = ISSUER.certify(FILES, STATISTICS, issued_at="2026-06-01T00:00:01Z")
-    report = found(envelope=later, revocations=ISSUER.revoke())
+    report = verified(envelope=later, revocations=ISSUER.revoke())
     assert report.revocation == "unknown, the list of 2026-06-01 00:00 UTC is older than the certificate"
     assert report.exit_code == 0
-    report = found(envelope=later, revocations=ISSUER.revoke(later))  # wherever it is listed, it is revoked
+    report = verified(envelope=later, revocations=ISSUER.revoke(later))  # wherever it is listed, it is revoked
     assert (report.revocation.split(",")[0], report.exit_code) == ("since 2026-06-01T00:00:00Z", 1)
 
 
 def test_without_a_data_file_nothing_is_said_to_hold(tmp_path: Path) -> None:
-    report = found({})
+    report = verified({})
     assert (report.exit_code, len(report.unchecked)) == (2, 1)
     statistics = json.dumps({"statistics": STATISTICS}).encode()
-    assert found({"statistics.json": statistics}).exit_code != 0
+    assert verified({"statistics.json": statistics}).exit_code != 0
 
 
 def test_what_was_signed_as_something_else_is_no_certificate() -> None:
     with pytest.raises(UnreadableError):
-        found(envelope=ISSUER.revoke())
-    report = found(revocations=ENVELOPE)
+        verified(envelope=ISSUER.revoke())
+    report = verified(revocations=ENVELOPE)
     assert (report.revocation, report.exit_code) == ("unknown", 2)
 
 
@@ -287,7 +291,7 @@ def test_what_was_signed_as_something_else_is_no_certificate() -> None:
 def test_other_formats_are_read_back(file_format: str) -> None:
     text = FRAME.write_csv() if file_format == "csv" else FRAME.write_ndjson()
     files = {f"release.{file_format}": text.encode()}
-    report = found(files, ISSUER.certify(files, STATISTICS))
+    report = verified(files, ISSUER.certify(files, STATISTICS))
     assert (report.exit_code, [each.finding for each in report.statistics]) == (0, [Finding.VERIFIED] * 2)
 
 
@@ -310,8 +314,8 @@ def test_the_command_says_it_by_its_exit_code(tmp_path: Path) -> None:
     assert "NOT what was certified" in done.stdout
     (tmp_path / "release.parquet").write_bytes(parquet(FRAME.with_columns(age_hi=pl.lit(float("inf")))))
     done = run(tmp_path / "release.parquet", "--keys", tmp_path / "jwks.json", "--json")
-    told = json.loads(done.stdout, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
-    assert (done.returncode, told["verdict"], "Warning" in done.stderr) == (1, "refuted", False)
+    report = json.loads(done.stdout, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+    assert (done.returncode, report["verdict"], "Warning" in done.stderr) == (1, "refuted", False)
     done = run(tmp_path / "missing.parquet", "--keys", tmp_path / "jwks.json")
     assert (done.returncode, done.stdout) == (2, "")
     done = run(tmp_path / "missing.parquet", "--keys", tmp_path / "jwks.json", "--json")

@@ -1,13 +1,14 @@
 """Answers about a release's boxes and the columns beside them: salary by sex, which such a table is published for.
 
 A question about columns that rows have as they are is one about the boxes divided by their values (released.beside). A
-number beside the boxes is asked about as a number or, where a question is about values, by its values or an interval;
-a number of the boxes by an interval. What cannot be answered has no range, and says why.
+question takes a number beside the boxes as a number or, where it is about values, by its values or an interval; a
+number of the boxes by an interval. What cannot be answered has no range, and says why.
 
-Where design weights are published of whole boxes, a box is a mass that lies anywhere in its bounds, and a column beside
-it lies among its values there. A condition decides which of them: with `p` of the box's weight in it, unknown between 0
-and 1, its mean lies between the bounds of the rows that meet it. Such ranges are reached where one such column takes
-part; of several, and of spreads, they are certain, but data that reach them are not known: which values go together is.
+Where design weights are published of whole boxes, a box is a mass that may be anywhere within its bounds, and a column
+beside it has one of its values there. A condition decides which of them: with `p` of the box's weight in it, unknown
+between 0 and 1, its mean is between the bounds of the rows that meet it. Such ranges are reached where one such column
+takes part; of several, and of spreads, they are certain but perhaps not reached, for the rows say which values go
+together.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from surebox_verify.released.beside import (
     Form,
     beside,
     divided,
+    has_numbers,
     meaning_of_parts,
     number_of_values,
     whole_boxes,
@@ -44,8 +46,21 @@ _BY_VALUES: Final[Mapping[str, Sequence[int]]] = {"share": (0,), "crosstab": (0,
 _ATTAINED_BY_MASSES: Final = ("mean", "share", "quantile", "crosstab", "domain_mean")
 
 
+class UnansweredError(UnreadableError):
+    """A question about columns beside the boxes, or about an interval, that has no answer.
+
+    Attributes
+    ----------
+    index : its place among all questions.
+    """
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(reason)
+        self.index = index
+
+
 @dataclass(frozen=True)
-class _Asked:
+class _Formed:
     """A question with the forms of the columns that it is about, in the order of the file, and of the boxes' own."""
 
     question: Question
@@ -63,15 +78,15 @@ class _Asked:
         return self.question
 
     def restored(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The objects of the question as it was asked."""
+        """The objects of the question with its own values or interval."""
         if self.as_computed() is self.question:
             return entries
         values, interval = self.question.values, self.question.interval
-        said = {
+        about = {
             "values": None if values is None else list(values),
             "interval": None if interval is None else list(interval),
         }
-        return [entry | said for entry in entries]
+        return [entry | about for entry in entries]
 
 
 def _books(boxes: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
@@ -109,31 +124,31 @@ def answering(
     ------
     surebox_verify.core.errors.UndefinedStatisticError
         As of `questions.computing`; its `reason` names the columns.
-    surebox_verify.envelope.UnreadableError
-        A value that a declared codebook does not have, or a column that is not there.
+    UnansweredError
+        A value that a declared codebook does not have, or a column that is not there or has too many values.
     """
     work = _Work(boxes, kept, meaning or Meaning(), books, by_value)
     answers: dict[int, list[dict[str, Any]]] = {}
-    groups: dict[tuple[tuple[Form, ...], tuple[Form, ...]], list[tuple[int, _Asked]]] = {}
+    groups: dict[tuple[tuple[Form, ...], tuple[Form, ...]], list[tuple[int, _Formed]]] = {}
     for place, each in enumerate(questions):
         try:
-            asked = work.asked(each)
+            one = work.formed(each)
         except UnreadableError as error:
             if refuse:
-                raise
+                raise UnansweredError(place, str(error)) from None
             answers[place] = [_unanswered(each, str(error))]
         else:
-            groups.setdefault((asked.forms, asked.own), []).append((place, asked))
+            groups.setdefault((one.forms, one.own), []).append((place, one))
     for number, ((forms, own), some) in enumerate(groups.items()):
-        questions_of = [asked for _, asked in some]
+        formed = [one for _, one in some]
         try:
             share = number / len(groups)
-            found = yield from _within(work.group(questions_of), share, len(groups))
+            entries_of = yield from _within(work.group(formed), share, len(groups))
         except (UndefinedStatisticError, UnreadableError) as error:
             if refuse or not (forms or own):
                 raise _placed_error(error, [place for place, _ in some]) from None
-            found = yield from work.each_alone(questions_of)
-        for (place, one), entries in zip(some, found, strict=True):
+            entries_of = yield from work.each_alone(formed)
+        for (place, one), entries in zip(some, entries_of, strict=True):
             answers[place] = one.restored(entries)
     return [answers[place] for place in range(len(questions))]
 
@@ -144,15 +159,15 @@ def _within(work: Answers, start: float, parts: int) -> Answers:
         try:
             yield start + next(work) / parts
         except StopIteration as end:
-            found: list[list[dict[str, Any]]] = end.value
-            return found
+            answers: list[list[dict[str, Any]]] = end.value
+            return answers
 
 
 def _placed_error(error: Exception, places: Sequence[int]) -> Exception:
-    """An error with the place of the question among all."""
+    """An error with the place of its question among all; the first of `places` where the error names none."""
     if isinstance(error, UndefinedStatisticError):
         return UndefinedStatisticError(places[error.index], error.kind, (), error.reason)
-    return error
+    return UnansweredError(places[0], str(error))
 
 
 def _unanswered(each: Question, reason: str) -> dict[str, Any]:
@@ -164,8 +179,8 @@ def _unanswered(each: Question, reason: str) -> dict[str, Any]:
         "interval": None if each.interval is None else list(each.interval),
         "p": each.p,
         "ddof": None,
-        **dict.fromkeys(("estimate", "linear", "guaranteed", "inner")),
-        "exact": False,
+        **dict.fromkeys(("estimate", "first_order", "guaranteed", "attained")),
+        "sharp": False,
         "gap": None,
         "domain_may_be_empty": None,
         "value_known": False,
@@ -184,7 +199,7 @@ class _Work:
     books: Books
     by_value: bool
 
-    def asked(self, each: Question) -> _Asked:
+    def formed(self, each: Question) -> _Formed:
         """A question with the forms of its columns."""
         about, own = _BY_VALUES.get(each.kind, ()), {*self.boxes.numeric, *self.boxes.nominal}
         forms, conditions = [], []
@@ -197,7 +212,7 @@ class _Work:
                 interval = each.interval if is_last else None
                 forms.append(self._form(each, name, interval, by_value=place in about))
         order = {name: index for index, name in enumerate(self.kept.column_names)}
-        return _Asked(each, tuple(sorted(forms, key=lambda form: order[form.name])), tuple(conditions))
+        return _Formed(each, tuple(sorted(forms, key=lambda form: order[form.name])), tuple(conditions))
 
     def _on_own(self, name: str, interval: tuple[Any, Any]) -> Form:
         if name not in self.boxes.numeric or name in self.boxes.orders:
@@ -212,25 +227,30 @@ class _Work:
         of_masses = self.boxes.survey_ends is not None and each.kind == "domain_mean"
         if by_value and of_masses and each.values is not None:
             return Form(name, values=each.values)
-        count = number_of_values(self.kept, name) if by_value else None
-        if count is None or count <= MOST_VALUES:
-            return Form(name, by_value=count is not None)
-        if each.values is not None and each.kind != "crosstab":
+        is_numeric = has_numbers(self.kept, name)
+        if is_numeric and not by_value:
+            return Form(name)
+        count = number_of_values(self.kept, name)
+        if count <= MOST_VALUES:
+            return Form(name, by_value=is_numeric)
+        is_nameable = by_value and each.kind != "crosstab"
+        if is_nameable and each.values is not None and None not in each.values:
             return Form(name, values=each.values)
-        msg = (
-            f"column {name!r} has {count:,} different numbers, of more than {MOST_VALUES:,} none is a value by itself: "
-            "name `values` or an `interval`"
-        )
+        remedy = "leave it out"
+        if is_nameable:
+            remedy = "name `values` or an `interval`" if is_numeric else "name `values`"
+        limit = f"more than the {MOST_VALUES:,} that a question distinguishes"
+        msg = f"column {name!r} has {count:,} different values, {limit}: {remedy}"
         raise UnreadableError(msg)
 
-    def each_alone(self, some: Sequence[_Asked]) -> Answers:
+    def each_alone(self, some: Sequence[_Formed]) -> Answers:
         """Questions of which not all have an answer."""
-        found: dict[int, list[dict[str, Any]]] = {}
-        for place, one in enumerate(some):
-            found[place] = yield from self._alone(one)
-        return list(found.values())
+        answers: list[list[dict[str, Any]]] = []
+        for one in some:
+            answers += [(yield from self._alone(one))]
+        return answers
 
-    def _alone(self, one: _Asked) -> Generator[float, None, list[dict[str, Any]]]:
+    def _alone(self, one: _Formed) -> Generator[float, None, list[dict[str, Any]]]:
         try:
             (entries,) = yield from self.group([one])
         except (UndefinedStatisticError, UnreadableError) as error:
@@ -238,7 +258,7 @@ class _Work:
             return [_unanswered(one.question, reason)]
         return entries
 
-    def group(self, some: Sequence[_Asked]) -> Answers:
+    def group(self, some: Sequence[_Formed]) -> Answers:
         """Questions about the same columns in the same forms."""
         first = some[0]
         if not first.names:
@@ -248,46 +268,46 @@ class _Work:
             return (yield from self._computed(divided(self.boxes, columns, first.own), some))
         if not columns:  # of the boxes alone
             return (yield from self._computed(whole_boxes(self.boxes, columns, first.own), some))
-        found: dict[int, list[dict[str, Any]]] = {}
-        for place, one in enumerate(some):
-            found[place] = yield from self._of_masses(one, columns)
-        return list(found.values())
+        answers: list[list[dict[str, Any]]] = []
+        for one in some:
+            answers += [(yield from self._of_masses(one, columns))]
+        return answers
 
-    def _computed(self, boxes: ReleasedBoxes, some: Sequence[_Asked], meaning: Meaning | None = None) -> Answers:
+    def _computed(self, boxes: ReleasedBoxes, some: Sequence[_Formed], meaning: Meaning | None = None) -> Answers:
         meaning = meaning_of_parts(self.meaning) if meaning is None else meaning
         questions = [one.as_computed() for one in some]
         books = self.books(boxes, some[0].names)
         try:
-            found = yield from computed(boxes, questions, meaning, books, by_value=self.by_value)
-            return [self._claimed(one, entries) for one, entries in zip(some, found, strict=True)]
+            answers = yield from computed(boxes, questions, meaning, books, by_value=self.by_value)
+            return [self._claimed(one, entries) for one, entries in zip(some, answers, strict=True)]
         except UndefinedStatisticError as error:
             names = (*boxes.numeric, *boxes.nominal)
-            reason = error.told(lambda column: repr(names[column]))
+            reason = error.in_words(lambda column: repr(names[column]))
             raise UndefinedStatisticError(error.index, error.kind, (), reason) from None
 
-    def _claimed(self, one: _Asked, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _claimed(self, one: _Formed, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What is said of the narrowest range, which is not known where whole boxes say more than their parts."""
         more = self.meaning.attained or self.boxes.means is not None
         if not one.names or not more or set(one.question.of) <= {form.name for form in one.forms}:
             return entries
         return [entry if entry["value_known"] else _unreached(entry) for entry in entries]
 
-    def _of_masses(self, one: _Asked, columns: Sequence[Beside]) -> Generator[float, None, list[dict[str, Any]]]:
+    def _of_masses(self, one: _Formed, columns: Sequence[Beside]) -> Generator[float, None, list[dict[str, Any]]]:
         """One question of boxes whose weights are known of all their records together."""
         if (values := self._each_value(one)) is not None:
-            found = []
+            entries = []
             for value in values:
-                asked = self.asked(replace(one.question, values=(value,)))
-                of_value = [beside(self.kept, form) for form in asked.forms]
-                found += asked.restored((yield from self._of_masses(asked, of_value)))
-            return found
+                each = self.formed(replace(one.question, values=(value,)))
+                of_value = [beside(self.kept, form) for form in each.forms]
+                entries += each.restored((yield from self._of_masses(each, of_value)))
+            return entries
         (wide,) = yield from self._computed(whole_boxes(self.boxes, columns, one.own), [one])
         (parts,) = yield from self._computed(divided(self.boxes, columns, one.own), [one])
         attained = one.question.kind in _ATTAINED_BY_MASSES and _is_single(one, columns)
         return [_with_estimate(*each, attained=attained) for each in zip(wide, parts, strict=True)]
 
-    def _each_value(self, one: _Asked) -> Iterator[Any] | None:
-        """The values of a column beside the boxes that a mean is asked for within each of."""
+    def _each_value(self, one: _Formed) -> Iterator[Any] | None:
+        """The values of a column beside the boxes, where a question is about the mean within each of them."""
         question, names = one.question, [form.name for form in one.forms]
         if question.kind != "domain_mean" or question.values is not None or question.interval is not None:
             return None
@@ -305,7 +325,7 @@ def _finite(column: Beside) -> Beside:
     return column
 
 
-def _is_single(one: _Asked, columns: Sequence[Beside]) -> bool:
+def _is_single(one: _Formed, columns: Sequence[Beside]) -> bool:
     """Whether one column takes part, and at most a condition beside it: what goes with what does not matter then."""
     conditions = sum(column.is_condition for column in columns) + len(one.own)
     return len(columns) - sum(column.is_condition for column in columns) <= 1 and conditions <= 1
@@ -323,17 +343,17 @@ def _with_estimate(wide: dict[str, Any], parts: Mapping[str, Any], *, attained: 
         estimate = [clipped(*each) for each in zip(estimate, wide["guaranteed"], strict=True)]
     elif not several:
         estimate = clipped(estimate, wide["guaranteed"])
-    found = wide | {"estimate": estimate, "linear": [None] * len(estimate) if several and estimate else None}
+    entry = wide | {"estimate": estimate, "first_order": [None] * len(estimate) if several and estimate else None}
     if attained or wide["value_known"]:
-        return found
-    return _unreached(found)
+        return entry
+    return _unreached(entry)
 
 
 def _unreached(entry: dict[str, Any]) -> dict[str, Any]:
     """A range of which it is not known what data reach."""
     ranges = entry["guaranteed"]
     several = isinstance(ranges, list) and not _is_pair(ranges)
-    return entry | {"inner": [None] * len(ranges) if several else None, "exact": False, "gap": None}
+    return entry | {"attained": [None] * len(ranges) if several else None, "sharp": False, "gap": None}
 
 
 def _is_pair(value: Sequence[Any]) -> bool:

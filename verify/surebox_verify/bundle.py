@@ -3,7 +3,7 @@
 What unpacks a bundle may take `./release.csv`, `Release.csv` or a link for `release.csv` and write over the file that
 was verified. So every entry is one of the names that a bundle of the service has, once, spelled as the service spells
 it, and a plain file; a bundle with anything else is not read. Some read an archive from its beginning, by the names
-that stand before its entries, and others by the directory at its end: so both name the same, and nothing else has room.
+before its entries, and others by the directory at its end: so both name the same, and nothing else has room.
 """
 
 import lzma

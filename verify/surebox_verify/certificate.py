@@ -11,7 +11,8 @@ import rfc8785
 from surebox_verify.envelope import LARGEST, REVOCATIONS, STATEMENT, Envelope, UnreadableError
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:surebox:certificate:1"
+PREDICATE_TYPE = "urn:surebox:certificate:2"
+_BEFORE = "urn:surebox:certificate:1"
 STATISTICS = "statistics.json"
 
 
@@ -64,6 +65,9 @@ def read_certificate(envelope: Envelope) -> Certificate:
     """
     body = envelope.body()
     known = (envelope.payload_type, body.get("_type"), body.get("predicateType"))
+    if known == (STATEMENT, STATEMENT_TYPE, _BEFORE):
+        msg = "the certificate was made by an unreleased version of Surebox with other field names: nothing is checked"
+        raise UnreadableError(msg)
     if known != (STATEMENT, STATEMENT_TYPE, PREDICATE_TYPE):
         msg = "the envelope holds no certificate of a release that this version can read"
         raise UnreadableError(msg)
@@ -124,7 +128,7 @@ def exact(value: Any) -> Any:
 
 
 def _instant(text: Any) -> datetime:
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
         raise ValueError
-    return found.astimezone(UTC)
+    return instant.astimezone(UTC)

@@ -18,7 +18,7 @@ from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import Certificate, read_certificate
 from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError, read_envelope
-from surebox_verify.questions import Question, asked
+from surebox_verify.questions import Question, parse_question
 from surebox_verify.released.boxes import (
     WEIGHT,
     WEIGHT_ENDS,
@@ -71,7 +71,7 @@ def certify(
         (`weight_mean_lo`, `weight_mean_hi`); the column's name where it has another; False where rows are not
         weighed. By default such columns beside the bounds are refused, for they may have been kept.
     means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
-        narrower. The release's `content` says whether they do: they may be columns that were kept.
+        narrower. The release's `box_means` says whether they do: they may be columns that were kept.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
     nominal : codebooks and hierarchies of columns without numbers, as the release's `parameters` have them. Without it
         a value that no set has may stand under `other`, and a class of a hierarchy cannot be asked about.
@@ -83,8 +83,8 @@ def certify(
     -------
     list of dict
         One a statistic, and one for each value, in `values`, of a share, a mean within values or a cross-table that
-        names none: `estimate`, `linear`, `guaranteed` (certain to hold the value of the released records),
-        `inner` (reached by data consistent with the boxes), `exact`, `gap`; of a `domain_mean` also
+        names none: `estimate`, `first_order`, `guaranteed` (certain to hold the value of the released records),
+        `attained` (reached by data consistent with the boxes), `sharp`, `gap`; of a `domain_mean` also
         `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
 
     Raises
@@ -97,7 +97,7 @@ def certify(
         said = _as_written(table, columns, weight, means=means, nominal=nominal)
     else:
         said = _as_certified(read_certificate(read_envelope(certificate)))
-    questions = [each if isinstance(each, Question) else asked(each, ddof=ddof) for each in statistics]
+    questions = [each if isinstance(each, Question) else parse_question(each, ddof=ddof) for each in statistics]
     bounded = said.names if certificate is not None or columns is not None else bounded_columns(table.column_names)
     plain = _plain(table, bounded, said.weights)
     boxes = boxes_of(plain, said.names, weight=said.weights, orders=said.orders, means=said.means)
@@ -107,8 +107,8 @@ def certify(
     def books(parts: ReleasedBoxes, beside: Sequence[str]) -> Mapping[str, Codebook]:
         return codebooks_of(parts, said.declared, classed=classed, beside=beside)
 
-    found = finished(answering(boxes, kept, questions, said.meaning, books))
-    return [entry for each in found for entry in each]
+    answers = finished(answering(boxes, kept, questions, said.meaning, books))
+    return [entry for each in answers for entry in each]
 
 
 def _as_certified(certificate: Certificate) -> _Said:
@@ -123,7 +123,7 @@ def _as_certified(certificate: Certificate) -> _Said:
     if parameters.get("method") != "boxes":
         msg = "this is no release of boxes, as its certificate says"
         raise UnreadableError(msg)
-    names = [str(each) for each in parameters.get("columns") or ()]
+    names = [str(each) for each in parameters.get("quasi_identifiers") or ()]
     return _Said(
         names,
         weight_of(parameters, columns),
@@ -142,7 +142,7 @@ def _as_written(
     means: bool,
     nominal: Mapping[str, Any] | None,
 ) -> _Said:
-    """What the rows tell by how they are written.
+    """What follows from how the rows are written.
 
     Raises
     ------

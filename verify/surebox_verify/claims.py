@@ -27,9 +27,9 @@ _MOST_CLASSES: Final = 50_000_000  # of boxes and kept classes together
 #: Flags of boxes that follow from the parameters: what each says of them.
 _FLAGS: Final[Mapping[str, tuple[str, frozenset[Any]]]] = {
     "tight-bounds": ("bounds", frozenset({"tight"})),
-    "snug-bounds": ("bounds", frozenset({"snug"})),
-    "rare-records-dismissed": ("rare_records", frozenset({"dismiss"})),
-    "means-inside-boxes": ("content", frozenset({"means", "rounded_means"})),
+    "grid-bounds": ("bounds", frozenset({"grid"})),
+    "rare-records-suppressed": ("rare_records", frozenset({"suppress"})),
+    "means-inside-boxes": ("box_means", frozenset({"exact", "rounded"})),
     "weighed": ("rare_records", frozenset({"weigh"})),
 }
 
@@ -76,10 +76,10 @@ class Held:
     @cached_property
     def classes(self) -> IntArray:
         """(rows,), kept values of each row together, numbered from 0."""
-        found = np.zeros(self.table.num_rows, dtype=np.int64)
+        labels = np.zeros(self.table.num_rows, dtype=np.int64)
         for name in self.kept:
-            found = _together(found, codes(self.table.column(name)))
-        return found
+            labels = _together(labels, codes(self.table.column(name)))
+        return labels
 
 
 def claims(held: Held) -> Claims:
@@ -109,8 +109,8 @@ def codes(column: pa.ChunkedArray) -> IntArray:
     """(rows,), values of a column as whole numbers; missing ones have one of their own."""
     encoded = column.combine_chunks().dictionary_encode("encode")
     whole = pa.concat_arrays(encoded.chunks) if isinstance(encoded, pa.ChunkedArray) else encoded
-    found: IntArray = whole.indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return found
+    indices: IntArray = whole.indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return indices
 
 
 def _wrong_rows(held: Held) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _wrong_k(held: Held) -> Iterator[str]:
         return
     if not held.table.num_rows:
         return
-    counted = bool(held.said.get("count_keep"))
+    counted = bool(held.said.get("k_counts_kept"))
     classes = _together(held.of_row, held.classes) if counted else held.of_row
     what = "a box and its kept columns" if counted else "a box"
     least = int(np.unique(classes, return_counts=True)[1].min())
@@ -189,8 +189,8 @@ def _wrong_boxes(held: Held) -> Iterator[str]:
         if (np.isnan(low) != np.isnan(high)).any() or (low > high).any():
             yield f"bounds: {name!r} has a lower one above its upper one, or one of both is missing"
         yield from _wrong_bounds(held, name, low, high)
-    if held.said.get("missing", "pattern") != "pattern" and np.isnan(lower).any():
-        yield f"missing: {held.said['missing']} published, boxes have missing bounds"
+    if held.said.get("missing_policy", "pattern") != "pattern" and np.isnan(lower).any():
+        yield f"missing_policy: {held.said['missing_policy']} published, boxes have missing bounds"
     yield from _wrong_means(held, boxes)
     yield from _wrong_layout(held, boxes)
 
@@ -202,18 +202,18 @@ def _wrong_means(held: Held, boxes: ReleasedBoxes) -> Iterator[str]:
     low, high = boxes.means
     size = np.maximum(np.abs(boxes.lower), np.abs(boxes.upper))
     if (low > high).any() or (low < boxes.lower).any() or (high > boxes.upper).any():
-        yield "content: means are outside their boxes, or their lower end is above the upper one"
-    elif held.said.get("content") == "means":
-        steps = np.array([float((held.said.get("grid") or {}).get(name, 1.0)) for name in boxes.numeric])
+        yield "box_means: means are outside their boxes, or their lower end is above the upper one"
+    elif held.said.get("box_means") == "exact":
+        steps = np.array([float((held.said.get("value_step") or {}).get(name, 1.0)) for name in boxes.numeric])
         play = np.where([_is_whole(held, name) for name in boxes.numeric], 2.0 * steps, 0.0) / boxes.counts[:, None]
         if (high - low > play * (1.0 + _ROUNDED) + _ROUNDED * size).any():
-            yield "content: exact `means` published, those of the file are rounded"
+            yield "box_means: `exact` published, those of the file are rounded"
 
 
 def _wrong_names(held: Held) -> Iterator[str]:
     """Columns that the parameters do not account for, or that are not there."""
     said, there = held.said, held.table.column_names
-    names = [str(each) for each in said.get("columns") or ()]
+    names = [str(each) for each in said.get("quasi_identifiers") or ()]
     for name in names:
         sides = [side for side in _SIDES if f"{name}_{side}" in there]
         if sides not in (["lo", "hi"], ["set"], ["lo", "hi", "set"]):
@@ -248,9 +248,9 @@ def _unlike(held: Held) -> Iterator[str]:
 def _wrong_bounds(held: Held, name: str, low: FloatArray, high: FloatArray) -> Iterator[str]:
     """Bounds of one column outside its domain, off its steps, or nearer than they may be."""
     said = held.said
-    width = (said.get("minimum_width") or {}).get(name)
+    width = (said.get("min_width") or {}).get(name)
     if width is not None and (high - low < float(width) * (1.0 - _ROUNDED)).any():
-        yield f"minimum_width: {width} of {name!r} published, a box has {float(np.nanmin(high - low)):g}"
+        yield f"min_width: {width} of {name!r} published, a box has {float(np.nanmin(high - low)):g}"
     domain = (said.get("domains") or {}).get(name)
     if domain is not None and (ends := _ends(domain)) is not None:
         least, most = float(np.nanmin(low)), float(np.nanmax(high))
@@ -258,11 +258,11 @@ def _wrong_bounds(held: Held, name: str, low: FloatArray, high: FloatArray) -> I
             yield f"domains: {list(domain)} of {name!r} published, bounds are beyond it"
         elif _tiles(said) and (least, most) != ends:
             yield f"domains: {list(domain)} of {name!r} published, `cells` do not reach its ends"
-    step = (said.get("grid") or {}).get(name)
-    if step is not None and said.get("bounds") != "snug":
+    step = (said.get("value_step") or {}).get(name)
+    if step is not None and said.get("bounds") != "grid":
         parts = np.concatenate([low, high]) / float(step)
         if (np.abs(parts - np.rint(parts)) > _ROUNDED * np.maximum(np.abs(parts), 1.0)).any():
-            yield f"grid: steps of {step} of {name!r} published, a bound is not on one"
+            yield f"value_step: {step} of {name!r} published, a bound is not on one"
 
 
 def _ends(domain: Any) -> tuple[float, float] | None:
@@ -289,10 +289,10 @@ def _wrong_layout(held: Held, boxes: ReleasedBoxes) -> Iterator[str]:
     if not _is_compared(held, boxes):
         return
     whole = np.array([_is_whole(held, name) for name in boxes.numeric], dtype=np.bool_)
-    apart = boxes.weights if said.get("weights") == "row" else None
+    apart = boxes.weights if said.get("released_weights") == "row" else None
     tight = said.get("bounds") == "tight"
     classes = None
-    if said.get("count_keep"):
+    if said.get("k_counts_kept"):
         classes = np.zeros((len(boxes.counts), int(held.classes.max(initial=0)) + 1), dtype=np.bool_)
         classes[boxes.of_row, held.classes] = True
     if overlapping(Layout(boxes, whole | tight, apart, classes)):
@@ -306,7 +306,7 @@ def _wrong_layout(held: Held, boxes: ReleasedBoxes) -> Iterator[str]:
 def _is_compared(held: Held, boxes: ReleasedBoxes) -> bool:
     """Whether boxes are disjoint, and few enough to see it; unions of boxes, or over fewer columns, may overlap."""
     made_from = held.said.get("base_release_id"), held.said.get("previous_release_id")
-    classes = int(held.classes.max(initial=0)) + 1 if held.said.get("count_keep") else 1
+    classes = int(held.classes.max(initial=0)) + 1 if held.said.get("k_counts_kept") else 1
     few = len(boxes.counts) <= _MOST_BOXES and len(boxes.counts) * classes <= _MOST_CLASSES
     return few and made_from == (None, None)
 
@@ -324,23 +324,23 @@ def _wrong_flags(held: Held) -> Iterator[str]:
     for flag, (name, values) in _FLAGS.items():
         if said.get(name) is not None and (said[name] in values) != (flag in flags):
             yield f"flags: {flag!r} is {'' if flag in flags else 'not '}published, {name} is {said[name]}"
-    if ("survey-weights" in flags) != (said.get("survey_weight") is not None):
-        yield "flags: 'survey-weights' is not as `survey_weight` says"
-    kept = bool(said.get("keep")) and not said.get("count_keep")
-    if "count_keep" in said and kept != ("kept-columns-not-counted" in flags):
-        yield "flags: 'kept-columns-not-counted' is not as `keep` and `count_keep` say"
+    if ("survey-weights" in flags) != (said.get("survey_weight_column") is not None):
+        yield "flags: 'survey-weights' is not as `survey_weight_column` says"
+    kept = bool(said.get("keep")) and not said.get("k_counts_kept")
+    if "k_counts_kept" in said and kept != ("kept-columns-not-counted" in flags):
+        yield "flags: 'kept-columns-not-counted' is not as `keep` and `k_counts_kept` say"
 
 
 def _wrong_statistics(held: Held) -> Iterator[str]:
-    """Statistics that were asked with other weights or degrees of freedom, and a core that is too small."""
-    ddof, at_most = held.said.get("ddof"), held.said.get("dismiss_at_most")
+    """Statistics with other degrees of freedom than the parameters say, and a core that is too small."""
+    ddof, at_most = held.said.get("ddof"), held.said.get("max_suppressed")
     for each in held.certificate.statistics:
         if ddof is not None and each.get("ddof") not in (None, ddof):
             yield f"ddof: {each.get('ddof')} of a statistic published, and {ddof} among the parameters"
     if held.said.get("rare_records") == "mark" and at_most is not None and CORE in held.table.column_names:
         outside = 1.0 - float(np.mean(held.table.column(CORE).to_numpy().astype(np.float64)))
         if outside > float(at_most) + _ROUNDED:
-            yield f"dismiss_at_most: {at_most} published, {outside:g} of the rows are not of the core"
+            yield f"max_suppressed: {at_most} published, {outside:g} of the rows are not of the core"
 
 
 def _wrong_weighing(held: Held) -> Iterator[str]:
@@ -355,7 +355,7 @@ def _wrong_weighing(held: Held) -> Iterator[str]:
 
 def _wrong_moments(held: Held, said: Mapping[str, Any]) -> Iterator[str]:
     """Moments that no boxes have, or of other columns and statistics."""
-    names, asked = held.said.get("columns") or (), held.said.get("statistics") or ()
+    names, statistics = held.said.get("quasi_identifiers") or (), held.said.get("statistics") or ()
     try:
         mean, deviation, rho = (np.asarray(said[name], dtype=np.float64) for name in _MOMENTS)
         one, prices = float(said["uncertainty_of_one_record"]), said.get("prices")
@@ -372,20 +372,20 @@ def _wrong_moments(held: Held, said: Mapping[str, Any]) -> Iterator[str]:
         yield "weighed_by: correlations that no data have"
     elif any(float(f"{each:.1e}") != each for each in (*deviation, one)):
         yield "weighed_by: a deviation or an uncertainty has more than two digits"
-    if strange or (prices is not None and len(prices) != len(asked)):
+    if strange or (prices is not None and len(prices) != len(statistics)):
         yield "weighed_by: prices of other statistics, or some that are no numbers"
 
 
 def _beyond(held: Held) -> Iterator[str]:
     """What is claimed of boxes and no file can show."""
     said = held.said
-    if said.get("person") is not None:
-        yield f"that k counts persons ({said['person']!r}); rows were counted, and a person may have several"
-    if said.get("bounds") in ("tight", "snug"):
+    if said.get("person_column") is not None:
+        yield f"that k counts persons ({said['person_column']!r}); rows were counted, and a person may have several"
+    if said.get("bounds") in ("tight", "grid"):
         yield f"that bounds are `{said['bounds']}`: what lies at or near them are records that the file does not have"
     if said.get("weighed_by") is not None:
         yield "that weights follow from `weighed_by`: it is about all boxes, those that are left out among them"
-    if said.get("survey_weight") is not None:
+    if said.get("survey_weight_column") is not None:
         yield "the design weights of single records; ranges are about those that the boxes have"
     if held.boxes is None:
         yield "bounds: this format does not have the types that they are read back by"

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +42,17 @@ def _run(command: Any, arguments: Sequence[str] | None) -> None:
     try:
         sys.exit(command(given))
     except UnreadableError as error:
-        told = str(error)
+        message = str(error)
     except OSError as error:
-        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    sys.stderr.write(f"{told}\n")
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    sys.stderr.write(f"{message}\n")
     if "--json" in given:
-        _print_json({"problems": [], "unchecked": [told], "verdict": "unchecked"})
+        _print_json({"problems": [], "unchecked": [message], "verdict": "unchecked"})
     sys.exit(2)
+
+
+def _version() -> str:
+    return f"%(prog)s {version('surebox-verify')}"
 
 
 def _verify(arguments: list[str]) -> int:
@@ -56,6 +61,7 @@ def _verify(arguments: list[str]) -> int:
         epilog="Exit code 0: what is claimed and can be checked holds. 1: something does not. 2: something could not "
         "be checked. 3: a range is narrower than the one computed again: another version found it, or it is wrong.",
     )  # fmt: skip
+    parser.add_argument("--version", action="version", version=_version())
     parser.add_argument("file", type=Path, help="a data file of the release, or its bundle.zip")
     parser.add_argument("--keys", type=Path, required=True, help="the service's key set, /.well-known/jwks.json")
     parser.add_argument("--certificate", type=Path, help="the envelope; by default FILE.dsse.json, or in the bundle")
@@ -81,6 +87,7 @@ def _certify(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="surebox-certify", description="Certain ranges of statistics from a release of boxes alone, as JSON."
     )
+    parser.add_argument("--version", action="version", version=_version())
     parser.add_argument("file", type=Path, help="a data file of the release")
     parser.add_argument("--statistic", action="append", required=True, help="such as 'mean(age)'; may be repeated")
     parser.add_argument("--ddof", type=int, choices=(0, 1), default=0, help="1 for sample forms, divisor N - 1")
@@ -102,7 +109,7 @@ def _certify(arguments: list[str]) -> int:
     named = {weights} if isinstance(weights, str) else set(weights)
     there = bool(named & set(table.column_names)) and not given.not_weighed
     try:
-        found = certify(
+        statistics = certify(
             table,
             given.statistic,
             weight=given.weighed or (None if there else False),
@@ -112,7 +119,7 @@ def _certify(arguments: list[str]) -> int:
         )
     except UndefinedStatisticError as error:
         raise UnreadableError(f"{given.statistic[error.index]}: {error.reason}") from None
-    _print_json({"statistics": found})
+    _print_json({"statistics": statistics})
     return 0
 
 
@@ -152,7 +159,7 @@ def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
     beside = given.file.with_name(given.file.name + _STAMP)
     named = given.timestamp or (beside if bundled is None and beside.exists() else None)
     authority = given.tsa_certificate and read_authority(given.tsa_certificate.read_bytes())
-    return Given(named.read_bytes() if named else bundled, authority, asked=bool(given.timestamp or authority))
+    return Given(named.read_bytes() if named else bundled, authority, required=bool(given.timestamp or authority))
 
 
 def _print(report: "Report") -> None:
@@ -161,8 +168,8 @@ def _print(report: "Report") -> None:
     for name, same in report.files.items():
         sys.stdout.write(f"file        {name}: {'as certified' if same else 'NOT what was certified'}\n")
     stamp = report.timestamp
-    told = "" if stamp.at is None else f", {stamp.at:%Y-%m-%d %H:%M:%S} UTC"
-    sys.stdout.write(f"timestamp   {stamp.status}{told}\n")
+    when = "" if stamp.at is None else f", {stamp.at:%Y-%m-%d %H:%M:%S} UTC"
+    sys.stdout.write(f"timestamp   {stamp.status}{when}\n")
     sys.stdout.write(f"revocation  {report.revocation}\n")
     for each in report.statistics:
         sys.stdout.write(f"{each.finding:<11} {each.name}{_of_the_domain(each)}\n")
@@ -182,8 +189,8 @@ def _of_the_domain(statistic: "StatisticFinding") -> str:
     return ": the mean if there is one, for there may be no record with it"
 
 
-def _print_json(found: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(_finite(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+def _print_json(document: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _finite(value: Any) -> Any:

@@ -53,18 +53,18 @@ def counted_work(reading: Reading, statistic: Statistic) -> Work:
     if statistic.kind == "crosstab":
         yield 8
         return _cells(reading, statistic, mass)
-    found = []
+    ranges = []
     for values in _sets(reading, statistic):
         members = _members(reading, statistic.of[-1], values, statistic.perhaps)
         if statistic.kind == "share":
             yield 1
-            found.append(share_range(members, mass))
+            ranges.append(share_range(members, mass))
         else:
             yield 4
             lower, upper = reading.bounds(Axis(statistic.of[0]))
             whole = domain_mean_range(lower, upper, members, mass, attained=reading.meaning.attained)
-            found.append(whole.range)
-    return tuple(found)
+            ranges.append(whole.range)
+    return tuple(ranges)
 
 
 def guesses(reading: Reading, statistic: Statistic) -> tuple[Guess, ...]:
@@ -73,16 +73,16 @@ def guesses(reading: Reading, statistic: Statistic) -> tuple[Guess, ...]:
         return (_quantile_guess(reading, statistic),)
     if statistic.kind == "crosstab":
         return _cell_guesses(reading, statistic)
-    found = []
+    estimates = []
     for values in _sets(reading, statistic):
         held = reading.probable(statistic.of[-1], values)
         members = _members(reading, statistic.of[-1], values, statistic.perhaps)
         is_open = members.least < members.most
         if statistic.kind == "share":
-            found.append(Guess(float(reading.share @ held), 0.5 * float(reading.share @ is_open)))
+            estimates.append(Guess(float(reading.share @ held), 0.5 * float(reading.share @ is_open)))
         else:
-            found.append(_domain_guess(reading, statistic, held, is_open))
-    return tuple(found)
+            estimates.append(_domain_guess(reading, statistic, held, is_open))
+    return tuple(estimates)
 
 
 def may_be_empty(reading: Reading, statistic: Statistic) -> tuple[bool, ...]:
@@ -105,11 +105,11 @@ def _members(reading: Reading, column: int, values: tuple[int, ...], perhaps: tu
     sets = reading.values(column)
     inside = np.zeros(sets.possible.shape[1], dtype=np.bool_)
     inside[list(values)] = True
-    found = members_of(sets, inside, reading.counts)
+    members = members_of(sets, inside, reading.counts)
     if not perhaps:
-        return found
+        return members
     inside[list(perhaps)] = True
-    return replace(found, most=members_of(sets, inside, reading.counts).most)
+    return replace(members, most=members_of(sets, inside, reading.counts).most)
 
 
 def cell_of(reading: Reading, of: tuple[int, int], sets: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> Range:
@@ -123,8 +123,8 @@ def cell_of(reading: Reading, of: tuple[int, int], sets: Sequence[tuple[tuple[in
     """
     first, second = (_members(reading, column, *each) for column, each in zip(of, sets, strict=True))
     unit = 1.0 if reading.weights is None else float(reading.weights[0] / reading.mass.of_record[0])
-    found = count_range(first.both(second), reading.mass).outer
-    ends = Interval(0.0, 0.0) if found is None else Interval(found.lower * unit, found.upper * unit)
+    count = count_range(first.both(second), reading.mass).outer
+    ends = Interval(0.0, 0.0) if count is None else Interval(count.lower * unit, count.upper * unit)
     return combine(ends, ends)
 
 

@@ -76,8 +76,8 @@ def read_envelope(raw: bytes) -> Envelope:
     UnreadableError
         It is none, or has no signature.
     """
-    found = read_object(raw, what="the envelope")
-    payload_type, payload, signatures = (found.get(name) for name in ("payloadType", "payload", "signatures"))
+    envelope = read_object(raw, what="the envelope")
+    payload_type, payload, signatures = (envelope.get(name) for name in ("payloadType", "payload", "signatures"))
     if not isinstance(payload_type, str) or not isinstance(signatures, list) or not signatures:
         msg = "the envelope lacks `payloadType`, `payload` or `signatures`"
         raise UnreadableError(msg)
@@ -91,16 +91,16 @@ def read_envelope(raw: bytes) -> Envelope:
 def read_object(raw: bytes, *, what: str) -> dict[str, Any]:
     """A JSON object in which no name stands twice; its numbers are doubles, as RFC 8785 has them."""
     try:
-        found = json.loads(
+        document = json.loads(
             raw.decode(), object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite, parse_int=_whole
         )
     except (ValueError, RecursionError) as error:
         msg = f"{what} is no JSON: {type(error).__name__}"
         raise UnreadableError(msg) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         msg = f"{what} is no JSON object"
         raise UnreadableError(msg)
-    return found
+    return document
 
 
 def decoded(text: object, *, what: str, urlsafe: bool = False) -> bytes:
@@ -119,19 +119,19 @@ def decoded(text: object, *, what: str, urlsafe: bool = False) -> bytes:
     return raw
 
 
-def _signature(found: object) -> Signature:
-    if not isinstance(found, dict) or not isinstance(found.get("keyid"), str):
+def _signature(entry: object) -> Signature:
+    if not isinstance(entry, dict) or not isinstance(entry.get("keyid"), str):
         msg = "a signature of the envelope lacks `keyid` or `sig`"
         raise UnreadableError(msg)
-    return Signature(found["keyid"], decoded(found.get("sig"), what="`sig` of a signature"))
+    return Signature(entry["keyid"], decoded(entry.get("sig"), what="`sig` of a signature"))
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         msg = "a name stands twice"
         raise ValueError(msg)
-    return found
+    return members
 
 
 def _finite(text: str) -> float:

@@ -1,4 +1,4 @@
-"""What a release says of each statistic: estimate, linear range, guaranteed range.
+"""What a release says of each statistic: estimate, first-order range, guaranteed range.
 
 Notation
 --------
@@ -70,7 +70,7 @@ class Estimate:
 
     @property
     def is_known(self) -> bool:
-        """Whether the range is one value, rounding aside: the release tells the number."""
+        """Whether the range is one value, rounding aside: then you know the number from the release."""
         return self.guaranteed is not None and is_one_value(self.guaranteed)
 
 
@@ -87,7 +87,7 @@ def ranges(
 
     Parameters
     ----------
-    statistic : what is asked.
+    statistic : which one.
     columns : (n,), prepared columns with their weights; at least those of the statistic are not None.
     effort : passes over the boxes that a range of two or more columns may cost, about (see `affordable`).
     ddof : 1 for the sample form, of records without weights.
@@ -114,7 +114,7 @@ def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT
 
     Parameters
     ----------
-    statistic : what is asked.
+    statistic : which one.
     readings : the boxes, with what is known of their columns.
     effort, ddof : as in `ranges`.
 
@@ -160,17 +160,17 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
         yield 8
     if statistic.kind != "regression" and any(not np.isnan(reading.means(axis)[0]).all() for axis in axes):
         return (yield from _with_means(reading, statistic, axes, tuple(used), effort, ddof))
-    found = yield from _work(statistic.kind, tuple(used), effort, ddof)
+    guaranteed = yield from _work(statistic.kind, tuple(used), effort, ddof)
     if not _restricted(reading, statistic) or statistic.kind not in _PAIRS:
-        return found
+        return guaranteed
     if statistic.kind == "regression":  # what it reaches need not be such data
-        return tuple(Range(each.outer, None, None) for each in found)
+        return tuple(Range(each.outer, None, None) for each in guaranteed)
     first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in axes)
     kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
     inner = yield from reached(kind, first, second, reading.counts, reading.weights, attained=reading.meaning.attained)
     form = ddof if statistic.kind == "covariance" else 0
     of_sample = sample_form(combine(inner, inner), int(reading.counts.sum()), form)
-    return (combine(found[0].outer, of_sample.inner),)
+    return (combine(guaranteed[0].outer, of_sample.inner),)
 
 
 def _in_order(reading: Reading, statistic: Statistic) -> tuple[Axis, ...]:
@@ -231,8 +231,8 @@ def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Wo
         return (first.mean,)
     records = int(first.mass.counts.sum())
     if kind == "covariance":
-        (found,) = yield from covariance_work(first, used[1], effort)
-        return (sample_form(found, records, ddof),)
+        (covariance,) = yield from covariance_work(first, used[1], effort)
+        return (sample_form(covariance, records, ddof),)
     variance = sample_form(first.variance, records, ddof)
     if kind == "variance":
         return (variance,)
@@ -264,26 +264,26 @@ def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int
 
 
 def estimates(
-    statistic: Statistic, readings: Readings, found: tuple[Range, ...], ddof: int = 0
+    statistic: Statistic, readings: Readings, guaranteed: tuple[Range, ...], ddof: int = 0
 ) -> tuple[Estimate, ...]:
     """Published numbers of a statistic, from the boxes, counts and weights alone.
 
     Parameters
     ----------
-    statistic : what is asked.
+    statistic : which one.
     readings : the boxes, with their weights.
-    found : its guaranteed ranges.
-    ddof : as for `found`.
+    guaranteed : its guaranteed ranges.
+    ddof : as for `guaranteed`.
     """
     reading = readings.of(statistic.of)
-    empty = may_be_empty(reading, statistic) if statistic.kind == "domain_mean" else (None,) * len(found)
+    empty = may_be_empty(reading, statistic) if statistic.kind == "domain_mean" else (None,) * len(guaranteed)
     if len(reading.boxes.counts) == 0:
-        guessed: Sequence[Guess] = [Guess(None, None)] * len(found)
+        guessed: Sequence[Guess] = [Guess(None, None)] * len(guaranteed)
     elif statistic.kind in OF_MOMENTS:
-        guessed = _of_moments(statistic, reading, len(found), ddof)
+        guessed = _of_moments(statistic, reading, len(guaranteed), ddof)
     else:
         guessed = guesses(reading, statistic)
-    parts = [_estimate(*each) for each in zip(found, guessed, empty, strict=True)]
+    parts = [_estimate(*each) for each in zip(guaranteed, guessed, empty, strict=True)]
     if all(part.guaranteed is not None and part.estimate is not None for part in parts):
         return tuple(parts)
     without = no_range(statistic, reading) if any(part.guaranteed is None for part in parts) else None
@@ -304,7 +304,7 @@ def reason_of(parts: Sequence[Estimate], of: Sequence[str]) -> str | None:
     parts : its numbers.
     of : names of its columns.
     """
-    return next((part.reason.told(of) for part in parts if part.reason is not None), None)
+    return next((part.reason.in_words(of) for part in parts if part.reason is not None), None)
 
 
 def _estimate(r: Range, guess: Guess, empty: bool | None) -> Estimate:

@@ -63,9 +63,9 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
     inside = _inside(density, first, last, mass / mass.sum())
     mean = _within(density * middle, first, last) / inside
     second = _within(density * (middle**2 + width**2 / 12.0), first, last) / inside
-    found = np.clip(origin + unit * mean, lower, upper)
-    most = (upper - found) * (found - lower)  # of values between both ends with this mean
-    return Expected(found, np.clip(unit * unit * (second - mean * mean), 0.0, np.maximum(most, 0.0)))
+    expected = np.clip(origin + unit * mean, lower, upper)
+    most = (upper - expected) * (expected - lower)  # of values between both ends with this mean
+    return Expected(expected, np.clip(unit * unit * (second - mean * mean), 0.0, np.maximum(most, 0.0)))
 
 
 def distribution(lower: FloatArray, upper: FloatArray, mass: FloatArray) -> Distribution | None:

@@ -2,10 +2,10 @@
 
 A range is `verified` where the one that is computed again lies within the published one, up to rounding: 4 units in the
 last place of its larger end, or 2^-44 of its width. It is `consistent` where it is narrower than that, but contains
-what data consistent with the boxes reach (`inner`, as it is computed again): another version of the search may have
+what data consistent with the boxes reach (`attained`, as it is computed again): another version of the search may have
 found it, or it is a wrong claim. Where the range computed again is exact there is no such doubt. Else it is
-`contradicted`, and so is a statistic whose estimate, linear range, `inner`, `gap`, `exact` or `value_known` does not
-follow.
+`contradicted`, and so is a statistic whose estimate, first-order range, `attained`, `gap`, `sharp` or `value_known`
+does not follow.
 A mean within values has no range where no box can hold a record with them: `certainly empty`.
 """
 
@@ -28,7 +28,7 @@ _EXACT: Final = 1e-9
 #: The column of a marked release that says which rows are of the core, and the part of a statistic that is about these.
 CORE: Final = "core"
 _OF_ALL: Final = (
-    "estimate", "linear", "guaranteed", "inner", "exact", "gap", "domain_may_be_empty", "value_known", "reason",
+    "estimate", "first_order", "guaranteed", "attained", "sharp", "gap", "domain_may_be_empty", "value_known", "reason",
 )  # fmt: skip
 
 
@@ -161,16 +161,16 @@ def _wrong_terms(published: Mapping[str, Any], again: Mapping[str, Any]) -> str 
 
 
 def _wrong_gap(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:
-    """`gap` and `exact` follow from the ranges that they stand beside."""
+    """Whether `gap` and `sharp` follow from the ranges of the same statistic."""
     gaps = [combine(each.guaranteed, each.inner).gap for each in parts]
-    gap, exact = published.get("gap"), published.get("exact")
+    gap, exact = published.get("gap"), published.get("sharp")
     case = None if None in gaps else max(each for each in gaps if each is not None)
     if gap is not None and (case is None or not abs(float(gap) - case) <= _GAP):
         return f"a gap of {gap} published, {case}"
     is_exact = gap is not None and float(gap) < _EXACT
     if exact is not None and gap is not None and bool(exact) != is_exact:
-        return f"exact: {exact} published, its own gap says {is_exact}"
-    return f"exact: {exact} published, without what reaches it," if exact and gap is None else None
+        return f"sharp: {exact} published, its own gap says {is_exact}"
+    return f"sharp: {exact} published, without what reaches it," if exact and gap is None else None
 
 
 def _wrong_words(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:
@@ -187,11 +187,11 @@ def _wrong_words(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | 
 def _parts(statistic: Mapping[str, Any]) -> list[_Part]:
     """The numbers of a statistic: of a regression its coefficients."""
     several = statistic.get("kind") == "regression"
-    values = [statistic.get(name) for name in ("estimate", "linear", "guaranteed", "inner")]
+    values = [statistic.get(name) for name in ("estimate", "first_order", "guaranteed", "attained")]
     lists = [list(each or []) if several else [each] for each in values]
     length = max(len(each) for each in lists)
     filled = [[*each, *[None] * (length - len(each))] for each in lists]
-    exact = statistic.get("exact")
+    exact = statistic.get("sharp")
     return [
         _Part(None if e is None else float(e), _interval(one), _interval(g), _interval(i), exact)
         for e, one, g, i in zip(*filled, strict=True)
@@ -227,7 +227,7 @@ def _compared(published: _Part, again: _Part, unattained: _Part) -> tuple[Findin
 
 
 def _wrong_estimate(published: _Part, again: _Part) -> str | None:
-    """An estimate or a linear range that is not the one that follows."""
+    """An estimate or a first-order range that is not the one that follows."""
     if published.estimate is not None and not _is_near(published.estimate, again.estimate, again):
         return f"an estimate of {published.estimate} published, {again.estimate}"
     if published.linear is None:
@@ -239,7 +239,7 @@ def _wrong_estimate(published: _Part, again: _Part) -> str | None:
         and _is_near(published.linear.upper, case.upper, again)
     ):
         return None
-    return f"a linear range of {_text(published.linear)} published, {_text(case)}"
+    return f"a first-order range of {_text(published.linear)} published, {_text(case)}"
 
 
 def _doubtful_inner(published: _Part, again: _Part) -> str | None:

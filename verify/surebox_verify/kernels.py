@@ -122,15 +122,15 @@ def is_there(module: str) -> bool:
 
 def sources(modules: Iterable[str]) -> str:
     """A hash of modules of ours and of all those of ours that they import."""
-    found: set[str] = set()
+    seen: set[str] = set()
     open_ones = list(modules)
     while open_ones:
         module = open_ones.pop()
-        if module not in found:
-            found.add(module)
+        if module not in seen:
+            seen.add(module)
             open_ones.extend(_read(module)[1])
     digest = hashlib.sha256()
-    for module in sorted(found):
+    for module in sorted(seen):
         digest.update(f"{module} {_read(module)[0]}\n".encode())
     return digest.hexdigest()[:16]
 
@@ -182,10 +182,10 @@ def _module(file: Path) -> str | None:
 @cache
 def _roots() -> Mapping[str, Path]:
     """The folder of each package of ours that is installed; none of them is imported for that."""
-    found = {package: find_spec(package) for package in _OURS}
+    specs = {package: find_spec(package) for package in _OURS}
     return {
         package: Path(next(iter(spec.submodule_search_locations)))
-        for package, spec in found.items()
+        for package, spec in specs.items()
         if spec and spec.submodule_search_locations
     }
 

@@ -61,11 +61,11 @@ def read_keys(raw: bytes) -> dict[str, PublicKey]:
     UnreadableError
         It is none, or a key of it is damaged.
     """
-    found = read_object(raw, what="the key set").get("keys")
-    if not isinstance(found, list):
+    entries = read_object(raw, what="the key set").get("keys")
+    if not isinstance(entries, list):
         msg = "the key set lacks `keys`"
         raise UnreadableError(msg)
-    keys = [_key(each) for each in found if isinstance(each, dict) and each.get("crv") == "Ed25519"]
+    keys = [_key(each) for each in entries if isinstance(each, dict) and each.get("crv") == "Ed25519"]
     return {key.id: key for key in keys}
 
 
@@ -89,9 +89,9 @@ def signed_by(envelope: Envelope, keys: Mapping[str, PublicKey], *, at: datetime
 
 def overall_status(signatures: list[Signed]) -> KeyStatus:
     """What all of them are worth together: one valid one, and none that is wrong."""
-    found = {each.status for each in signatures}
+    statuses = {each.status for each in signatures}
     for status in (KeyStatus.INVALID, KeyStatus.VALID, KeyStatus.REVOKED, KeyStatus.EXPIRED, KeyStatus.NOT_YET):
-        if status in found:
+        if status in statuses:
             return status
     return KeyStatus.UNKNOWN
 
@@ -111,16 +111,16 @@ def _status(envelope: Envelope, signature: Signature, key: PublicKey | None, at:
     return KeyStatus.EXPIRED if key.until is not None and seconds > key.until else KeyStatus.VALID
 
 
-def _key(found: Mapping[str, Any]) -> PublicKey:
-    x, key_id, since, until = (found.get(name) for name in ("x", "kid", "iat", "exp"))
+def _key(jwk: Mapping[str, Any]) -> PublicKey:
+    x, key_id, since, until = (jwk.get(name) for name in ("x", "kid", "iat", "exp"))
     raw = decoded(x, what="`x` of a key", urlsafe=True)
-    if found.get("kty") != "OKP" or len(raw) != 32 or not isinstance(x, str) or key_id != thumbprint(x):
+    if jwk.get("kty") != "OKP" or len(raw) != 32 or not isinstance(x, str) or key_id != thumbprint(x):
         msg = "a key of the key set is damaged: its `kid` is not the thumbprint of what it is"
         raise UnreadableError(msg)
     if since is None or not all(_is_time(each) for each in (since, until) if each is not None):
         msg = "a key of the key set lacks `iat`, or its `exp` is no time"
         raise UnreadableError(msg)
-    return PublicKey(str(key_id), Ed25519PublicKey.from_public_bytes(raw), since, until, "revoked" in found)
+    return PublicKey(str(key_id), Ed25519PublicKey.from_public_bytes(raw), since, until, "revoked" in jwk)
 
 
 def _is_time(value: Any) -> bool:

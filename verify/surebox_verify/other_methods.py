@@ -1,8 +1,8 @@
 """What is said of releases that have no boxes, held against their file: columns, flags, scales.
 
-Noise, made-up records and exchanged values leave nothing from which k or an estimate follows: that is said, not passed
-over. What follows are the columns that a release of the method has, what its flags say of its parameters, and of noise
-with published scales what these are.
+Nothing in a file of noise, made-up records or exchanged values shows k or an estimate: the report says so. What can be
+held against the file are the columns that a release of the method has, what its flags say of its parameters, and the
+scales of noise that has published ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ import pyarrow as pa
 from surebox_verify.core.types import FloatArray
 
 _ROUNDED: Final = 1e-9
-_SWAPPED: Final = ("parameter-values-swapped", "records-not-anonymous")
+_SWAPPED: Final = ("regions-swapped", "records-not-anonymous")
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,17 @@ class Unboxed:
 
     def _columns(self) -> set[str] | None:
         """The columns that the file has by what is said; None where that leaves it open."""
-        method, names = self.said.get("method"), [str(each) for each in self.said.get("columns") or ()]
+        method, names = self.said.get("method"), [str(each) for each in self.said.get("quasi_identifiers") or ()]
         kept = {str(each) for each in self.said.get("keep") or ()}
         if method == "condensation":
             return {*names, *kept}
         if method == "uncertain":
-            axes = range(1, len(names) + 1) if self.said.get("scaling") == "rotated" else ()
+            axes = range(1, len(names) + 1) if self.said.get("axes") == "rotated" else ()
             return {*names, *kept, *(f"{name}_scale" for name in names)} | {
                 f"{name}_axis_{axis}" for name in names for axis in axes
             }
         if method == "swaps":
-            return set(self.table.column_names) | {str(each) for each in self.said.get("parameter") or ()}
+            return set(self.table.column_names) | {str(each) for each in self.said.get("region_columns") or ()}
         return None
 
     def _flags(self) -> Mapping[str, bool]:
@@ -86,7 +86,7 @@ class Unboxed:
             zero = any(bool((self._numbers(name) == 0.0).any()) for name in self._scales())
             return holds | {
                 "scales-per-record": said.get("scales") == "per_record", "zero-scale": zero,
-                "rare-records-dismissed": bool(said.get("dismiss")),
+                "rare-records-suppressed": bool(said.get("suppress_share")),
             }  # fmt: skip
         return {}
 
@@ -98,14 +98,14 @@ class Unboxed:
                 yield f"scales: {name!r} has some that are below 0 or missing"
             elif self.said.get("scales") == "common" and len(np.unique(scale)) > 1:
                 yield f"scales: `common` published, {name!r} has {len(np.unique(scale))}"
-            least = self.said.get("minimum_scale") or 0.0
+            least = self.said.get("min_scale") or 0.0
             own = least.get(name.removesuffix("_scale"), 0.0) if isinstance(least, Mapping) else least
-            if self.said.get("scaling") != "rotated" and (scale < float(own) * (1.0 - _ROUNDED)).any():
-                yield f"minimum_scale: {own} of {name!r} published, a row has {float(scale.min()):g}"
+            if self.said.get("axes") != "rotated" and (scale < float(own) * (1.0 - _ROUNDED)).any():
+                yield f"min_scale: {own} of {name!r} published, a row has {float(scale.min()):g}"
 
     def _scales(self) -> list[str]:
         there = self.table.column_names
-        return [name for each in self.said.get("columns") or () if (name := f"{each}_scale") in there]
+        return [name for each in self.said.get("quasi_identifiers") or () if (name := f"{each}_scale") in there]
 
     def _numbers(self, name: str) -> FloatArray:
         column = self.table.column(name).cast(pa.float64()).combine_chunks()

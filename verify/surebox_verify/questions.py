@@ -47,7 +47,7 @@ class Question:
     interval: tuple[Any, Any] | None = None
 
 
-def asked(text: str, *, ddof: int = 0) -> Question:
+def parse_question(text: str, *, ddof: int = 0) -> Question:
     """Read a statistic as a person writes it.
 
     Parameters
@@ -72,31 +72,31 @@ def asked(text: str, *, ddof: int = 0) -> Question:
         msg = f"{text!r} is no statistic: write it as mean(age) or correlation(age, hours)"
         raise UnreadableError(msg)
     kind, parts = words.group(1), _parts(words.group(2), text)
-    found: dict[str, Any] = {"kind": kind, "of": parts}
+    spec: dict[str, Any] = {"kind": kind, "of": parts}
     if kind == "quantile" and len(parts) > 1:
-        found |= {"of": parts[:-1], "p": _number(parts[-1], text)}
+        spec |= {"of": parts[:-1], "p": _number(parts[-1], text)}
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
         ends = interval_in(values.strip())
         about = {"values": [each.strip() for each in values.split("|")]} if ends is None else {"interval": ends}
-        found |= {"of": [*parts[:-1], name.strip()], **about}
-    return question(found, ddof=ddof)
+        spec |= {"of": [*parts[:-1], name.strip()], **about}
+    return question(spec, ddof=ddof)
 
 
-def question(found: Mapping[str, Any], *, ddof: int = 0) -> Question:
-    """Read a statistic from its JSON object; errors as of `asked`."""
-    kind, of = found.get("kind"), found.get("of")
+def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
+    """Read a statistic from its JSON object; errors as of `parse_question`."""
+    kind, of = spec.get("kind"), spec.get("of")
     if kind not in KINDS:
         msg = f"statistics of kind {kind!r} cannot be computed here; those that can: {', '.join(KINDS)}"
         raise UnreadableError(msg)
     if not isinstance(of, list | tuple) or not all(isinstance(each, str) for each in of):
         msg = f"`of` of a {kind} is a list of columns"
         raise UnreadableError(msg)
-    p = found.get("p")
+    p = spec.get("p")
     if kind == "quantile" and not (isinstance(p, float) and 0.0 < p < 1.0):
         msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
         raise UnreadableError(msg)
-    values, interval = found.get("values"), found.get("interval")
+    values, interval = spec.get("values"), spec.get("interval")
     if interval is not None and (fault := wrong_interval(str(kind), values, interval)) is not None:
         raise UnreadableError(fault)
     return Question(
@@ -147,9 +147,9 @@ def computing(
     Returns
     -------
     list
-        An object a question, as releases publish them: `estimate`, `linear`, `guaranteed`, `inner`, `exact`, `gap`,
-        `value_known`, `reason`, and of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes have no
-        record with the values.
+        An object a question, as releases publish them: `estimate`, `first_order`, `guaranteed`, `attained`, `sharp`,
+        `gap`, `value_known`, `reason`, and of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes
+        have no record with the values.
 
     Raises
     ------
@@ -158,8 +158,8 @@ def computing(
     surebox_verify.released.codebooks.UnlistedValueError
         A value that a declared codebook does not have.
     """
-    found = yield from computed(boxes, questions, meaning, books, by_value=by_value)
-    return [one for each in found for one in each]
+    answers = yield from computed(boxes, questions, meaning, books, by_value=by_value)
+    return [one for each in answers for one in each]
 
 
 def computed(
@@ -175,23 +175,25 @@ def computed(
     statistics = [_placed(each, boxes, books) for each in questions]
     check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
     readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
-    found: list[list[dict[str, Any]]] = []
+    results: list[list[dict[str, Any]]] = []
     for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
         effort = affordable(statistic, statistics, len(boxes.counts))
         steps = reading_steps(statistic, readings, effort, each.ddof)
-        while steps.found is None:
+        while steps.ranges is None:
             steps.step()
             yield index / len(questions)
-        parts = estimates(statistic, readings, steps.found, each.ddof)
+        parts = estimates(statistic, readings, steps.ranges, each.ddof)
         if each.kind == "crosstab" and each.values is not None:
             cell = [books[name].meant(value) for name, value in zip(each.of, each.values, strict=True)]
             parts = (_cell(statistic, readings, parts, cell),)
         if by_value and each.values is None and each.kind in (*_OF_VALUES, "crosstab"):
             cells = _cells(each, boxes)
-            found.append([_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)])
+            results.append(
+                [_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)]
+            )
             continue
-        found.append([{**described(each, parts), "terms": _terms(each, boxes)}])
-    return found
+        results.append([{**described(each, parts), "terms": _terms(each, boxes)}])
+    return results
 
 
 def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
@@ -209,10 +211,10 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "p": each.p,
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
         "estimate": shape([part.estimate for part in parts]),
-        "linear": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
+        "first_order": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
         "guaranteed": shape([part.guaranteed and [part.guaranteed.lower, part.guaranteed.upper] for part in parts]),
-        "inner": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
-        "exact": all(part.exact for part in parts),
+        "attained": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
+        "sharp": all(part.exact for part in parts),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
         "domain_may_be_empty": (
             shape([part.domain_may_be_empty for part in parts]) if each.kind == "domain_mean" else None
@@ -255,10 +257,10 @@ def terms(predictors: Sequence[str], values: Mapping[str, Sequence[Any]]) -> lis
     predictors : its columns without the target.
     values : of the nominal ones all values but the first, which the others are compared with.
     """
-    found: list[dict[str, Any]] = [{"column": None, "value": None}]
+    entries: list[dict[str, Any]] = [{"column": None, "value": None}]
     for name in predictors:
-        found += [{"column": name, "value": value} for value in values.get(name, (None,))]
-    return found
+        entries += [{"column": name, "value": value} for value in values.get(name, (None,))]
+    return entries
 
 
 def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> ReleasedBoxes:
@@ -311,12 +313,12 @@ def _cell(statistic: Statistic, readings: Readings, parts: Sequence[Estimate], m
     reading = readings.of(statistic.of)
     if not len(reading.boxes.counts):
         return Estimate(None, None, None, None, None, exact=False)
-    found = cell_of(reading, (statistic.of[0], statistic.of[1]), (first, second))
+    count = cell_of(reading, (statistic.of[0], statistic.of[1]), (first, second))
     inside = [parts[one * readings.size(statistic.of[1]) + two] for one in first[0] for two in second[0]]
     values = [part.estimate for part in inside if part.estimate is not None]
-    outer = found.outer
+    outer = count.outer
     estimate = outer.clip(sum(values)) if outer is not None and len(values) == len(inside) else None
-    return Estimate(estimate, None, outer, found.inner, found.gap, found.exact)
+    return Estimate(estimate, None, outer, count.inner, count.gap, count.exact)
 
 
 def _kind(each: Question) -> Kind:

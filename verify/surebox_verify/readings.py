@@ -133,10 +133,10 @@ class Reading:
         if column not in self._values:
             attained, ranks = self.meaning.attained, self.meaning.ranked(column)
             if ranks is None:
-                found = sets_of_values(self.boxes.sets[column - self.numeric], attained=attained)
+                sets = sets_of_values(self.boxes.sets[column - self.numeric], attained=attained)
             else:
-                found = ranges_of_ranks(*self.bounds(Axis(column)), ranks, attained=attained)
-            self._values[column] = found
+                sets = ranges_of_ranks(*self.bounds(Axis(column)), ranks, attained=attained)
+            self._values[column] = sets
         return self._values[column]
 
     def shares(self, column: int) -> FloatArray:
@@ -155,26 +155,26 @@ class Reading:
         if axis not in self._sides:
             lower, upper = self.bounds(axis)
             if axis.values is None:
-                found = expected_values(lower, upper, self.share, self.meaning.probable_step(axis.column))
+                expected = expected_values(lower, upper, self.share, self.meaning.probable_step(axis.column))
                 low, high = self.means(axis)
                 known = ~np.isnan(low)
-                found = replace(found, mean=np.where(known, 0.5 * low + 0.5 * high, found.mean))
+                expected = replace(expected, mean=np.where(known, 0.5 * low + 0.5 * high, expected.mean))
             else:
                 probable = self.probable(axis.column, axis.values)
-                found = Expected(probable, probable * (1.0 - probable))
-            self._sides[axis] = Side(lower, upper, found)
+                expected = Expected(probable, probable * (1.0 - probable))
+            self._sides[axis] = Side(lower, upper, expected)
         return self._sides[axis]
 
     def axes(self, statistic: Statistic) -> tuple[Axis, ...]:
         """Axes of a statistic of moments; of a nominal column its dummies."""
-        found: list[Axis] = []
+        axes: list[Axis] = []
         for column in statistic.of:
             if column < self.numeric:
-                found.append(Axis(column))
+                axes.append(Axis(column))
             else:
                 size = self.boxes.sets[column - self.numeric].shape[1]
-                found.extend(Axis(column, (value,)) for value in range(1, size))
-        return tuple(found)
+                axes.extend(Axis(column, (value,)) for value in range(1, size))
+        return tuple(axes)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Why a statistic of published boxes has no range, or no estimate: said in the answer, never left to be guessed."""
+"""Why a statistic of published boxes has no range, or no estimate: in words, as a part of the answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Reason:
     text: str
     places: tuple[int, ...] = ()
 
-    def told(self, of: Sequence[str]) -> str:
+    def in_words(self, of: Sequence[str]) -> str:
         """The reason with the names that a caller has for the columns."""
         return self.text.replace("{columns}", " and ".join(repr(of[place]) for place in self.places))
 
@@ -32,7 +32,7 @@ def no_range(statistic: Statistic, reading: Reading) -> Reason:
 
     Parameters
     ----------
-    statistic : what was asked.
+    statistic : the statistic.
     reading : the boxes that have its columns.
     """
     if not len(reading.boxes.counts):
@@ -44,13 +44,13 @@ def no_range(statistic: Statistic, reading: Reading) -> Reason:
     constant = tuple(place for place in range(1, len(statistic.of)) if _may_be_constant(reading, statistic.of[place]))
     if constant:
         return Reason(
-            "as far as the boxes tell, {columns} may be constant: some data within the boxes leave the regression "
+            "as far as the boxes show, {columns} may be constant: some data within the boxes leave the regression "
             "undefined or without bounds. Smaller boxes (a smaller k, fewer columns) or fewer predictors give ranges",
             constant,
         )
     if len(statistic.of) > 2:
         return Reason(
-            "as far as the boxes tell, {columns} may follow from one another: some data within the boxes leave the "
+            "as far as the boxes show, {columns} may follow from one another: some data within the boxes leave the "
             "regression without bounds. Fewer predictors give ranges",
             tuple(range(1, len(statistic.of))),
         )
@@ -69,7 +69,7 @@ def no_estimate(statistic: Statistic, reading: Reading) -> Reason:
 
     Parameters
     ----------
-    statistic : what was asked.
+    statistic : the statistic.
     reading : the boxes that have its columns.
     """
     if statistic.kind in ("crosstab", "domain_mean"):

@@ -41,13 +41,13 @@ class Sensitive:
         for name in self._demanded():
             if name in self._there() and self.table.num_rows:
                 yield from self._wrong(name)
-        for name, apart in (self.said.get("epsilon") or {}).items():
+        for name, apart in (self.said.get("min_separation") or {}).items():
             if name in self._there() and self.table.num_rows:
                 yield from self._too_near(name, float(apart))
 
     def beyond_the_file(self) -> Iterator[str]:
         """Demands about columns that are not published."""
-        names = [*self._demanded(), *(self.said.get("epsilon") or {})]
+        names = [*self._demanded(), *(self.said.get("min_separation") or {})]
         if absent := sorted({name for name in names if name not in self._there()}):
             demands = [
                 f"{each} of {self.said[each]}" for each in ("l", "t", "alpha") if self.said.get(each) is not None

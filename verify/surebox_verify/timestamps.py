@@ -53,12 +53,12 @@ class Given:
     ----------
     answer : the authority's, if there is one.
     authority : its certificates, a root among them; None where the reader has none.
-    asked : whether the reader wants it checked: what cannot be is then a fault of the verdict.
+    required : whether the reader wants it checked: what cannot be is then a fault of the verdict.
     """
 
     answer: bytes | None = None
     authority: Sequence[x509.Certificate] | None = None
-    asked: bool = False
+    required: bool = False
 
 
 def read_authority(raw: bytes) -> list[x509.Certificate]:
@@ -74,13 +74,13 @@ def read_authority(raw: bytes) -> list[x509.Certificate]:
         They are none, or none of them is a root.
     """
     try:
-        found = x509.load_pem_x509_certificates(raw)
+        certificates = x509.load_pem_x509_certificates(raw)
     except ValueError:
-        found = []
-    if not any(_is_root(each) for each in found):
+        certificates = []
+    if not any(_is_root(each) for each in certificates):
         msg = "the authority's certificates hold no root (one that signs itself) in PEM"
         raise UnreadableError(msg)
-    return found
+    return certificates
 
 
 def check(given: Given, stamped: bytes, *, issued_at: datetime) -> Timestamp:

@@ -131,7 +131,7 @@ def verify(
     stamp = check(timestamp, envelope, issued_at=certificate.issued_at)
     if stamp.status is TimestampStatus.WRONG:
         problems.append(f"timestamp: {stamp.why}")
-    elif stamp.status is not TimestampStatus.VERIFIED and timestamp.asked:
+    elif stamp.status is not TimestampStatus.VERIFIED and timestamp.required:
         unchecked.append(f"timestamp: {stamp.why}")
     revocation = _revocation(listed, signed, certificate.issued_at)
     if revocation.startswith(_SINCE):
@@ -180,11 +180,11 @@ def _listed(raw: bytes | None, keys: Mapping[str, PublicKey]) -> tuple[Revocatio
         return None, []
     try:
         envelope = read_envelope(raw)
-        found: Revocations = read_revocations(envelope)
+        revocations: Revocations = read_revocations(envelope)
     except UnreadableError as error:
         return None, [f"revocations: {error}"]
-    status = overall_status(signed_by(envelope, _trusted(keys, found), at=found.issued_at))
-    return (found, []) if status is KeyStatus.VALID else (None, [f"revocations: {status}"])
+    status = overall_status(signed_by(envelope, _trusted(keys, revocations), at=revocations.issued_at))
+    return (revocations, []) if status is KeyStatus.VALID else (None, [f"revocations: {status}"])
 
 
 def _trusted(keys: Mapping[str, PublicKey], listed: Revocations | None) -> Mapping[str, PublicKey]:
@@ -211,7 +211,7 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
 
 
 def _other_rows(data: Mapping[str, bytes], certificate: Certificate) -> Claims:
-    """Files that do not hold the rows of the one that is computed from; and those of which it cannot be told."""
+    """Files that do not hold the rows of the one that is computed from, and files that cannot be read."""
     wrong, unread = [], []
     if len(data) > 1 and certificate.rows is not None:
         first, raw = _easiest(data)
@@ -230,22 +230,22 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> _Checked
     """All that is published again, from a data file and what the certificate says of its columns; the core last."""
     name, raw = _easiest(data)
     others = _other_rows(data, certificate)
-    boxes, core, unread = None, None, list(others.beyond_the_file)
+    boxes, core, fault, unread = None, None, None, others.beyond_the_file
     file_format = format_of(name)
     try:
         if certificate.parameters.get("method") == "boxes":
             boxes, core = _boxes(name, raw, certificate)
     except _UNREAD as error:  # the rest can be checked all the same
-        unread.append(f"statistics: {error}")
+        fault = f"statistics: {error}"
     table = whole(raw, file_format)
-    told = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
-    told = replace(told, problems=(*told.problems, *others.problems))
-    if len(unread) > len(others.beyond_the_file):
-        return _Checked(claims=told, unread=unread)
+    checked = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
+    checked = replace(checked, problems=(*checked.problems, *others.problems))
+    if fault is not None:
+        return _Checked(claims=checked, unread=[*unread, fault])
     try:
-        return _Checked(_judged(boxes, core, certificate, _beside(raw, file_format, certificate)), told, unread)
+        return _Checked(_judged(boxes, core, certificate, _beside(raw, file_format, certificate)), checked, unread)
     except (UndefinedStatisticError, *_UNREAD) as error:
-        return _Checked(claims=told, unread=[*unread, f"statistics: {error}"])
+        return _Checked(claims=checked, unread=[*unread, f"statistics: {error}"])
 
 
 def _beside(data: bytes, file_format: str, certificate: Certificate) -> pa.Table:
@@ -304,17 +304,17 @@ def _again(
     parameters: Mapping[str, Any],
 ) -> dict[int, Mapping[str, Any]]:
     """Statistics of some boxes, by the identity of what is published of them."""
-    # all that were asked together, known or not claimed, decide how far each is searched for
-    asked = [each for each in published if each is not None and each.get("kind") in KINDS]
-    if not asked:
+    # all statistics of the release, known or not claimed, decide how far each is searched for
+    entries = [each for each in published if each is not None and each.get("kind") in KINDS]
+    if not entries:
         return {}
-    questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in asked]
+    questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in entries]
 
     def books(parts: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
         return codebooks_of(parts, parameters, beside=names, verbatim=True)
 
     computed = finished(answering(boxes, kept, questions, meaning, books, by_value=False, refuse=False))
-    return {id(each): one for each, (one,) in zip(asked, computed, strict=True)}
+    return {id(each): one for each, (one,) in zip(entries, computed, strict=True)}
 
 
 def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBoxes, BoolArray | None]:
@@ -323,7 +323,7 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBo
     Sets, days and orders are read back from Parquet, which has their types.
     """
     columns, parameters = certificate.columns, certificate.parameters
-    names = [str(each) for each in parameters["columns"]]
+    names = [str(each) for each in parameters["quasi_identifiers"]]
     weight, means = weight_of(parameters, columns), has_means(parameters)
     ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if means else ()))
     sides = [side for each in names for end in ends if (side := f"{each}_{end}") in columns]

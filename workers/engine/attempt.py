@@ -21,7 +21,7 @@ import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from app.contracts.ingest import INGEST
-from app.contracts.jobs import JobState, Progress
+from app.contracts.jobs import JobProgress, JobState
 from app.db.repositories import claims, parts, reaping, turns
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
 from app.db.session import Connection, UnitOfWork
@@ -155,8 +155,8 @@ class Attempt:
             self._heart.check()
         except ShutdownRequestedError:
             return self._release_claim
-        except SplitRequestedError as asked:
-            return partial(self._split, count=asked.parts)
+        except SplitRequestedError as requested:
+            return partial(self._split, count=requested.parts)
         except CancelRequestedError:
             return self._cancel
         except FencedError:
@@ -225,7 +225,7 @@ class Attempt:
             split(runner, state, job, self._claimed, self._resources)
         return state, job, 0
 
-    def _tick(self, progress: Progress) -> None:
+    def _tick(self, progress: JobProgress) -> None:
         self._heart.report(progress)
         self._heart.check()
 
@@ -303,16 +303,16 @@ class Attempt:
 
     def _cancel_or_stop(self, unit: UnitOfWork) -> None:
         """Zero rows: the job was cancelled while its release was being stored, or another attempt has it."""
-        found = claims.look(unit.connection, job_id=self._claimed.id, attempt=self._claimed.attempt)
-        if found.cancel_requested:
+        reply = claims.look(unit.connection, job_id=self._claimed.id, attempt=self._claimed.attempt)
+        if reply.cancel_requested:
             self._cancel(unit)
         else:
             log.warning("job.fenced")
 
     def _release_claim(self, unit: UnitOfWork) -> None:
         claimed = self._claimed
-        found = claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
-        if found.cancel_requested:
+        reply = claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+        if reply.cancel_requested:
             self._cancel(unit)
             return
         claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)

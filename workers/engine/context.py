@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.contracts.inputs import Inputs
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.contracts.methods import METHODS
 from app.db.repositories import draws
 from app.db.repositories.claims import Claim
@@ -17,7 +17,7 @@ from workers.methods.context import JobContext, Limits, Part
 
 
 def job_context(
-    claimed: Claim, resources: WorkerResources, *, scratch: Path, on_tick: Callable[[Progress], None]
+    claimed: Claim, resources: WorkerResources, *, scratch: Path, on_tick: Callable[[JobProgress], None]
 ) -> JobContext:
     """The context of one attempt; a dataset that is still to be read is not in it."""
     return JobContext(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from app.db.repositories import families
+from app.db.repositories.datasets import NO_DATASET
 from app.db.repositories.families import RowSketch
 from app.db.session import Connection
 from app.secrets.keep import owner_secret
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from workers.frames.hashed_cells import Hashes
 
 _SECRET: Final = "sketches"  # noqa: S105 - its name
-_APART: Final = "none"
 #: Columns with the same multiset that make data the same; all, where there are fewer.
 _ALIKE: Final = 3
 
@@ -52,11 +52,11 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
     with at.database.read() as connection:
         known = families.column_sets(connection, owner=owner)
     wanted = {tuple(names), *(one for one in known if cells.keys() >= set(one))}
-    found = {fingerprint(one, key=key): bits(counts(one)) for one in cells.values()}
+    fingerprints = {fingerprint(one, key=key): bits(counts(one)) for one in cells.values()}
     return Recognised(
         dataset_id,
         owner,
-        {one: told for one, told in found.items() if one is not None},
+        {one: weight for one, weight in fingerprints.items() if one is not None},
         tuple(_sketched(cells, columns, key) for columns in sorted(wanted)),
     )
 
@@ -76,18 +76,18 @@ def sketched(path: Path, sets: Iterable[Sequence[str]], *, owner: str, at: Worke
     return tuple(_sketched(cells, columns, key) for columns in wanted)
 
 
-def join_family(connection: Connection, found: Recognised) -> str:
+def join_family(connection: Connection, signature: Recognised) -> str:
     """Find the family of a dataset, or make one, and remember by what it is recognised.
 
-    The keeper's word is added to what is found: that data are the same as others does not say that they are not the
-    same as third ones. Only data that were set apart (`none`) are compared with nothing.
+    The keeper's word is added to what is recognised: that data are the same as others does not say that they are not
+    the same as third ones. Only data that were set apart (`none`) are compared with nothing.
     """
-    families.lock_recognising(connection, owner=found.owner)
-    family_id, because = _family(connection, found)
-    families.assign(connection, dataset_id=found.dataset_id, family_id=family_id, because=because)
+    families.lock_recognising(connection, owner=signature.owner)
+    family_id, because = _family(connection, signature)
+    families.assign(connection, dataset_id=signature.dataset_id, family_id=family_id, because=because)
     families.remember(
-        connection, owner=found.owner, family_id=family_id, fingerprints=found.fingerprints, found=found.sketches,
-        dataset_id=found.dataset_id,
+        connection, owner=signature.owner, family_id=family_id, fingerprints=signature.fingerprints,
+        row_sketches=signature.sketches, dataset_id=signature.dataset_id,
     )  # fmt: skip
     return family_id
 
@@ -106,9 +106,9 @@ def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -
         standing = None if known is None else families.standing(connection, family_id=known)
     if known is not None and standing is not None and (standing.joined or not standing.confirmed):
         return known
-    found = recognised(path, dataset_id=dataset_id, owner=owner, at=at)
+    signature = recognised(path, dataset_id=dataset_id, owner=owner, at=at)
     with at.database.unit_of_work() as unit:
-        return join_family(unit.connection, found)
+        return join_family(unit.connection, signature)
 
 
 def united(connection: Connection, *, family_id: str, others: Collection[str]) -> str:
@@ -118,52 +118,52 @@ def united(connection: Connection, *, family_id: str, others: Collection[str]) -
     return first
 
 
-def _family(connection: Connection, found: Recognised) -> tuple[str, dict[str, Any] | None]:
+def _family(connection: Connection, signature: Recognised) -> tuple[str, dict[str, Any] | None]:
     """The family, and why it is that one; None where nothing is new."""
-    known, because = families.of_dataset(connection, dataset_id=found.dataset_id), None
-    if known is None and not families.by_keeper(connection, dataset_id=found.dataset_id):
-        return families.create(connection, owner=found.owner, confirmed=False), {"by": "first"}
+    known, because = families.of_dataset(connection, dataset_id=signature.dataset_id), None
+    if known is None and not families.by_keeper(connection, dataset_id=signature.dataset_id):
+        return families.create(connection, owner=signature.owner, confirmed=False), {"by": "first"}
     if known is None:
-        known, because = _said(connection, found)
+        known, because = _said(connection, signature)
     standing = None if known is None else families.standing(connection, family_id=known)
     if known is not None and standing is not None and (standing.apart or not standing.confirmed):
         return known, because
-    same = _same(connection, found)
+    same = _same(connection, signature)
     others = {one: why for one, why in same.items() if one != known}
     if known is None and not others:
-        return families.create(connection, owner=found.owner), {"by": "first"}
+        return families.create(connection, owner=signature.owner), {"by": "first"}
     joined = united(connection, family_id=known or min(others), others=others)
     families.set_joined(connection, family_id=joined)
     return joined, because or next(iter(others.values()), None)
 
 
-def _said(connection: Connection, found: Recognised) -> tuple[str | None, dict[str, Any] | None]:
+def _said(connection: Connection, signature: Recognised) -> tuple[str | None, dict[str, Any] | None]:
     """The family by the keeper's word, given with this dataset or, while it was still being read, with another."""
-    word = families.kept_word(connection, owner=found.owner, dataset_id=found.dataset_id)
+    word = families.kept_word(connection, owner=signature.owner, dataset_id=signature.dataset_id)
     if word is None:
         return None, None
-    if word == _APART:
-        return families.create(connection, owner=found.owner, apart=True), {"by": "apart"}
+    if word == NO_DATASET:
+        return families.create(connection, owner=signature.owner, apart=True), {"by": "apart"}
     named = families.of_dataset(connection, dataset_id=word)
     if named is None:  # of before there were families, or not read yet
-        named = families.create(connection, owner=found.owner)
+        named = families.create(connection, owner=signature.owner)
         families.assign(connection, dataset_id=word, family_id=named)
     return named, {"by": "word", "dataset_id": word}
 
 
-def _same(connection: Connection, found: Recognised) -> dict[str, dict[str, Any]]:
+def _same(connection: Connection, signature: Recognised) -> dict[str, dict[str, Any]]:
     """Families whose data have columns or rows in common with these, and what."""
     from workers.algorithms.tables.sketches import BITS, same_rows
 
-    alike = families.alike(connection, owner=found.owner, fingerprints=found.fingerprints)
+    alike = families.alike(connection, owner=signature.owner, fingerprints=signature.fingerprints)
     same: dict[str, dict[str, Any]] = {
         family_id: {"by": "columns", "columns": len(shared)}
         for family_id, (shared, every) in alike.items()
-        if len(shared) >= min(_ALIKE, every, len(found.fingerprints)) > 0
-        if sum(found.fingerprints[one] for one in shared) >= BITS
+        if len(shared) >= min(_ALIKE, every, len(signature.fingerprints)) > 0
+        if sum(signature.fingerprints[one] for one in shared) >= BITS
     }
-    for mine in found.sketches:
-        for known in families.sketches(connection, owner=found.owner, columns=mine.columns):
+    for mine in signature.sketches:
+        for known in families.sketches(connection, owner=signature.owner, columns=mine.columns):
             if known.family_id not in same and same_rows(opened(mine), opened(known.sketch)):
                 same[known.family_id] = {"by": "rows", "over": list(mine.columns)}
     return same

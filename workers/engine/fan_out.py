@@ -17,9 +17,9 @@ def join(runner: Stepwise[Any], job: JobContext, claimed: Claim, resources: Work
     if claimed.parts is None or claimed.parent_id is not None or not isinstance(runner, Splitting):
         return None
     with resources.database.read() as connection:
-        found = parts.results(connection, parent_id=job.id)
+        results = parts.results(connection, parent_id=job.id)
     files = InputFiles(claimed, resources, scratch=job.scratch)
-    paths = [files.result(f"part-{place}", result) for place, result in enumerate(found)]
+    paths = [files.result(f"part-{place}", result) for place, result in enumerate(results)]
     return runner.join(job, [json.loads(path.read_bytes()) for path in paths])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from app.contracts.families import Composition
+from app.contracts.families import FamilyComposition
 from app.contracts.findings import Finding
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
@@ -19,8 +19,8 @@ from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry
 from app.storage.protocol import Storage
-from workers.engine.demands import Audited, unmet
 from workers.engine.families import family_of, recognised
+from workers.engine.gate_audits import Audited, unmet
 from workers.engine.ledgers import Candidate, fetched, own_persons, person_column, terms_of
 from workers.engine.publish import Stored, StoredRelease, store, withheld
 from workers.engine.randomness import new_generator
@@ -63,21 +63,21 @@ def review(candidate: Candidate, *, at: WorkerResources) -> Review:
     spec, own = candidate.spec, own_ledger(candidate)
     there = {} if own is None else {_digest(own): own}
     versions = _versions_before(candidate, entries)
-    told = [one for one in entries if one.release_id not in versions and not _of_series(one, entries)]
-    earlier, terms = [fetched(one, candidate, at, there) for one in told], terms_of(candidate, family_id, at)
-    found = composed_with(
+    others = [one for one in entries if one.release_id not in versions and not _of_series(one, entries)]
+    earlier, terms = [fetched(one, candidate, at, there) for one in others], terms_of(candidate, family_id, at)
+    composition = composed_with(
         candidate.dataset, spec, own, earlier, rng=new_generator(None), terms=terms, scale=candidate.scale
     )
     if own is not None and (last := versions.get(candidate.previous or "")) is not None:
-        before = None if last.composed is None else Composition.model_validate(last.composed)
+        before = None if last.composed is None else FamilyComposition.model_validate(last.composed)
         released = fetched(last, candidate, at, there).ledger
-        promised = None if spec.get("person") is None else int(spec["k"])
-        found = with_versions(found, own, released, before, alone=not earlier, most=promised)
+        promised = None if spec.get("person_column") is None else int(spec["k"])
+        composition = with_versions(composition, own, released, before, alone=not earlier, most=promised)
     return Review(
-        findings=standing(found, spec, own, earlier, terms),
+        findings=standing(composition, spec, own, earlier, terms),
         family_id=family_id,
         composed_after=published,
-        composed=found.model_dump(mode="json"),
+        composed=composition.model_dump(mode="json"),
     )
 
 
@@ -90,31 +90,31 @@ def _review_of_series(candidate: Candidate, at: WorkerResources, *, base: str) -
         published = None if family_id is None else families.lock(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id or "")
     last = next((one.composed for one in reversed(entries) if one.composed is not None), None)
-    stands = finding_of_series(None if last is None else Composition.model_validate(last), candidate.spec)
+    finding = finding_of_series(None if last is None else FamilyComposition.model_validate(last), candidate.spec)
     return Review(
-        findings=() if stands is None else (stands,), family_id=family_id, composed_after=published, composed=last
+        findings=() if finding is None else (finding,), family_id=family_id, composed_after=published, composed=last
     )
 
 
-def _with_way_out(found: Finding, family_id: str | None) -> Finding:
+def _with_way_out(finding: Finding, family_id: str | None) -> Finding:
     """What stands because of earlier releases may stand because of trials: how to start clean."""
     if family_id is None:
-        return found
+        return finding
     clean = (
         f"What the data are composed with and why says `GET /v1/families/{family_id}`; to start clean after trials an "
         f"admin forgets it all with `DELETE /v1/families/{family_id}`, or `surebox families erase {family_id}`"
     )
-    return found.model_copy(update={"detail": f"{found.detail.rstrip('.')}. {clean}"})
+    return finding.model_copy(update={"detail": f"{finding.detail.rstrip('.')}. {clean}"})
 
 
 def _versions_before(candidate: Candidate, entries: list[LedgerEntry]) -> dict[str, LedgerEntry]:
     """The releases whose boxes a new version has: between them it shows nothing that fewer than k records did."""
-    there, found = {one.release_id: one for one in entries}, dict[str, LedgerEntry]()
+    there, versions = {one.release_id: one for one in entries}, dict[str, LedgerEntry]()
     following = candidate.previous
-    while following is not None and following in there and following not in found:
-        found[following] = there[following]
+    while following is not None and following in there and following not in versions:
+        versions[following] = there[following]
         following = there[following].previous_release_id
-    return found
+    return versions
 
 
 def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
@@ -149,8 +149,8 @@ class Gate:
         stored = store(claimed, outcome, storage=self._storage, settings=at.settings)
         made_from = claimed.inputs.dataset
         if outcome.dataset is not None and made_from is not None:
-            found = recognised(outcome.dataset.path, dataset_id=made_from.id, owner=claimed.owner, at=at)
-            stored = replace(stored, recognised=found)
+            signature = recognised(outcome.dataset.path, dataset_id=made_from.id, owner=claimed.owner, at=at)
+            stored = replace(stored, recognised=signature)
         self._candidate = _candidate(claimed, job, stored)
         if self._candidate is not None:
             self._compare(self._candidate, tick=lambda: job.tick(_SHARE, STAGE))
@@ -172,7 +172,7 @@ class Gate:
         spec = candidate.spec
         named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
         released = Released(
-            path=candidate.dataset, columns=spec.get("columns") or (), keep=spec.get("keep") or (),
+            path=candidate.dataset, columns=spec.get("quasi_identifiers") or (), keep=spec.get("keep") or (),
             scratch=candidate.scratch, **named,
         )  # fmt: skip
         family_id = family_of(candidate.dataset, **named, at=self._at)
@@ -185,11 +185,11 @@ class Gate:
             self._stored = replace(self.stored, review=self._review(self._candidate))
 
     def _review(self, candidate: Candidate) -> Review:
-        """The composition, which may have to be computed again, and what was found of the release itself."""
+        """The composition, which may have to be computed again, and the findings of the other audits."""
         composed = review(candidate, at=self._at)
         held = withheld(self._claimed, composed, at=self._at)
-        found = tuple(_with_way_out(one, composed.family_id) for one in composed.findings)
-        return replace(composed, findings=(*found, *self._unmet, *held))
+        findings = tuple(_with_way_out(one, composed.family_id) for one in composed.findings)
+        return replace(composed, findings=(*findings, *self._unmet, *held))
 
     def _demanded(self, job: JobContext, candidate: Candidate, release: StoredRelease) -> tuple[Finding, ...]:
         draft = release.draft

@@ -14,7 +14,7 @@ from typing import Self
 
 import structlog
 
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.db.repositories import claims, parts
 from app.db.session import Database
 from app.errors import FencedError, TimeLimitError, UnavailableError
@@ -57,9 +57,9 @@ class Heartbeat:
         self._stopping, self._overrun = stopping, overrun
         self._deadline = time.monotonic() + settings.job_time_limit_seconds
         self._pause = min(settings.heartbeat_seconds, settings.cancel_poll_seconds, PROGRESS_SECONDS)
-        self._beat_at = self._asked_at = self._told_at = time.monotonic()
-        self._progress: Progress | None = None
-        self._told: Progress | None = None
+        self._beat_at = self._looked_at = self._reported_at = time.monotonic()
+        self._progress: JobProgress | None = None
+        self._reported: JobProgress | None = None
         self._verdict: StopReason | None = None
         self._judged_at = 0.0
         self._quit = threading.Event()
@@ -77,7 +77,7 @@ class Heartbeat:
         self._quit.set()
         self._thread.join()
 
-    def report(self, progress: Progress) -> None:
+    def report(self, progress: JobProgress) -> None:
         """Leave the progress for the next beat."""
         self._progress = progress
 
@@ -126,34 +126,34 @@ class Heartbeat:
         elif time.monotonic() > self._deadline:
             verdict = StopReason.TIME_LIMIT
         else:
-            found = self._ask()
-            if found.fenced:
+            reply = self._reply()
+            if reply.fenced:
                 verdict = StopReason.FENCED
-            elif found.cancel_requested:
+            elif reply.cancel_requested:
                 verdict = StopReason.CANCELLED
         if verdict is not None:
             self._judged_at, self._verdict = time.monotonic(), verdict
 
-    def _ask(self) -> claims.HeartbeatReply:
+    def _reply(self) -> claims.HeartbeatReply:
         now = time.monotonic()
         news = self._progress
-        tell = news is not None and news != self._told and now - self._told_at >= PROGRESS_SECONDS
-        if not tell and now - self._beat_at < self._settings.heartbeat_seconds:
-            if now - self._asked_at < self._settings.cancel_poll_seconds:
+        is_due = news is not None and news != self._reported and now - self._reported_at >= PROGRESS_SECONDS
+        if not is_due and now - self._beat_at < self._settings.heartbeat_seconds:
+            if now - self._looked_at < self._settings.cancel_poll_seconds:
                 return claims.HeartbeatReply()
-            self._asked_at = now
+            self._looked_at = now
             with self._database.read() as connection:
                 return claims.look(connection, job_id=self._job_id, attempt=self._attempt)
         with self._database.unit_of_work() as unit:
-            found = claims.beat(
-                unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if tell else None
+            reply = claims.beat(
+                unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if is_due else None
             )
-            if tell and self._parent_id is not None and not found.fenced:
+            if is_due and self._parent_id is not None and not reply.fenced:
                 parts.report(unit.connection, parent_id=self._parent_id)
-        self._beat_at = self._asked_at = now
-        if tell:
-            self._told, self._told_at = news, now
-        return found
+        self._beat_at = self._looked_at = now
+        if is_due:
+            self._reported, self._reported_at = news, now
+        return reply
 
 
 def time_limit_error(settings: Settings) -> TimeLimitError:

@@ -11,7 +11,7 @@ from app.contracts.warnings import WarningCode, warning
 from workers.methods.outcome import Outcome, ReleaseDraft
 
 #: What a release says of its making that names columns of the dataset, published or not.
-_NAMING: Final = ("columns", "keep", "sensitive", "person", "survey_weight")
+_NAMING: Final = ("quasi_identifiers", "keep", "sensitive", "person_column", "survey_weight_column")
 #: Names that a warning spells out.
 _MANY: Final = 20
 
@@ -34,12 +34,12 @@ def with_inferred_types(outcome: Outcome, made_from: DatasetInput | None) -> Out
         return outcome
     said = warning(WarningCode.TYPES_INFERRED, _detail(inferred))
     flags = tuple(dict.fromkeys((*draft.flags, Flag.TYPES_FROM_DATA)))
-    told = replace(draft, flags=flags, warnings=(*draft.warnings, said))
-    return replace(outcome, release=told, warnings=(*outcome.warnings, said))
+    flagged = replace(draft, flags=flags, warnings=(*draft.warnings, said))
+    return replace(outcome, release=flagged, warnings=(*outcome.warnings, said))
 
 
 def named_columns(draft: ReleaseDraft, made_from: DatasetInput) -> list[DatasetColumn]:
-    """Columns of the dataset that the release has, or names among its parameters; nothing else may be told of."""
+    """Columns of the dataset that the release has, or names among its parameters; a warning may name no other."""
     names = {column["name"] for column in draft.columns} | _named(draft.parameters)
     return [column for column in made_from.columns if column.name in names]
 

@@ -44,9 +44,9 @@ class InputFiles:
             part.rename(path)
         return path
 
-    def result(self, name: str, found: StoredResult) -> Path:
-        """A whole result, wherever it lies."""
-        return self.fetch(found.key) if found.key is not None else self._written(name, found.body or b"{}")
+    def result(self, name: str, stored: StoredResult) -> Path:
+        """A whole result, in storage or in the database."""
+        return self.fetch(stored.key) if stored.key is not None else self._written(name, stored.body or b"{}")
 
     def _dataset(self, field: str) -> Path | None:
         return self._fetched(self._claimed.inputs.datasets[field].key)
@@ -60,15 +60,15 @@ class InputFiles:
     def _statistics(self, field: str) -> Path | None:
         release = self._claimed.inputs.releases[field]
         with self._resources.database.read() as connection:
-            found = releases.get_statistics(connection, viewer=keeper_of(self._claimed.owner), release_id=release.id)
-        body = None if found is None else json.dumps(found.statistics).encode()
+            stored = releases.get_statistics(connection, viewer=keeper_of(self._claimed.owner), release_id=release.id)
+        body = None if stored is None else json.dumps(stored.statistics).encode()
         return None if body is None else self._written(f"{release.id}-statistics", body)
 
     def _result(self, field: str) -> Path | None:
         earlier = self._claimed.inputs.jobs[field]
         with self._resources.database.read() as connection:
-            found = job_results.get_result(connection, job_id=earlier.id)
-        return None if found is None else self.result(earlier.id, found)
+            stored = job_results.get_result(connection, job_id=earlier.id)
+        return None if stored is None else self.result(earlier.id, stored)
 
     def _upload(self, field: str) -> Path | None:  # noqa: ARG002 - a job reads one upload
         return self._fetched(self._claimed.spec.get("staged_key"))

@@ -52,9 +52,9 @@ class Candidate:
         """The noise of each record of an uncertain release."""
         if self.spec["method"] != "uncertain" or self.link is None or self.dataset is None:
             return None
-        from workers.methods.released.told import linked_scale
+        from workers.methods.released.release_exposure import linked_scale
 
-        return linked_scale(self.release, self.spec["columns"], self.link, self.dataset)
+        return linked_scale(self.release, self.spec["quasi_identifiers"], self.link, self.dataset)
 
 
 def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> FamilyTerms:
@@ -62,8 +62,8 @@ def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> Famil
     name = families.persons_secret(family_id)
     with at.database.read() as connection:
         named = families.persons_of(connection, family_id=family_id)
-        version_of = families.version_of(connection, dataset_id=candidate.dataset_id)
-    if (person := candidate.spec.get("person")) is not None:
+        is_new_version = families.is_new_version(connection, dataset_id=candidate.dataset_id)
+    if (person := candidate.spec.get("person_column")) is not None:
         named = [*(one for one in named if one.name != person), PersonColumn(person, None)]
     called = {} if candidate.dataset is None else _called(candidate, candidate.dataset, named, at)
     demands = [one for one in candidate.spec.get("gate", ()) if one["method"] == _COMPOSITION]
@@ -73,8 +73,8 @@ def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> Famil
         under=name,
         persons={one: own for one, own in called.items() if own is not None},
         forgotten=tuple(one for one, own in called.items() if own is None),
-        columns={old: new for one in demands for old, new in (one.get("columns") or {}).items()},
-        version_of=version_of,
+        columns={old: new for one in demands for old, new in (one.get("join_columns") or {}).items()},
+        is_new_version=is_new_version,
     )
 
 
@@ -85,19 +85,19 @@ def _called(
     from workers.frames.hashed_cells import cell_hashes, columns_of, fingerprint
 
     there = columns_of(dataset)
-    found: dict[str, str | None] = {one.name: one.name if one.name in there else None for one in named}
-    sought = {one.fingerprint: one.name for one in named if found[one.name] is None and one.fingerprint is not None}
+    names: dict[str, str | None] = {one.name: one.name if one.name in there else None for one in named}
+    sought = {one.fingerprint: one.name for one in named if names[one.name] is None and one.fingerprint is not None}
     if sought:
         key = sketching_key(candidate.owner, at)
         for name in there:  # one column at a time: wide tables are larger than memory
             if (digest := fingerprint(cell_hashes(dataset, [name], key=key)[name], key=key)) in sought:
-                found[sought[digest]] = name
-    return found
+                names[sought[digest]] = name
+    return names
 
 
 def person_column(candidate: Candidate, at: WorkerResources) -> PersonColumn | None:
     """The column by which a release counts persons, for its family to keep."""
-    name = candidate.spec.get("person")
+    name = candidate.spec.get("person_column")
     if name is None or candidate.dataset is None:
         return None
     from workers.frames.hashed_cells import cell_hashes, fingerprint
@@ -112,9 +112,9 @@ def own_persons(candidate: Candidate, ledger: Path, terms: FamilyTerms) -> Path 
         return None
     path = candidate.scratch / "persons.parquet"
     if not path.exists():
-        from workers.methods.released.told import write_told
+        from workers.methods.released.release_exposure import write_exposure
 
-        write_told(candidate.dataset, ledger, path, terms=terms, scale=candidate.scale)
+        write_exposure(candidate.dataset, ledger, path, terms=terms, scale=candidate.scale)
     return path
 
 

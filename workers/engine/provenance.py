@@ -38,13 +38,13 @@ class Published:
 @cache
 def versions() -> dict[str, str]:
     """Versions of the code, of Python and of what the numbers depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def record(

@@ -15,9 +15,9 @@ from app.contracts.findings import Finding
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
-from app.contracts.releases import Publish, PublishRequest, ReleaseState
+from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
 from app.contracts.review import Review
-from app.contracts.usage import Resource, refuse_above
+from app.contracts.usage import LimitedResource, refuse_above
 from app.db.repositories import claims, datasets, draws, families, provenance, quotas, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.families import PersonColumn
@@ -165,9 +165,9 @@ def _store_dataset(claimed: Claim, draft: DatasetDraft, *, storage: Storage) -> 
 def _set_ready(connection: Connection, claimed: Claim, stored: StoredDataset, *, settings: Settings) -> None:
     """The upload was read; of uploads that are read at once each counts the rows of those before it."""
     quotas.lock_rows(connection, owner=claimed.owner)
-    limit = quotas.limits(connection, owner=claimed.owner, settings=settings)[Resource.ROWS]
+    limit = quotas.limits(connection, owner=claimed.owner, settings=settings)[LimitedResource.ROWS]
     used = quotas.datasets(connection, owner=claimed.owner).rows
-    refuse_above(Resource.ROWS, used=used, limit=limit, requested=stored.profile.rows, keeper=True)
+    refuse_above(LimitedResource.ROWS, used=used, limit=limit, requested=stored.profile.rows, keeper=True)
     ready = datasets.set_ready(
         connection, dataset_id=stored.id, profile=stored.profile, data_key=stored.key, data_bytes=stored.bytes
     )
@@ -209,8 +209,8 @@ def _decide(connection: Connection, claimed: Claim, stored: Stored, *, four_eyes
     decision = decide(
         connection,
         review=stored.review,
-        asked=Publish(claimed.spec.get("publish", Publish.AUTO)),
-        allow_repeat=bool(claimed.spec.get("allow_repeat")),
+        mode=PublicationMode(claimed.spec.get("publish", PublicationMode.AUTO)),
+        accepts_composition=bool(claimed.spec.get("accept_findings")),
         four_eyes=four_eyes,
         may_publish=permission.withheld(
             connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=stored.review.family_id
@@ -228,7 +228,7 @@ def withheld(claimed: Claim, review: Review, *, at: WorkerResources) -> tuple[Fi
         why = permission.withheld(
             connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=review.family_id
         )
-    return permission.told(why)
+    return permission.as_findings(why)
 
 
 def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
@@ -248,13 +248,13 @@ def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, end: 
             key_id=claimed.requested_by,
             release_id=claimed.inputs.releases[stored.outcome.publishes].id,
             review=stored.review,
-            asked=_asked(claimed),
+            request=_publish_request(claimed),
             certify=end,
         )
 
 
-def _asked(claimed: Claim) -> PublishRequest:
-    return PublishRequest(accept=claimed.spec.get("accept", ()), readers=claimed.spec.get("readers"))
+def _publish_request(claimed: Claim) -> PublishRequest:
+    return PublishRequest(accept_findings=claimed.spec.get("accept_findings", ()), readers=claimed.spec.get("readers"))
 
 
 def _record_published(connection: Connection, new: releases.NewRelease, review: Review, end: Certifier) -> None:
@@ -262,7 +262,7 @@ def _record_published(connection: Connection, new: releases.NewRelease, review: 
     release = Publishable(
         id=new.id, owner=new.owner, job_id=new.job_id, dataset_id=new.dataset_id, method=new.method, state=new.state,
         made_by=new.made_by, findings=review.findings, family_id=review.family_id, composed_after=review.composed_after,
-        composed=review.composed, allow_repeat=new.allow_repeat, base_release_id=new.base_release_id,
+        composed=review.composed, accepts_composition=new.accepts_composition, base_release_id=new.base_release_id,
         previous_release_id=new.previous_release_id,
     )  # fmt: skip
     record_published(
@@ -278,7 +278,7 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draft: ReleaseDraft) 
         return
     draws.lock_publishing(connection, owner=claimed.owner, sha256=made_from.sha256)
     published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, made_from=made_from)
-    refuse_repeat(published, allowed=bool(claimed.spec.get("allow_repeat")), made_as=draft.draw)
+    refuse_repeat(published, allowed=bool(claimed.spec.get("accept_findings")), made_as=draft.draw)
 
 
 def _insert_release(
@@ -296,7 +296,7 @@ def _insert_release(
         rows=draft.rows,
         columns=draft.columns,
         flags=release.flags,
-        labels=claimed.labels,
+        tags=claimed.tags,
         statistics=draft.statistics,
         warnings=draft.warnings,
         state=state,
@@ -305,7 +305,7 @@ def _insert_release(
         family_id=review.family_id,
         composed_after=review.composed_after,
         composed=review.composed,
-        allow_repeat=bool(claimed.spec.get("allow_repeat")),
+        accepts_composition=bool(claimed.spec.get("accept_findings")),
         base_release_id=None if base is None else base.id,
         previous_release_id=None if previous is None else previous.id,
     )

@@ -67,8 +67,8 @@ def runner_for(method: str) -> AnyRunner:
             msg = f"no runner serves the method {method}; known: {', '.join(sorted(RUNNERS))}"
             raise LookupError(msg)
         module, _, attribute = RUNNERS[method].partition(":")
-        found = getattr(import_module(module), attribute)
-        _loaded[method] = found() if isinstance(found, type) else found
+        runner = getattr(import_module(module), attribute)
+        _loaded[method] = runner() if isinstance(runner, type) else runner
     return _loaded[method]
 
 

@@ -94,7 +94,7 @@ def _sketch_other(other: OtherData, missing: Sets, release: Released, *, at: Wor
         family_id = families.of_dataset(unit.connection, dataset_id=other.id)
         if family_id is not None:
             families.remember(
-                unit.connection, owner=release.owner, family_id=family_id, fingerprints=(), found=made,
+                unit.connection, owner=release.owner, family_id=family_id, fingerprints=(), row_sketches=made,
                 dataset_id=other.id,
             )  # fmt: skip
 
@@ -113,7 +113,12 @@ def _join(
         families.lock_recognising(connection, owner=release.owner)
         now = families.of_dataset(connection, dataset_id=release.dataset_id) or family_id
         families.remember(
-            connection, owner=release.owner, family_id=now, fingerprints=(), found=new, dataset_id=release.dataset_id
+            connection,
+            owner=release.owner,
+            family_id=now,
+            fingerprints=(),
+            row_sketches=new,
+            dataset_id=release.dataset_id,
         )
         for mine in sketches:
             same = {

@@ -75,10 +75,10 @@ def vital_rows(
 ) -> npt.NDArray[np.bool_]:
     """Which rows have one of some values in each of some columns, (rows,) bool."""
     names = list(dict.fromkeys(name for name, _ in conditions))
-    found = []
+    masks = []
     for part in slices(path, names, recodings):
         here = np.ones(part.rows, dtype=np.bool_)
         for name, values in conditions:
             here &= part.matches(name, values)
-        found.append(here)
-    return np.concatenate(found) if found else np.empty(0, dtype=np.bool_)
+        masks.append(here)
+    return np.concatenate(masks) if masks else np.empty(0, dtype=np.bool_)

@@ -45,14 +45,14 @@ def shares_certain(table: pa.Table, groups: npt.NDArray[Any]) -> dict[str, float
     groups
         Group of each row, shape (rows,).
     """
-    found = {}
+    shares = {}
     for name in table.column_names:
         frame = pl.DataFrame({"group": groups, "value": pl.Series(pl.from_arrow(table[name]))})
         value = pl.col("value")
         agreed = (value.n_unique() == 1) & value.is_not_null().all()
         sizes = frame.group_by("group").agg(pl.len(), agreed.alias("agreed"))
-        found[name] = float(sizes.filter(pl.col("agreed"))["len"].sum()) / len(groups)
-    return found
+        shares[name] = float(sizes.filter(pl.col("agreed"))["len"].sum()) / len(groups)
+    return shares
 
 
 def shares_certain_in(path: Path, groups: str, names: Sequence[str]) -> dict[str, float]:

@@ -54,10 +54,10 @@ class Coded:
         places = pc.index_in(self.values, value_set=pa.array(present, self.values.type))
         missing = place.get(None, -1)
         table = np.full(len(self.values) + 1, missing, dtype=np.int32)  # the last is that of -1
-        found = places.to_numpy(zero_copy_only=False)
-        known = ~np.isnan(found.astype(np.float64))
+        indices = places.to_numpy(zero_copy_only=False)
+        known = ~np.isnan(indices.astype(np.float64))
         table[:-1] = -2
-        table[:-1][known] = [place[present[int(index)]] for index in found[known]]
+        table[:-1][known] = [place[present[int(index)]] for index in indices[known]]
         codes = table[self.codes]
         return codes, int(np.count_nonzero(codes == -2))
 

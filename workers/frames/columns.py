@@ -117,10 +117,10 @@ def take_rows_of(
     order
         Which of all these rows to take, one part after the other.
     """
-    found = [take_rows(path, names, rows) for path, rows in parts]
+    tables = [take_rows(path, names, rows) for path, rows in parts]
     if not names:
-        return found[0]
-    return pa.concat_tables([found[0], *(one.cast(found[0].schema) for one in found[1:])]).take(order)
+        return tables[0]
+    return pa.concat_tables([tables[0], *(one.cast(tables[0].schema) for one in tables[1:])]).take(order)
 
 
 def plain_columns(path: Path, names: Sequence[str]) -> pa.Table:

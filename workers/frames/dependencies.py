@@ -1,7 +1,7 @@
-"""Columns that would betray an exchange of parameter values: a county beside a region, a household that lives in one.
+"""Columns that would betray an exchange of regions: a county within a region, a household that lives in one.
 
-Where a column is (nearly) decided by the parameter, or the parameter by the column, a record whose parameter was
-exchanged stands out as a combination that the data did not have.
+Where a column is (nearly) decided by the region, or the region by the column, a record whose region was exchanged is a
+combination that the data did not have.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,29 +21,29 @@ _BEFORE, _AFTER, _OTHER, _LEN = "\x00before", "\x00after", "\x00other", "\x00len
 def inconsistent_dependencies(
     path: Path,
     columns: Sequence[str],
-    parameter: Sequence[str],
+    region_columns: Sequence[str],
     positions: npt.NDArray[np.int64],
     *,
     tick: Callable[[float], None],
 ) -> dict[str, int]:
-    """Columns that hang together with the parameter, and how many rows contradict that after the exchange.
+    """Columns that depend on the region, or it on them, and how many rows contradict that after the exchange.
 
     Parameters
     ----------
     path
         The typed copy.
     columns
-        Published columns beside the parameter's.
-    parameter
-        The parameter's columns.
+        The other published columns.
+    region_columns
+        Columns that make a region.
     positions
-        Row whose parameter each row gets, shape (rows,).
+        Row whose region each row gets, shape (rows,).
     tick
-        Told the share that is done.
+        Called with the share that is done.
     """
-    before = _parameter_codes(path, parameter)
+    before = _region_codes(path, region_columns)
     moved = np.flatnonzero(before != before[positions])
-    found = {}
+    contradictions = {}
     for index, name in enumerate(columns):
         with pq.ParquetFile(path, pre_buffer=False) as file:
             other = cast("pl.Series", pl.from_arrow(file.read(columns=[name]).column(name)))
@@ -54,16 +54,16 @@ def inconsistent_dependencies(
                 known.select(_BEFORE, _OTHER).unique(), left_on=[_AFTER, _OTHER], right_on=[_BEFORE, _OTHER], how="anti"
             )
             if shown.height:
-                found[name] = shown.height
+                contradictions[name] = shown.height
         tick((index + 1) / len(columns))
-    return found
+    return contradictions
 
 
-def _parameter_codes(path: Path, parameter: Sequence[str]) -> npt.NDArray[np.int64]:
+def _region_codes(path: Path, region_columns: Sequence[str]) -> npt.NDArray[np.int64]:
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        table = file.read(columns=list(parameter))
+        table = file.read(columns=list(region_columns))
     codes = np.zeros(table.num_rows, dtype=np.int64)
-    for name in parameter:
+    for name in region_columns:
         column = cast("pl.Series", pl.from_arrow(table.column(name)))
         ranks = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         codes = np.unique(codes * (int(ranks.max(initial=0)) + 1) + ranks, return_inverse=True)[1]

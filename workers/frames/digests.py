@@ -32,16 +32,16 @@ def column_digest(path: Path, name: str) -> bytes:
     values.sort()  # NaN, which is a missing value, comes last
     known = int(np.searchsorted(values, np.nan))
     header = f"surebox column 1: {len(values)} values, {len(values) - known} missing\n".encode()
-    found = hashlib.sha256(header)
-    found.update(values[:known].astype("<f8", copy=False).data)
-    return found.digest()
+    hasher = hashlib.sha256(header)
+    hasher.update(values[:known].astype("<f8", copy=False).data)
+    return hasher.digest()
 
 
 def _digest_of_values(column: Coded) -> bytes:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)).tolist()
     missing = int(np.count_nonzero(column.codes < 0))
-    found = hashlib.sha256(f"surebox column of values 1: {len(column.codes)} values, {missing} missing\n".encode())
+    hasher = hashlib.sha256(f"surebox column of values 1: {len(column.codes)} values, {missing} missing\n".encode())
     for value, count in zip(column.values.to_pylist(), counts, strict=True):
         text = str(value).encode()
-        found.update(f"{count} {len(text)} ".encode() + text)
-    return found.digest()
+        hasher.update(f"{count} {len(text)} ".encode() + text)
+    return hasher.digest()

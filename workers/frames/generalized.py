@@ -95,15 +95,15 @@ def generalized(
         bounds.append([np.where(np.isnan(end), -np.inf, end) for end in ends])
         codes += [grouped((end + 0.0).view(np.int64)).of_record.astype(np.int32) for end in bounds[-1]]
     for one in others:
-        found, members = members_of(table.column(one.columns[0]), one.form)
+        column_codes, members = members_of(table.column(one.columns[0]), one.form)
         book = tuple(sorted(frozenset[str]().union(*members) - {MISSING}))
         place = {value: at for at, value in enumerate((*book, MISSING))}
         allowed = np.zeros((len(members) + 1, len(place)), dtype=np.bool_)
         for row, held in enumerate(members):
             allowed[row, [place[value] for value in held]] = True
         allowed[-1, -1] = True
-        codes.append(found)
-        sets.append((found, allowed))
+        codes.append(column_codes)
+        sets.append((column_codes, allowed))
         books.append(book)
     kinds = classes(np.array(codes, dtype=np.int32))
     first = kinds.first
@@ -112,7 +112,7 @@ def generalized(
         nominal=tuple(one.name for one in others),
         lower=np.array([ends[0][first] for ends in bounds]).reshape(len(bounds), len(first)).T.copy(),
         upper=np.array([ends[1][first] for ends in bounds]).reshape(len(bounds), len(first)).T.copy(),
-        sets=tuple(allowed[found[first]] for found, allowed in sets),
+        sets=tuple(allowed[column_codes[first]] for column_codes, allowed in sets),
         books=tuple(books),
         of_row=kinds.of_record if of_row is None else kinds.of_record[of_row],
     )
@@ -126,8 +126,8 @@ def _once(
         return table, None
     plain = [coded(table.column(one.columns[0])).codes for one in wanted if one.form is Form.PLAIN]
     number = grouped(np.asarray(table.column(numbered).to_numpy(), dtype=np.int64))
-    found = classes(np.array([number.of_record.astype(np.int32), *plain])) if plain else number
-    return table.take(pa.array(found.first)), found.of_record
+    grouping = classes(np.array([number.of_record.astype(np.int32), *plain])) if plain else number
+    return table.take(pa.array(grouping.first)), grouping.of_record
 
 
 def ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:

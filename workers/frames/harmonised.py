@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from app.contracts.datasets import ColumnType
-from app.contracts.microfiles import Derived, Recodings
+from app.contracts.microfiles import DerivedColumn, Recodings
 from app.contracts.recoding import parsed, recoded_type
 from workers.frames.upload.building import ARROW_TYPES
 
@@ -46,8 +46,8 @@ class Slice:
         array = self.columns[name]
         kind = column_type(array.type)
         wanted = pa.array([parsed(value, kind) for value in values], type=array.type)
-        found = pc.fill_null(pc.is_in(array, value_set=wanted, skip_nulls=True), False)
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+        mask = pc.fill_null(pc.is_in(array, value_set=wanted, skip_nulls=True), False)
+        return np.asarray(mask.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
     def taken(self, names: Sequence[str], positions: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
         """Some rows of some columns, for `joined`."""
@@ -90,7 +90,7 @@ def column_names(path: Path) -> tuple[str, ...]:
 def sources(name: str, recodings: Recodings) -> tuple[str, ...]:
     """The columns of the typed copy that a harmonised column is made from."""
     recoding = recodings.get(name)
-    return recoding.columns if isinstance(recoding, Derived) else (name,)
+    return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
@@ -105,7 +105,7 @@ def harmonised(name: str, raw: Mapping[str, pa.Array], recodings: Recodings) -> 
         return raw[name]
     kinds = {source: column_type(raw[source].type) for source in sources(name, recodings)}
     kind = recoded_type(recoding, kinds, name)
-    if isinstance(recoding, Derived):
+    if isinstance(recoding, DerivedColumn):
         if not recoding.cases:
             return raw[recoding.columns[0]]
         return _derived(recoding, [raw[source] for source in recoding.columns], kinds, kind)
@@ -116,7 +116,7 @@ def harmonised(name: str, raw: Mapping[str, pa.Array], recodings: Recodings) -> 
 
 
 def _derived(
-    recoding: Derived, sources: Sequence[pa.Array], kinds: Mapping[str, ColumnType], kind: ColumnType
+    recoding: DerivedColumn, sources: Sequence[pa.Array], kinds: Mapping[str, ColumnType], kind: ColumnType
 ) -> pa.Array:
     cases = [
         ({column: {parsed(value, kinds[column]) for value in values} for column, values in case.when.items()}, case.to)

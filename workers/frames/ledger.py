@@ -49,8 +49,8 @@ class Ledger:
         How its values are read.
     uniform
         Whether its noise is uniform.
-    content
-        What its boxes say of their records beside bounds.
+    box_means
+        What its boxes say of the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class Ledger:
     keep: tuple[str, ...]
     meanings: Meanings
     uniform: bool
-    content: str = "bounds"
+    box_means: str = "none"
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
@@ -81,23 +81,23 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
         Of the job that made it.
     """
     there = pq.read_schema(release).names
-    names, keep = list(spec["columns"]), [name for name in spec.get("keep", ()) if name in there]
+    names, keep = list(spec["quasi_identifiers"]), [name for name in spec.get("keep", ()) if name in there]
     if method == _NOISE:
         sides = [one for name in names for one in (name, f"{name}_scale")]
     else:
         sides = [one for identifier in telling_boxes(spec, there) for one in identifier.columns]
-    content = content_of(spec)
-    averages = [f"{name}_mean_{end}" for name in (*names, "weight") for end in ("lo", "hi") if content != "bounds"]
+    box_means = content_of(spec)
+    averages = [f"{name}_mean_{end}" for name in (*names, "weight") for end in ("lo", "hi") if box_means != "none"]
     shown = list(dict.fromkeys((*sides, *(name for name in averages if name in there), *keep)))
     rows, times = _different(release, shown, [BOX, *keep] if method == _BOXES else [])
     keys = pl.DataFrame([_compared(column).alias(str(place)) for place, column in enumerate(rows)])
-    found = (pl.col("row").first(), pl.col("rows").sum())
-    counted = keys.with_columns(times).with_row_index("row").group_by(keys.columns).agg(*found).sort(keys.columns)
+    aggregates = (pl.col("row").first(), pl.col("rows").sum())
+    counted = keys.with_columns(times).with_row_index("row").group_by(keys.columns).agg(*aggregates).sort(keys.columns)
     reduced = pl.DataFrame([*(column[counted["row"]] for column in rows), counted["rows"].alias(_ROWS)])
     about = {
-        "method": method, "columns": names, "keep": keep, "count_keep": bool(spec.get("count_keep")),
-        "uniform": spec.get("model") == "uniform", "orders": spec.get("ordinal") or {}, "merged": merged_values(spec),
-        "content": content,
+        "method": method, "quasi_identifiers": names, "keep": keep, "k_counts_kept": bool(spec.get("k_counts_kept")),
+        "uniform": spec.get("density") == "uniform", "orders": spec.get("ordinal") or {}, "merged": merged_values(spec),
+        "box_means": box_means,
     }  # fmt: skip
     made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
     pq.write_table(made.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
@@ -118,8 +118,8 @@ def _different(release: Path, shown: list[str], telling: list[str]) -> tuple[lis
     table = pq.read_table(release, columns=list(dict.fromkeys((*shown, *telling))))
     if telling:
         keys = pl.DataFrame([pl.Series(str(i), pl.from_arrow(table.column(name))) for i, name in enumerate(telling)])
-        found = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
-        counted = keys.with_row_index("row").group_by(keys.columns).agg(*found)
+        aggregates = (pl.col("row").first(), pl.len().cast(pl.Int64).alias("rows"))
+        counted = keys.with_row_index("row").group_by(keys.columns).agg(*aggregates)
         table, times = table.take(counted["row"].to_arrow()), counted["rows"]
     else:
         times = pl.Series("rows", np.ones(len(table), dtype=np.int64))
@@ -140,8 +140,8 @@ def _cells(ledger: Path, kept: Sequence[str] = ()) -> pl.DataFrame:
     names = [*sides, *(name for name in kept if name not in sides)]
     table = pq.read_table(ledger, columns=[*names, _ROWS])
     columns = [_compared(pl.Series(name, pl.from_arrow(table.column(name)))) for name in names]
-    told = [one.alias(f"{'side' if at < len(sides) else 'kept'} {at}") for at, one in enumerate(columns)]
-    cells = pl.DataFrame(told)
+    renamed = [one.alias(f"{'side' if at < len(sides) else 'kept'} {at}") for at, one in enumerate(columns)]
+    cells = pl.DataFrame(renamed)
     rows = pl.Series("rows", pl.from_arrow(table.column(_ROWS)))
     return cells.with_columns(rows).group_by(cells.columns).agg(pl.col("rows").sum())
 
@@ -185,16 +185,16 @@ def same_rows(one: Path, other: Path) -> bool:
 
 
 def content_of(spec: Mapping[str, Any]) -> str:
-    """What boxes of a release say of their records beside bounds; of a survey the intervals of their weights.
+    """What boxes of a release say of the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
 
     Parameters
     ----------
     spec
         Of the job that made it.
     """
-    if spec.get("survey_weight") is not None and spec.get("weights", "box") == "box":
+    if spec.get("survey_weight_column") is not None and spec.get("released_weights", "box") == "box":
         return BOX_WEIGHTS
-    return str(spec.get("content", "bounds"))
+    return str(spec.get("box_means", "none"))
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -205,9 +205,9 @@ def read_ledger(path: Path) -> Ledger:
         path=path,
         method=about["method"],
         columns=() if about["method"] == _NOISE else telling_boxes(about, schema.names),
-        names=tuple(about["columns"]),
+        names=tuple(about["quasi_identifiers"]),
         keep=tuple(about["keep"]),
         meanings=Meanings(about["orders"], about["merged"]),
         uniform=about["uniform"],
-        content=about["content"],
+        box_means=about["box_means"],
     )

@@ -53,11 +53,11 @@ class Originals:
             How values are read.
         """
         numbers, codes = self._numbers(boxes, meanings), self._codes(boxes, meanings)
-        found = locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets)
+        located = locate(numbers, codes, boxes.lower, boxes.upper, boxes.sets)
         if self._order is None:
-            return found
-        places = np.empty_like(found)
-        places[self._order] = found
+            return located
+        places = np.empty_like(located)
+        places[self._order] = located
         return places
 
     def _numbers(self, boxes: Generalized, meanings: Meanings) -> NDArray[np.float64]:
@@ -91,11 +91,11 @@ class Originals:
         with pq.ParquetFile(self._path, pre_buffer=False) as file:
             table = file.read(columns=list(dict.fromkeys(boxes.nominal)))
         for j, name in enumerate(boxes.nominal):
-            found, members = members_of(table.column(name), Form.PLAIN)
+            column_codes, members = members_of(table.column(name), Form.PLAIN)
             place = {value: code for code, value in enumerate(boxes.books[j])}
             strange = place.get(meanings.merged.get(name, MISSING), len(place) + 1)
             known = [place.get(next(iter(one)), strange) for one in members]
-            codes[:, j] = np.array([*known, len(place)])[found]
+            codes[:, j] = np.array([*known, len(place)])[column_codes]
         return self._in_order(codes)
 
     def _in_order(self, values: NDArray[T]) -> NDArray[T]:

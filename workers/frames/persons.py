@@ -51,10 +51,10 @@ class Cells:
         """A column's cells, shape (rows,)."""
         if name in self._hashes:
             return self._hashes[name]
-        found = cell_hashes(self.path, [name], key=self.key)[name]
-        if sum(one.nbytes for one in self._hashes.values()) + found.nbytes <= _CACHED:
-            self._hashes[name] = found
-        return found
+        hashes = cell_hashes(self.path, [name], key=self.key)[name]
+        if sum(one.nbytes for one in self._hashes.values()) + hashes.nbytes <= _CACHED:
+            self._hashes[name] = hashes
+        return hashes
 
     def fingerprint(self, name: str) -> str | None:
         """A column's values as a multiset; None for one that many data share."""
@@ -76,10 +76,10 @@ class Cells:
     def keys(self, names: Sequence[str]) -> IntArray:
         """What records are known by, shape (rows,): the same for those that agree in these columns."""
         pair = np.frombuffer(self.key[:16], "<u8").astype(np.uint64)
-        found = np.zeros(self.rows, dtype=np.uint64)
+        hashes = np.zeros(self.rows, dtype=np.uint64)
         for name in names:  # one column at a time: wide tables are larger than memory
-            found = hashed_rows(np.column_stack([found, self.hashes(name)]), pair)
-        keys: IntArray = found.view(np.int64)
+            hashes = hashed_rows(np.column_stack([hashes, self.hashes(name)]), pair)
+        keys: IntArray = hashes.view(np.int64)
         return keys
 
 

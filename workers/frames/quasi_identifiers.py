@@ -84,20 +84,20 @@ def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray]) -> Cells:
         return _bounds(columns[0], columns[1])
     if one.form is Form.SET:
         return _sets(columns[0]) if len(columns) == 1 else _beside(_sets(columns[0]), coded(columns[1]).codes)
-    found = coded(columns[0])
-    return Cells(found.codes, len(found.values), _of_texts(found))
+    encoded = coded(columns[0])
+    return Cells(encoded.codes, len(encoded.values), _of_texts(encoded))
 
 
-def _of_texts(found: Coded) -> npt.NDArray[np.float64] | None:
+def _of_texts(column: Coded) -> npt.NDArray[np.float64] | None:
     """The penalty of cells as they are, which other programs may have generalized."""
-    missing = (found.codes < 0).astype(np.float64)
-    if not (pa.types.is_string(found.values.type) or pa.types.is_large_string(found.values.type)):
+    missing = (column.codes < 0).astype(np.float64)
+    if not (pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type)):
         return missing
-    texts = found.values.to_pylist()
+    texts = column.values.to_pylist()
     if not is_generalized(texts):
         return missing
     each = left_open(texts)
-    return None if each is None else np.append(each, 1.0)[found.codes]  # the last is that of -1
+    return None if each is None else np.append(each, 1.0)[column.codes]  # the last is that of -1
 
 
 def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray) -> Cells:
@@ -148,23 +148,23 @@ def members_of(column: pa.ChunkedArray, form: Form) -> tuple[Codes, list[frozens
     """
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return coded_sets(column)
-    found = coded(column)
-    texts = pl.Series(pl.from_arrow(found.values)).cast(pl.String).to_list()
-    return found.codes, [_members(text) if form is Form.SET else frozenset({text}) for text in texts]
+    encoded = coded(column)
+    texts = pl.Series(pl.from_arrow(encoded.values)).cast(pl.String).to_list()
+    return encoded.codes, [_members(text) if form is Form.SET else frozenset({text}) for text in texts]
 
 
 def _members(text: str) -> frozenset[str]:
     """Members of a set that was written as a JSON array; any other text is a single value."""
-    found = _array(text)
-    if found is None:
+    members = _array(text)
+    if members is None:
         return frozenset({text})
-    return frozenset(MISSING if one is None else one if isinstance(one, str) else json.dumps(one) for one in found)
+    return frozenset(MISSING if one is None else one if isinstance(one, str) else json.dumps(one) for one in members)
 
 
 def _array(text: str) -> list[Any] | None:
     """A JSON array; None of any other text."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return parsed if isinstance(parsed, list) else None

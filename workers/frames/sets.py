@@ -40,9 +40,9 @@ def coded_sets(column: pa.ChunkedArray) -> tuple[Codes, list[frozenset[str]]]:
     ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(lengths)))]).astype(np.int64)
     there = None if whole.null_count == 0 else pa.py_buffer(np.packbits(pc.is_valid(whole), bitorder="little"))
     buffers = [there, pa.py_buffer(ends * place.itemsize), pa.py_buffer(place)]
-    found = coded(pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)]))
-    held = [np.frombuffer(each, dtype=place.dtype).tolist() for each in found.values.to_pylist()]
-    return found.codes, [frozenset(texts[one] for one in each) or frozenset({""}) for each in held]
+    encoded = coded(pa.chunked_array([pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)]))
+    held = [np.frombuffer(each, dtype=place.dtype).tolist() for each in encoded.values.to_pylist()]
+    return encoded.codes, [frozenset(texts[one] for one in each) or frozenset({""}) for each in held]
 
 
 def _values(flat: pa.Array) -> tuple[npt.NDArray[np.uint32], list[str]]:

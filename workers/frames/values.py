@@ -60,8 +60,8 @@ def listed_type(path: Path, name: str) -> ColumnType:
     name
         The column.
     """
-    found = pq.read_schema(path).field(name).type.value_type
-    same = (column for column, kind in _ARROW.items() if kind == found or _large(found) == kind)
+    value_type = pq.read_schema(path).field(name).type.value_type
+    same = (column for column, kind in _ARROW.items() if kind == value_type or _large(value_type) == kind)
     return next(same, ColumnType.STRING)
 
 

@@ -41,7 +41,7 @@ def released_numbers(path: Path) -> dict[str, float]:
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read()
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for name in table.column_names:
         column = table.column(name)
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
@@ -51,10 +51,10 @@ def released_numbers(path: Path) -> dict[str, float]:
         if not len(values):
             continue
         if name.endswith("_lo"):
-            found[f"{name}, least"] = float(values.min())
+            numbers[f"{name}, least"] = float(values.min())
         elif name.endswith("_hi"):
-            found[f"{name}, greatest"] = float(values.max())
+            numbers[f"{name}, greatest"] = float(values.max())
         elif name.endswith("_scale"):
-            found[f"{name}, least"], found[f"{name}, greatest"] = float(values.min()), float(values.max())
-            found[f"{name}, median"] = float(np.median(values))
-    return found
+            numbers[f"{name}, least"], numbers[f"{name}, greatest"] = float(values.min()), float(values.max())
+            numbers[f"{name}, median"] = float(np.median(values))
+    return numbers

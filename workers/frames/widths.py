@@ -48,9 +48,9 @@ def is_generalized(values: Sequence[str]) -> bool:
 
 
 def left_open(values: Sequence[str]) -> NDArray[np.float64] | None:
-    """The normalized certainty penalty of different texts of a column; None where it cannot be told.
+    """The normalized certainty penalty of different texts of a column; None where it cannot be measured.
 
-    Words are single values: nobody can see whether one is the class of a hierarchy.
+    Words are single values: the text of one does not say whether it is the class of a hierarchy.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def left_open(values: Sequence[str]) -> NDArray[np.float64] | None:
     numpy.ndarray or None
         Shape (values,). None: some are intervals and others words, or some are masked words.
     """
-    found = [None if _ALL.fullmatch(one.strip()) else one.strip() for one in values]
-    told = [one for one in found if one is not None]
-    if not told:
+    cells = [None if _ALL.fullmatch(one.strip()) else one.strip() for one in values]
+    partial = [one for one in cells if one is not None]
+    if not partial:
         return np.ones(len(values))
-    if any(_interval(one) is not None for one in told) and not any(_members(one) is not None for one in told):
-        return _of_intervals(found)
-    if any("*" in one for one in told):
+    if any(_interval(one) is not None for one in partial) and not any(_members(one) is not None for one in partial):
+        return _of_intervals(cells)
+    if any("*" in one for one in partial):
         return None
-    return _of_sets(found)
+    return _of_sets(cells)
 
 
 def _of_intervals(values: Sequence[str | None]) -> NDArray[np.float64] | None:
@@ -103,25 +103,30 @@ def _interval(text: str) -> Interval | None:
         if match := pattern.fullmatch(text):
             return _ordered(match["lo"], match["hi"])
     if match := _MASKED.fullmatch(text):
-        tens = 10 ** len(match["stars"])
-        return float(int(match["head"]) * tens), float(int(match["head"]) * tens + tens - 1)
+        digits = len(match["stars"])
+        return _ordered(match["head"] + "0" * digits, match["head"] + "9" * digits)
     if match := _BELOW.fullmatch(text):
-        return -math.inf, _value(match["hi"])
+        return _between(-math.inf, _value(match["hi"]))
     if match := _ABOVE.fullmatch(text):
-        return _value(match["lo"] or match["from"]), math.inf
+        return _between(_value(match["lo"] or match["from"]), math.inf)
     return None
 
 
 def _ordered(low: str, high: str) -> Interval | None:
-    ends = _value(low), _value(high)
-    return ends if ends[0] <= ends[1] else None
+    return _between(_value(low), _value(high))
+
+
+def _between(low: float, high: float) -> Interval | None:
+    return (low, high) if low <= high else None  # False for NaN
 
 
 def _value(text: str) -> float:
+    """A number or a day as a number; NaN where it is no day of the calendar or too large."""
     try:
-        return float(date.fromisoformat(text).toordinal()) if re.fullmatch(_DAY, text) else float(text)
+        value = float(date.fromisoformat(text).toordinal()) if re.fullmatch(_DAY, text) else float(text)
     except ValueError:
         return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def _members(text: str) -> frozenset[str] | None:
@@ -131,9 +136,9 @@ def _members(text: str) -> frozenset[str] | None:
     if not text.startswith("["):
         return None
     try:
-        found = json.loads(text)
-    except ValueError:
+        members = json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or any(isinstance(one, (int, float)) for one in found):
+    if not isinstance(members, list) or any(isinstance(one, (int, float)) for one in members):
         return None  # [20, 40] is an interval
-    return frozenset(json.dumps(one) for one in found)
+    return frozenset(json.dumps(one) for one in members)

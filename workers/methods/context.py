@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import JobSpec, Progress
+from app.contracts.jobs import JobProgress, JobSpec
 from app.errors import InvalidError
 
 J = TypeVar("J", bound=JobSpec)
@@ -82,7 +82,7 @@ class JobContext:
     rng: np.random.Generator = field(repr=False)
     #: An input's bytes as a local file, by the field that names the input; None where there are none.
     lay: Callable[[InputFile, str], Path | None] = field(repr=False)
-    on_tick: Callable[[Progress], None] = field(repr=False)
+    on_tick: Callable[[JobProgress], None] = field(repr=False)
     #: Secrets of the columns that a runner is `Keyed` by.
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
@@ -124,8 +124,8 @@ class JobContext:
 
     def release_statistics(self, field: str = "release_id") -> list[dict[str, Any]]:
         """The public statistics of a release."""
-        found = self.lay(InputFile.STATISTICS, field)
-        statistics: list[dict[str, Any]] = [] if found is None else json.loads(found.read_bytes())
+        path = self.lay(InputFile.STATISTICS, field)
+        statistics: list[dict[str, Any]] = [] if path is None else json.loads(path.read_bytes())
         return statistics
 
     def job_result(self, field: str) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class JobContext:
         InvalidError
             If it has none: it did not succeed.
         """
-        found = self._required(InputFile.RESULT, field, "an earlier job has no result")
-        result: dict[str, Any] = json.loads(found.read_bytes())
+        path = self._required(InputFile.RESULT, field, "an earlier job has no result")
+        result: dict[str, Any] = json.loads(path.read_bytes())
         return result
 
     def upload_path(self) -> Path:
@@ -145,10 +145,10 @@ class JobContext:
         return self._required(InputFile.UPLOAD, "dataset_id", "the upload is gone")
 
     def _required(self, kind: InputFile, field: str, absent: str) -> Path:
-        found = self.lay(kind, field)
-        if found is None:
+        path = self.lay(kind, field)
+        if path is None:
             raise InvalidError.at(f"/{field}", absent)
-        return found
+        return path
 
     def through(self, work: Generator[float, None, T], stage: str) -> T:
         """What some work returns; the shares done that it yields are ticked."""
@@ -158,8 +158,8 @@ class JobContext:
             try:
                 share = next(work)
             except StopIteration as end:
-                found: T = end.value
-                return found
+                result: T = end.value
+                return result
 
     def tick(self, fraction: float, stage: str) -> None:
         """Report progress from inside a long step.
@@ -169,4 +169,4 @@ class JobContext:
         CancelRequestedError, ShutdownRequestedError, app.errors.FencedError, app.errors.TimeLimitError
             When the job must not go on here; the loop handles all of them.
         """
-        self.on_tick(Progress(fraction=min(1.0, max(0.0, fraction)), stage=stage))
+        self.on_tick(JobProgress(fraction=min(1.0, max(0.0, fraction)), stage=stage))

@@ -8,7 +8,7 @@ from typing import Any
 from app.contracts.datasets import Profile
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from workers.frames.files import WrittenFile
 
 
@@ -31,7 +31,7 @@ class ReleaseDraft:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     link: Path | None = None
     draw: int | None = None
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[JobWarning] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,6 @@ class Outcome:
     summary: Mapping[str, Any]
     result: Mapping[str, Any] = field(default_factory=dict)
     release: ReleaseDraft | None = None
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[JobWarning] = ()
     dataset: DatasetDraft | None = None
     publishes: str | None = None

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from numpy.typing import NDArray
 
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 
@@ -62,7 +62,7 @@ class Stepwise(Protocol[S]):
         """Whether no step is left."""
         ...
 
-    def progress(self, state: S) -> Progress:
+    def progress(self, state: S) -> JobProgress:
         """How far the state has come."""
         ...
 
@@ -100,8 +100,8 @@ class Splitting(Protocol[S]):
         """Into how many parts to split, at most one per hand is sensible; 1 to go on unsplit."""
         ...
 
-    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> S:
-        """The state of the whole from what its parts found, in their order."""
+    def join(self, job: JobContext, parts: Sequence[Mapping[str, Any]]) -> S:
+        """The state of the whole from the results of its parts, in their order."""
         ...
 
 

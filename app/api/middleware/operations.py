@@ -1,4 +1,4 @@
-"""`/metrics` and `/readyz` at an address of their own: what they tell is the operator's, not the readers'.
+"""`/metrics` and `/readyz` at an address of their own: what they show is the operator's, not the readers'.
 
 Which socket a connection came in by is the server's knowledge, not the client's: no header of a request can change it.
 """
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.api.problems import problem_response
 from app.errors import NotFoundError
 
-#: What is asked of the service as a machine; `/healthz` is answered everywhere.
+#: Questions about the service as a machine; `/healthz` is answered everywhere.
 OPERATIONS: Final = frozenset({"/metrics", "/readyz"})
 _EVERYWHERE: Final = "/healthz"
 

@@ -4,9 +4,9 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
-from app.api.schemas.jobs import ASKED, AnonymizationRequest, Job
+from app.api.schemas.jobs import JOB_ANSWERS, AnonymizationRequest, Job
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["anonymizations"])
 
 
 @router.post(
@@ -16,7 +16,7 @@ router = APIRouter(tags=["jobs"])
     status_code=202,
     response_model=Job,
     response_description="The job, queued.",
-    responses=ASKED | responses(400, 409, 410, 413, 415, 422, 429),
+    responses=JOB_ANSWERS | responses(400, 409, 410, 413, 415, 422, 429),
 )
 async def create_anonymization(request: Request, spec: AnonymizationRequest, asker: AskerDep) -> Response:
     """Anonymize a dataset; the answer is a job, and a release once it has succeeded."""

@@ -4,11 +4,11 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
-from app.api.schemas.jobs import ASKED, AuditRequest, Job
+from app.api.schemas.jobs import JOB_ANSWERS, AuditRequest, Job
 from app.contracts.jobs import JobKind
 from app.contracts.methods import methods_of
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["audits"])
 
 
 @router.post(
@@ -18,7 +18,7 @@ router = APIRouter(tags=["jobs"])
     status_code=202,
     response_model=Job,
     response_description="The job, queued.",
-    responses=ASKED | responses(400, 409, 410, 413, 415, 422, 429),
+    responses=JOB_ANSWERS | responses(400, 409, 410, 413, 415, 422, 429),
     include_in_schema=bool(methods_of(JobKind.AUDIT)),
 )
 async def create_audit(request: Request, spec: AuditRequest, asker: AskerDep) -> Response:

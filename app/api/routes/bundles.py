@@ -12,14 +12,15 @@ from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, Questioner
 from app.api.routes.releases import IfNoneMatch, ReleaseId
 from app.api.routes.reports import Reader, release_report_answer
-from app.api.schemas.releases import MEDIA_TYPES, NOT_MODIFIED
+from app.api.schemas.releases import NOT_MODIFIED
+from app.contracts.releases import MEDIA_TYPES
 from app.db.repositories.job_results import StoredResult
 from app.releases import log
 from app.releases.access import viewer_of
 from app.releases.bundle import read_bundle
 from app.storage.protocol import Storage
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["certificates"])
 
 _ETAG: Final = {"schema": {"type": "string"}, "description": "Of the names and digests of all that is in it."}
 _BUNDLE: Final[dict[str, Any]] = {
@@ -36,23 +37,23 @@ _BUNDLE: Final[dict[str, Any]] = {
     response_class=Response,
     responses={200: _BUNDLE, 304: NOT_MODIFIED, **PAST_THE_WAIT, **responses(404, 409, 422, 429)},
 )
-async def get_release_bundle(release_id: ReleaseId, asked: Reader, if_none_match: IfNoneMatch = None) -> Response:
+async def get_release_bundle(release_id: ReleaseId, questioner: Reader, if_none_match: IfNoneMatch = None) -> Response:
     """An RO-Crate: every file, statistics, certificate, provenance, report, public keys, what is revoked.
 
     It waits for the report to be written; past the wait it answers with the job that writes it: ask again then.
     """
-    return await release_report_answer(asked, release_id, sent=_Bundling(asked, release_id, if_none_match))
+    return await release_report_answer(questioner, release_id, sent=_Bundling(questioner, release_id, if_none_match))
 
 
 class _Bundling:
     """Sends the bundle once the report is there."""
 
-    def __init__(self, asked: Questioner, release_id: str, known: str | None) -> None:
-        self._asked, self._release_id, self._known = asked, release_id, known
+    def __init__(self, questioner: Questioner, release_id: str, known: str | None) -> None:
+        self._questioner, self._release_id, self._known = questioner, release_id, known
 
-    def __call__(self, storage: Storage, found: StoredResult, headers: Mapping[str, str]) -> Response:
-        resources, principal = self._asked.resources, self._asked.principal
-        body = found.body if found.body is not None else b"".join(storage.chunks(str(found.key)))
+    def __call__(self, storage: Storage, result: StoredResult, headers: Mapping[str, str]) -> Response:
+        resources, principal = self._questioner.resources, self._questioner.principal
+        body = result.body if result.body is not None else b"".join(storage.chunks(str(result.key)))
         bundle = read_bundle(
             database=resources.database,
             settings=resources.settings,
@@ -61,9 +62,9 @@ class _Bundling:
             report=json.loads(body)["html"].encode(),
             media_types=MEDIA_TYPES.__getitem__,
         )
-        told = {**headers, "ETag": etag_of(bundle.sha256), "Cache-Control": "private, no-cache"}
+        response_headers = {**headers, "ETag": etag_of(bundle.sha256), "Cache-Control": "private, no-cache"}
         if is_fresh(self._known, bundle.sha256):
-            return Response(status_code=304, headers=told)
+            return Response(status_code=304, headers=response_headers)
         if bundle.restricted:
             reader = {"owner": principal.owner, "key_id": principal.key_id}
             what = "data of a release not published"
@@ -76,5 +77,5 @@ class _Bundling:
                 reader=principal.owner or None,
                 key_id=principal.key_id or None,
             )
-        told["Content-Disposition"] = f'attachment; filename="{self._release_id}.zip"'
-        return StreamingResponse(bundle.chunks(storage), media_type="application/zip", headers=told)
+        response_headers["Content-Disposition"] = f'attachment; filename="{self._release_id}.zip"'
+        return StreamingResponse(bundle.chunks(storage), media_type="application/zip", headers=response_headers)

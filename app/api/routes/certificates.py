@@ -6,21 +6,28 @@ from app.api.conditional import etag_of, is_fresh
 from app.api.deps import ResourcesDep
 from app.api.problems import responses
 from app.api.routes.releases import IfNoneMatch, Reader, ReleaseId
-from app.api.schemas.certificates import ENVELOPE, TIMESTAMP, Envelope, EnvelopeResponse, KeySet, TimestampResponse
+from app.api.schemas.certificates import (
+    ENVELOPE,
+    TIMESTAMP,
+    EnvelopeResponse,
+    KeySet,
+    SignedEnvelope,
+    TimestampResponse,
+)
 from app.api.schemas.releases import NOT_MODIFIED
 from app.certificates import read
 from app.certificates.read import Signed
 from app.releases.access import viewer_of
 
-router = APIRouter(tags=["releases"])
-open_router = APIRouter(tags=["service"])
+router = APIRouter(tags=["certificates"])
+open_router = APIRouter(tags=["certificates"])
 
 
 @router.get(
     "/releases/{release_id}/certificate",
     operation_id="get_release_certificate",
     summary="Read the certificate of a release",
-    response_model=Envelope,
+    response_model=SignedEnvelope,
     response_class=EnvelopeResponse,
     responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
 )
@@ -28,8 +35,8 @@ def get_release_certificate(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Return what is certified of the release, signed: a DSSE envelope around an in-toto statement."""
-    found = read.read_certificate(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-    return _signed(found, if_none_match)
+    certificate = read.read_certificate(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _signed(certificate, if_none_match)
 
 
 @router.get(
@@ -43,15 +50,15 @@ def get_release_timestamp(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Return what a timestamping authority answered about the certificate's bytes: RFC 3161, for `FILE.tsr`."""
-    found = read.read_timestamp(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-    return _signed(found, if_none_match, TimestampResponse)
+    timestamp = read.read_timestamp(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _signed(timestamp, if_none_match, TimestampResponse)
 
 
 @router.get(
     "/revocations",
     operation_id="get_revocations",
     summary="Which certificates are revoked?",
-    response_model=Envelope,
+    response_model=SignedEnvelope,
     response_class=EnvelopeResponse,
     responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
 )
@@ -73,8 +80,8 @@ def get_key_set(resources: ResourcesDep) -> dict[str, object]:
     return read.read_key_set(database=resources.database)
 
 
-def _signed(found: Signed, if_none_match: str | None, kind: type[Response] = EnvelopeResponse) -> Response:
-    headers = {"ETag": etag_of(found.sha256), "Cache-Control": "no-cache"}
-    if is_fresh(if_none_match, found.sha256):
+def _signed(signed: Signed, if_none_match: str | None, kind: type[Response] = EnvelopeResponse) -> Response:
+    headers = {"ETag": etag_of(signed.sha256), "Cache-Control": "no-cache"}
+    if is_fresh(if_none_match, signed.sha256):
         return Response(status_code=304, headers=headers)
-    return kind(found.body, headers=headers)
+    return kind(signed.body, headers=headers)

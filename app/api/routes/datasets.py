@@ -12,8 +12,9 @@ from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
 from app.api.schemas.examples import NAMES
+from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import NameAndLabels
+from app.contracts.changes import DatasetChanges
 from app.contracts.datasets import Dataset, DatasetState
 from app.datasets import delete, read
 from app.datasets.parameters import UploadParameters
@@ -23,7 +24,7 @@ router = APIRouter(tags=["datasets"])
 DatasetId = Annotated[str, Path(description="Id of a dataset.")]
 Reader = Annotated[Principal, Depends(require("datasets:read"))]
 StateReader = Annotated[Principal, Depends(require("datasets:read", limited=False))]
-NamingBody = Annotated[NameAndLabels, Body(openapi_examples=NAMES)]
+NamingBody = Annotated[DatasetChanges, Body(openapi_examples=NAMES)]
 Writer = Annotated[Principal, Depends(require("datasets:write"))]
 Prefer = Annotated[
     str | None,
@@ -34,21 +35,15 @@ Prefer = Annotated[
     ),
 ]
 ContentEncoding = Annotated[str | None, Header(alias="Content-Encoding", description="`gzip` for a compressed body.")]
-LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 
 async def get_dataset_filter(
     state: Annotated[list[DatasetState] | None, Query(description="Any of these states.")] = None,
     created_after: CreatedAfter = None,
-    label: Annotated[
-        list[Annotated[str, Query(pattern=LABEL)]] | None, Query(description="`name:value`; all of them.")
-    ] = None,
+    tag: TagPairs = None,
 ) -> read.DatasetFilter:
     """Which datasets the list holds."""
-    pairs = (text.partition(":") for text in label or ())
-    return read.DatasetFilter(
-        states=tuple(state or ()), created_after=created_after, labels={name: value for name, _, value in pairs}
-    )
+    return read.DatasetFilter(states=tuple(state or ()), created_after=created_after, tags=tags_of(tag))
 
 
 @router.post(
@@ -75,8 +70,8 @@ async def create_dataset(
     content_encoding: ContentEncoding = None,  # noqa: ARG001 - as above
 ) -> Response:
     """Upload a file as the body; it is read into typed columns. A file that cannot be read leaves no dataset."""
-    asked = uploads.UploadRequest(resources=resources, principal=principal, parameters=parameters, key=idempotency_key)
-    return await uploads.answer(request, asked)
+    upload = uploads.UploadRequest(resources=resources, principal=principal, parameters=parameters, key=idempotency_key)
+    return await uploads.answer(request, upload)
 
 
 @router.get(
@@ -89,17 +84,17 @@ async def create_dataset(
 def list_datasets(
     resources: ResourcesDep,
     principal: Reader,
-    asked: PageDep,
+    paging: PageDep,
     only: Annotated[read.DatasetFilter, Depends(get_dataset_filter)],
 ) -> Any:
-    """Own datasets, newest first."""
-    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    """Your datasets, newest first."""
+    before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_datasets(
-        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+        database=resources.database, owner=principal.owner, only=only, before=before, limit=paging.fetch
     )
     return page(
         rows,
-        asked=asked,
+        paging=paging,
         item=lambda row: read.shown_to(principal, row),
         place=lambda row: After(row.created_at, row.id),
     )
@@ -113,15 +108,15 @@ def list_datasets(
     responses=responses(404),
 )
 def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: StateReader) -> Dataset:
-    """One's own dataset: its state and, once it is read, its columns."""
-    found = read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
-    return read.shown_to(principal, found)
+    """Your dataset: its state and, once it is read, its columns."""
+    dataset = read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
+    return read.shown_to(principal, dataset)
 
 
 @router.patch(
     "/datasets/{dataset_id}",
     operation_id="update_dataset",
-    summary="Name or label a dataset",
+    summary="Name or tag a dataset",
     response_model=Dataset,
     response_description="The dataset, for a key that may read it.",
     responses={
@@ -129,10 +124,10 @@ def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: State
         **responses(400, 404, 413, 415, 422, 429),
     },
 )
-def update_dataset(dataset_id: DatasetId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
-    """Change what a dataset is called; labels that are sent take the place of all former ones."""
+def update_dataset(dataset_id: DatasetId, patch: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
+    """Change what a dataset is called; tags that are sent take the place of all former ones."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "dataset_id": dataset_id}
-    read.describe_dataset(**mine, asked=asked)
+    read.describe_dataset(**mine, patch=patch)
     if principal.missing(frozenset({Scope.DATASETS_READ})):
         return Response(status_code=204)
     return read.shown_to(principal, read.read_dataset(**mine))

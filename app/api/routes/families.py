@@ -10,7 +10,7 @@ from app.auth.principal import Principal
 from app.contracts.families import Family, FamilyList
 from app.releases import families
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["administration"])
 
 Keeper = Annotated[Principal, Depends(require("jobs:read", "datasets:read"))]
 FamilyId = Annotated[str, Path(description="Id of a family.")]
@@ -22,13 +22,13 @@ def get_family(
     resources: ResourcesDep,
     principal: Keeper,
 ) -> Family:
-    """One's own: datasets that are the same data, what was ever published of them, and what that leaves together."""
+    """Datasets of yours that are the same data, what was ever published of them, and what that leaves together."""
     return families.read_family(database=resources.database, owner=principal.owner, family_id=family_id)
 
 
 @router.get("/families", operation_id="list_families", summary="List families", responses=responses(429))
 def list_families(resources: ResourcesDep, principal: Keeper) -> FamilyList:
-    """Own families, newest first, at most 1,000: what each holds and why, and what was published of it."""
+    """Your families, newest first, at most 1,000: what each holds and why, and what was published of it."""
     return FamilyList(items=tuple(families.list_families(database=resources.database, owner=principal.owner)))
 
 

@@ -57,14 +57,14 @@ def _json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = N
 @router.get(
     "/jobs", operation_id="list_jobs", summary="List jobs", response_model=JobList, responses=responses(422, 429)
 )
-def list_jobs(resources: ResourcesDep, principal: Reader, asked: PageDep, only: JobFilterDep) -> Response:
-    """Own jobs, newest first."""
-    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+def list_jobs(resources: ResourcesDep, principal: Reader, paging: PageDep, only: JobFilterDep) -> Response:
+    """Your jobs, newest first."""
+    before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_jobs(
-        database=resources.database, owner=principal.owner, only=only, before=before, limit=asked.fetch
+        database=resources.database, owner=principal.owner, only=only, before=before, limit=paging.fetch
     )
     render = partial(shown_job, principal=principal)
-    shown = page(rows, asked=asked, item=render, place=lambda row: After(row.created_at, row.id))
+    shown = page(rows, paging=paging, item=render, place=lambda row: After(row.created_at, row.id))
     return _json(list_json(shown["items"], next_cursor=shown["next_cursor"]))
 
 
@@ -82,7 +82,7 @@ async def get_job(
     principal: StateReader,
     prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
 ) -> Response:
-    """One's own job; with `Prefer: wait=N` once it has ended, or after N seconds."""
+    """Your job; with `Prefer: wait=N` once it has ended, or after N seconds."""
     record = await run_in_threadpool(_read, resources, principal, job_id)
     if "prefer" not in request.headers or (seconds := wait_seconds(request.headers.getlist("prefer"))) is None:
         return _json(shown_job(record, principal))
@@ -103,14 +103,14 @@ async def get_job(
 )
 def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
     """End a job: a queued one at once, a running one within seconds."""
-    record, asked = read.cancel_job(
+    record, requested = read.cancel_job(
         database=resources.database,
         owner=principal.owner,
         job_id=job_id,
         viewer=viewer_of(principal),
         key_id=principal.key_id,
     )
-    return _json(shown_job(record, principal), status=202 if asked else 200)
+    return _json(shown_job(record, principal), status=202 if requested else 200)
 
 
 @router.delete(
@@ -148,19 +148,19 @@ def get_job_result(
     job_id: JobId, resources: ResourcesDep, principal: ResultReader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
-    found = read.read_result(
+    result = read.read_result(
         database=resources.database,
         owner=principal.owner,
         job_id=job_id,
         viewer=viewer_of(principal),
         answers_only=not reads_all(principal),
     )
-    headers = {"ETag": etag_of(found.sha256)}
-    if is_fresh(if_none_match, found.sha256):
+    headers = {"ETag": etag_of(result.sha256)}
+    if is_fresh(if_none_match, result.sha256):
         return Response(status_code=304, headers=headers)
     if reads_all(principal):
         _log(resources, principal, job_id, "result")
-    return stored_response(resources.storage, found, headers=headers)
+    return stored_response(resources.storage, result, headers=headers)
 
 
 @router.get(
@@ -174,12 +174,12 @@ def get_job_provenance(
     job_id: JobId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Read who asked for what, when, on which data, with which code, and what came of it (W3C PROV-JSON)."""
-    found = read.read_provenance(database=resources.database, owner=principal.owner, job_id=job_id)
-    headers = {"ETag": etag_of(found.sha256)}
-    if is_fresh(if_none_match, found.sha256):
+    provenance = read.read_provenance(database=resources.database, owner=principal.owner, job_id=job_id)
+    headers = {"ETag": etag_of(provenance.sha256)}
+    if is_fresh(if_none_match, provenance.sha256):
         return Response(status_code=304, headers=headers)
     _log(resources, principal, job_id, "provenance")
-    return _json(found.json, headers=headers)
+    return _json(provenance.json, headers=headers)
 
 
 @router.get(

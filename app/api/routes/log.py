@@ -21,6 +21,10 @@ Reader = Annotated[Principal, Depends(require("admin", instead=_ANY, any_of_inst
 _ID = r"^[^\x00]{1,200}$"
 
 
+def _is_admin(principal: Principal) -> bool:
+    return not principal.missing(frozenset({Scope.ADMIN}))
+
+
 async def get_log_filter(
     principal: Reader,
     action: Annotated[list[LogAction] | None, Query(description="Any of these actions.")] = None,
@@ -30,8 +34,7 @@ async def get_log_filter(
     created_before: CreatedBefore = None,
 ) -> LogFilter:
     """Which entries the list holds, of those that the key may see."""
-    may_see_all = not principal.missing(frozenset({Scope.ADMIN}))
-    own = principal.key_id if may_see_all is False else None
+    own = None if _is_admin(principal) else principal.key_id
     return LogFilter(
         owner=principal.owner,
         key_ids=tuple(each for each in (own, key_id) if each is not None),
@@ -49,13 +52,22 @@ async def get_log_filter(
     response_model=LogList,
     responses=responses(422, 429),
 )
-def read_log(resources: ResourcesDep, asked: PageDep, only: Annotated[LogFilter, Depends(get_log_filter)]) -> Any:
+def read_log(
+    resources: ResourcesDep,
+    principal: Reader,
+    paging: PageDep,
+    only: Annotated[LogFilter, Depends(get_log_filter)],
+) -> Any:
     """Who did what, newest first: everything of the owner with `admin`, else what was done with the key that asks.
 
     Entries about publishing, and about reading what is restricted, form a chain of hashes; all others are kept for a
-    time. Downloads and refusals are counted by key and minute (`facts.count`).
+    time. Downloads and refusals are counted by key and minute (`facts.count`). What findings said, and hashes, are for
+    keys with `admin` or `jobs:read`.
     """
     resources.tally.flush()
-    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
-    rows = log.read_log(database=resources.database, only=only, before=before, limit=asked.fetch)
-    return page(rows, asked=asked, item=lambda row: row.entry, place=lambda row: After(row.entry.at, row.place))
+    before = None if paging.after is None else (paging.after.created_at, paging.after.id)
+    findings = _is_admin(principal) or principal.is_keeper
+    rows = log.read_log(database=resources.database, only=only, before=before, limit=paging.fetch, findings=findings)
+    return page(
+        rows, paging=paging, item=lambda row: row.entry, place=lambda row: After(row.entry.created_at, row.place)
+    )

@@ -13,7 +13,7 @@ from app.contracts.usage import Usage
 from app.jobs.quotas import read_usage
 from app.releases import owners
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["administration"])
 
 Reader = Annotated[Principal, Depends(require("jobs:read"))]
 Admin = Annotated[Principal, Depends(require("admin"))]
@@ -34,11 +34,11 @@ def get_owner(resources: ResourcesDep, principal: Reader) -> OwnerSettings:
 def update_owner(
     resources: ResourcesDep,
     principal: Admin,
-    asked: Annotated[OwnerChanges, Body(openapi_examples=OWNER_CHANGES)],
+    changes: Annotated[OwnerChanges, Body(openapi_examples=OWNER_CHANGES)],
 ) -> OwnerSettings:
     """Decide whether jobs publish what they make, for any of its keys; the log says so."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
-    owners.change_owner(**mine, key_id=principal.key_id, asked=asked)
+    owners.change_owner(**mine, key_id=principal.key_id, changes=changes)
     return owners.read_owner(**mine)
 
 
@@ -46,9 +46,8 @@ def update_owner(
     "/usage",
     operation_id="get_usage",
     summary="Read what is used, and what may be",
-    tags=["administration"],
     responses=responses(429),
 )
 def get_usage(resources: ResourcesDep, principal: Reader) -> Usage:
-    """Rows, bytes, datasets, releases, jobs and CPU seconds of the owner, each beside its limit and what frees some."""
+    """Rows, bytes, datasets, releases, jobs and CPU seconds of the owner, each with its limit and what frees some."""
     return read_usage(database=resources.database, owner=principal.owner, settings=resources.settings)

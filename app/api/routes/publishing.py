@@ -44,30 +44,30 @@ async def _object_or_nothing(request: Request) -> None:
     },
 )
 def publish_release(
-    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: PublishBody = None
+    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, request: PublishBody = None
 ) -> Any:
-    """Publish a draft; findings that stand are named in `accept`.
+    """Publish a draft; `accept_findings` names the audits whose findings you accept.
 
     If something of the same data was published since it was composed, a job composes it again, and publishes it then.
     """
-    asked = asked or PublishRequest()
-    check_readers(asked.readers, settings=resources.settings)
+    request = request or PublishRequest()
+    check_readers(request.readers, settings=resources.settings)
     try:
         publishing.publish(
             database=resources.database,
             owner=principal.owner,
             key_id=principal.key_id,
             release_id=release_id,
-            asked=asked,
+            request=request,
             four_eyes=resources.settings.four_eyes,
             certify=certify_and_write(resources.settings, resources.storage),
             keeper=principal.is_keeper,
         )
     except LedgerBehindError:
         catch_up(database=resources.database, storage=resources.storage, owner=principal.owner)
-        return publish_release(release_id, resources, principal, asked)
+        return publish_release(release_id, resources, principal, request)
     except PublishedMeanwhileError:
-        return _composed_again(resources, principal, release_id, asked)
+        return _composed_again(resources, principal, release_id, request)
     return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
 
 
@@ -81,7 +81,7 @@ def publish_release(
     responses={204: {"description": "Withdrawn; the key may not read it any more."}, **_ANSWERS},
 )
 def withdraw_release(
-    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, asked: WithdrawBody = None
+    release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, request: WithdrawBody = None
 ) -> Any:
     """Take a published release back: readers find it no more, its family counts it for ever."""
     publishing.withdraw(
@@ -89,7 +89,7 @@ def withdraw_release(
         owner=principal.owner,
         key_id=principal.key_id,
         release_id=release_id,
-        reason=(asked or WithdrawRequest()).reason,
+        reason=(request or WithdrawRequest()).reason,
     )
     viewer = viewer_of(principal)
     if not viewer.keeper:
@@ -97,13 +97,13 @@ def withdraw_release(
     return read.read_release(database=resources.database, viewer=viewer, release_id=release_id)
 
 
-def _composed_again(resources: Resources, principal: Principal, release_id: str, asked: PublishRequest) -> Response:
+def _composed_again(resources: Resources, principal: Principal, release_id: str, request: PublishRequest) -> Response:
     record = query.compose_again(
         database=resources.database,
         broker=resources.queue,
         principal=principal,
         release_id=release_id,
-        asked=asked,
+        request=request,
         max_unfinished=resources.settings.max_unfinished_jobs,
         now=resources.clock(),
     )

@@ -8,10 +8,10 @@ from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import CLASSES, COUNTS, MORE_STATISTICS
-from app.contracts.asked_statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
-from app.contracts.queries import Classified, ClassifyRequest, ClassifySpec, CountRequest, Counts, CountSpec
+from app.contracts.computed_statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
+from app.contracts.queries import Classification, ClassifyRequest, ClassifySpec, CountRequest, CountResult, CountSpec
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["queries"])
 
 CountBody = Annotated[CountRequest, Body(openapi_examples=COUNTS)]
 ClassifyBody = Annotated[ClassifyRequest, Body(openapi_examples=CLASSES)]
@@ -23,13 +23,13 @@ _ANSWERS = PAST_THE_WAIT | responses(400, 404, 409, 413, 415, 422, 429)
     "/releases/{release_id}/count",
     operation_id="count_release",
     summary="Count records by a release",
-    response_model=Counts,
+    response_model=CountResult,
     response_description="One count a query.",
     responses=_ANSWERS,
 )
-async def count_release(release_id: ReleaseId, asked: CountBody, questioner: QuestionerDep) -> Response:
-    """Estimate how many of the original records lie in boxes, from the release alone."""
-    spec = CountSpec(release_id=release_id, queries=asked.queries)
+async def count_release(release_id: ReleaseId, body: CountBody, questioner: QuestionerDep) -> Response:
+    """Estimate how many of the original records are in boxes, from the release alone."""
+    spec = CountSpec(release_id=release_id, queries=body.queries)
     return await answer_question(questioner, spec)
 
 
@@ -37,13 +37,13 @@ async def count_release(release_id: ReleaseId, asked: CountBody, questioner: Que
     "/releases/{release_id}/classify",
     operation_id="classify_by_release",
     summary="Classify points by a release",
-    response_model=Classified,
-    response_description="One label a point, and how probable each class is.",
+    response_model=Classification,
+    response_description="A class for each point, and how probable each class is.",
     responses=_ANSWERS,
 )
-async def classify_by_release(release_id: ReleaseId, asked: ClassifyBody, questioner: QuestionerDep) -> Response:
-    """Tell the class of points by the released records that fit them best."""
-    spec = ClassifySpec(release_id=release_id, label=asked.label, neighbours=asked.neighbours, points=asked.points)
+async def classify_by_release(release_id: ReleaseId, body: ClassifyBody, questioner: QuestionerDep) -> Response:
+    """Classify points by the released records that fit them best."""
+    spec = ClassifySpec(release_id=release_id, target=body.target, neighbours=body.neighbours, points=body.points)
     return await answer_question(questioner, spec)
 
 
@@ -56,8 +56,8 @@ async def classify_by_release(release_id: ReleaseId, asked: ClassifyBody, questi
     responses=_ANSWERS,
 )
 async def compute_release_statistics(
-    release_id: ReleaseId, asked: StatisticsBody, questioner: QuestionerDep
+    release_id: ReleaseId, body: StatisticsBody, questioner: QuestionerDep
 ) -> Response:
-    """Compute certain ranges of statistics that nobody asked for at the time, from the published rows alone."""
-    spec = StatisticsSpec(release_id=release_id, statistics=asked.statistics, ddof=asked.ddof)
+    """Compute certain ranges of statistics that were not specified at the time, from the published rows alone."""
+    spec = StatisticsSpec(release_id=release_id, statistics=body.statistics, ddof=body.ddof)
     return await answer_question(questioner, spec)

@@ -18,16 +18,16 @@ from app.api.schemas.examples import RELEASE_CHANGES
 from app.api.schemas.releases import (
     ARTIFACT,
     HEADERS_ONLY,
-    MEDIA_TYPES,
     NOT_MODIFIED,
     PART,
     WHOLE,
     ReleaseList,
     ReleaseStatistics,
 )
+from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
 from app.contracts.changes import ReleaseChanges
-from app.contracts.releases import Release, ReleaseFormat, ReleaseState
+from app.contracts.releases import MEDIA_TYPES, Release, ReleaseFormat, ReleaseState
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, log, publishing, read
 from app.releases.access import check_readers, viewer_of
@@ -56,20 +56,18 @@ _READING = frozenset({Scope.RELEASES_READ})
 _SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
 _LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Where the release is."}}
 _TEXT = r"^[^\x00]{1,200}$"
-_LABEL = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
 
 
 Series = Annotated[
     str | None, Query(pattern=_TEXT, description="Of this series: the `series_id` of any release of it.")
 ]
-Pairs = Annotated[list[Annotated[str, Query(pattern=_LABEL)]] | None, Query(description="`name:value`; all of them.")]
 
 
 async def get_release_filter(
     method: Annotated[str | None, Query(pattern=_TEXT, description="By this method.")] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Made from this dataset.")] = None,
     created_after: CreatedAfter = None,
-    label: Pairs = None,
+    tag: TagPairs = None,
     state: Annotated[ReleaseState | None, Query(description="In this state.")] = None,
     series_id: Series = None,
 ) -> read.ReleaseFilter:
@@ -78,14 +76,10 @@ async def get_release_filter(
         method=method,
         dataset_id=dataset_id,
         created_after=created_after,
-        labels=_labels(label),
+        tags=tags_of(tag),
         state=state,
         series_id=series_id,
     )
-
-
-def _labels(pairs: list[str] | None) -> dict[str, str]:
-    return {name: value for name, _, value in (text.partition(":") for text in pairs or ())}
 
 
 @router.get(
@@ -98,15 +92,15 @@ def _labels(pairs: list[str] | None) -> dict[str, str]:
 def list_releases(
     resources: ResourcesDep,
     principal: Reader,
-    asked: PageDep,
+    paging: PageDep,
     only: Annotated[read.ReleaseFilter, Depends(get_release_filter)],
 ) -> Any:
-    """One's own releases and those that one was made a reader of, newest first."""
-    before = None if asked.after is None else (asked.after.created_at, asked.after.id)
+    """Your releases and those that you were made a reader of, newest first."""
+    before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_releases(
-        database=resources.database, viewer=viewer_of(principal), only=only, before=before, limit=asked.fetch
+        database=resources.database, viewer=viewer_of(principal), only=only, before=before, limit=paging.fetch
     )
-    return page(rows, asked=asked, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
+    return page(rows, paging=paging, item=lambda row: row, place=lambda row: After(row.created_at, row.id))
 
 
 @router.get(
@@ -118,13 +112,13 @@ def list_releases(
     responses={303: {"description": "The release is at `Location`.", "headers": _LOCATION}, **responses(404, 422, 429)},
 )
 def get_latest_release(
-    resources: ResourcesDep, principal: Reader, series_id: Series = None, label: Pairs = None
+    resources: ResourcesDep, principal: Reader, series_id: Series = None, tag: TagPairs = None
 ) -> Response:
-    """One address for readers of a series, or of what has a label: 303 to the release that was published last."""
-    found = read.latest_release(
-        database=resources.database, viewer=viewer_of(principal), series_id=series_id, labels=_labels(label)
+    """One address for readers of a series, or of what has a tag: 303 to the release that was published last."""
+    release_id = read.latest_release(
+        database=resources.database, viewer=viewer_of(principal), series_id=series_id, tags=tags_of(tag)
     )
-    return Response(status_code=303, headers={"Location": f"/v1/releases/{found}"})
+    return Response(status_code=303, headers={"Location": f"/v1/releases/{release_id}"})
 
 
 @router.get(
@@ -226,8 +220,8 @@ def get_release_statistics(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """What the release says of its statistics, with the ranges that hold."""
-    found = read.read_statistics(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-    return _artifact({"statistics": found}, if_none_match)
+    statistics = read.read_statistics(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _artifact({"statistics": statistics}, if_none_match)
 
 
 @router.get(
@@ -241,14 +235,14 @@ def get_release_provenance(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """How the release came to be, as W3C PROV-JSON without restricted facts."""
-    found = read.read_provenance(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-    return _artifact(found, if_none_match)
+    provenance = read.read_provenance(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
+    return _artifact(provenance, if_none_match)
 
 
 @router.patch(
     "/releases/{release_id}",
     operation_id="update_release",
-    summary="Name or label a release",
+    summary="Name or tag a release",
     response_model=Release,
     response_description="The release, for a key that may read it.",
     responses={
@@ -256,15 +250,15 @@ def get_release_provenance(
         **responses(400, 404, 413, 415, 422, 429),
     },
 )
-def update_release(release_id: ReleaseId, asked: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
-    """Change what a release is called; labels that are sent take the place of all former ones."""
-    if "readers" in asked.model_fields_set and principal.missing(_SHARING):
+def update_release(release_id: ReleaseId, patch: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
+    """Change what a release is called; tags that are sent take the place of all former ones."""
+    if "readers" in patch.model_fields_set and principal.missing(_SHARING):
         raise ForbiddenError(
             "this key lacks the scope releases:publish: who reads a release is said by one that has it"
         )
-    check_readers(asked.readers, settings=resources.settings)
+    check_readers(patch.readers, settings=resources.settings)
     mine: dict[str, Any] = {"database": resources.database, "release_id": release_id}
-    publishing.describe(**mine, owner=principal.owner, key_id=principal.key_id, asked=asked)
+    publishing.describe(**mine, owner=principal.owner, key_id=principal.key_id, patch=patch)
     viewer = viewer_of(principal)
     if principal.missing(_READING) and not viewer.keeper:
         return Response(status_code=204)
@@ -301,7 +295,7 @@ def _file(
     """The file of the format that was named, or of the one that suits best."""
     if named is None:
         release = read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-        named = accepted_format(request.headers.getlist("accept"), list(release.sha256))
+        named = accepted_format(request.headers.getlist("accept"), list(release.files))
     return read.read_file(
         database=resources.database, viewer=viewer_of(principal), release_id=release_id, release_format=named
     )

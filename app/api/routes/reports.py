@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from app.api.conditional import etag_of, is_fresh
 from app.api.deps import require
 from app.api.problems import responses
-from app.api.questions import PAST_THE_WAIT, Questioner, Sent, answer_question, questioner
+from app.api.questions import PAST_THE_WAIT, Questioner, Sent, answer_question, questioner_with
 from app.api.routes.jobs import JobId
 from app.api.routes.releases import IfNoneMatch, ReleaseId
 from app.auth.principal import Principal, Scope
@@ -28,8 +28,8 @@ from app.storage.protocol import Storage
 
 router = APIRouter()
 
-Reader = Annotated[Questioner, Depends(questioner(require("releases:read", instead=("jobs:read",), public=True)))]
-JobReader = Annotated[Questioner, Depends(questioner(require("jobs:read")))]
+Reader = Annotated[Questioner, Depends(questioner_with(require("releases:read", instead=("jobs:read",), public=True)))]
+JobReader = Annotated[Questioner, Depends(questioner_with(require("jobs:read")))]
 
 _PAGE: Final = {200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "One page, whole."}}
 _NOT_MODIFIED: Final = {304: {"description": "It is the page that is known already."}}
@@ -44,18 +44,18 @@ _ANSWERS: Final = _PAGE | _NOT_MODIFIED | PAST_THE_WAIT | responses(404, 409, 42
     response_class=Response,
     responses=_ANSWERS,
 )
-async def get_release_report(release_id: ReleaseId, asked: Reader, if_none_match: IfNoneMatch = None) -> Response:
+async def get_release_report(release_id: ReleaseId, questioner: Reader, if_none_match: IfNoneMatch = None) -> Response:
     """What was done, what is certain, what readers can still compute, and how to verify it: from the release alone."""
-    return await release_report_answer(asked, release_id, sent=_page(if_none_match))
+    return await release_report_answer(questioner, release_id, sent=_page(if_none_match))
 
 
-async def release_report_answer(asked: Questioner, release_id: str, *, sent: Sent) -> Response:
+async def release_report_answer(questioner: Questioner, release_id: str, *, sent: Sent) -> Response:
     """Have the report of a release written, and answer what is made of it.
 
     Parameters
     ----------
-    asked
-        Who asks; without a key nobody waits for a job by its id.
+    questioner
+        Who asks; without a key there is no waiting for a job by its id.
     release_id
         The release.
     sent
@@ -63,12 +63,12 @@ async def release_report_answer(asked: Questioner, release_id: str, *, sent: Sen
     """
     spec = await run_in_threadpool(
         release_report,
-        database=asked.resources.database,
-        viewer=viewer_of(asked.principal),
+        database=questioner.resources.database,
+        viewer=viewer_of(questioner.principal),
         release_id=release_id,
     )
-    has_key = bool(asked.principal.owner)
-    answer = await answer_question(asked if has_key else _for(asked, spec), spec, sent=sent)
+    has_key = bool(questioner.principal.owner)
+    answer = await answer_question(questioner if has_key else _for(questioner, spec), spec, sent=sent)
     if answer.status_code == HTTPStatus.ACCEPTED and not has_key:
         raise UnavailableError("the report is being written; ask again in a moment", retry_after=5)
     return answer
@@ -82,26 +82,28 @@ async def release_report_answer(asked: Questioner, release_id: str, *, sent: Sen
     response_class=Response,
     responses=_ANSWERS,
 )
-async def get_job_report(job_id: JobId, asked: JobReader, if_none_match: IfNoneMatch = None) -> Response:
+async def get_job_report(job_id: JobId, questioner: JobReader, if_none_match: IfNoneMatch = None) -> Response:
     """The restricted report of a job that has succeeded: true values, findings, signals and ranks."""
     spec = await run_in_threadpool(
-        job_report, database=asked.resources.database, owner=asked.principal.owner, job_id=job_id
+        job_report, database=questioner.resources.database, owner=questioner.principal.owner, job_id=job_id
     )
     await run_in_threadpool(
         log.record_read,
-        database=asked.resources.database,
-        owner=asked.principal.owner,
-        key_id=asked.principal.key_id,
+        database=questioner.resources.database,
+        owner=questioner.principal.owner,
+        key_id=questioner.principal.key_id,
         subject=job_id,
         what="report",
     )
-    return await answer_question(asked, spec, sent=_page(if_none_match))
+    return await answer_question(questioner, spec, sent=_page(if_none_match))
 
 
-def _for(asked: Questioner, spec: ReleaseReportSpec) -> Questioner:
+def _for(questioner: Questioner, spec: ReleaseReportSpec) -> Questioner:
     """Readers without a key are answered from a job of the owner's, of which they see the page alone."""
     owner = str(spec.release["owner"])
-    return replace(asked, principal=Principal(owner, asked.principal.key_id, frozenset({Scope.RELEASES_READ})))
+    return replace(
+        questioner, principal=Principal(owner, questioner.principal.key_id, frozenset({Scope.RELEASES_READ}))
+    )
 
 
 class _page:  # noqa: N801 - a function with a setting
@@ -110,13 +112,13 @@ class _page:  # noqa: N801 - a function with a setting
     def __init__(self, known: str | None) -> None:
         self._known = known
 
-    def __call__(self, storage: Storage, found: StoredResult, headers: Mapping[str, str]) -> Response:
-        body = found.body if found.body is not None else b"".join(storage.chunks(str(found.key)))
-        told = json.loads(body)
-        page = told["html"].encode()
+    def __call__(self, storage: Storage, result: StoredResult, headers: Mapping[str, str]) -> Response:
+        body = result.body if result.body is not None else b"".join(storage.chunks(str(result.key)))
+        report = json.loads(body)
+        page = report["html"].encode()
         sha256 = hashlib.sha256(page).hexdigest()
         shown = {**headers, "ETag": etag_of(sha256), "Cache-Control": "private, no-cache"}
         if is_fresh(self._known, sha256):
             return Response(status_code=304, headers=shown)
-        policy = f"{told['policy']}; frame-ancestors 'none'"
+        policy = f"{report['policy']}; frame-ancestors 'none'"
         return Response(page, media_type="text/html", headers=shown | {"Content-Security-Policy": policy})

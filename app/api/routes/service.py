@@ -8,31 +8,31 @@ from prometheus_client.exposition import choose_encoder
 from app.api.kinds import CAUSE_AND_REMEDY
 from app.api.problems import described
 from app.api.readiness import Readiness, get_readiness
-from app.api.schemas.service import Alive, ProblemKind, Ready
+from app.api.schemas.service import Health, ProblemKind, ServiceReady
 from app.errors import NotFoundError, SureboxError
 from app.observability.metrics import Metrics
 
-router = APIRouter(tags=["service"])
+router = APIRouter(tags=["administration"])
 
 
-@router.get("/healthz", operation_id="get_health", response_model=Alive, summary="Is the process alive?")
-async def get_health() -> Alive:
+@router.get("/healthz", operation_id="get_health", response_model=Health, summary="Is the process alive?")
+async def get_health() -> Health:
     """Say that this process answers; it asks no other part of the service."""
-    return Alive()
+    return Health()
 
 
 @router.get(
     "/readyz",
     operation_id="get_readiness",
-    response_model=Ready,
-    responses={503: described("A part is missing; `missing` names it.")},
+    response_model=ServiceReady,
+    responses={503: described("A part is missing; `unavailable` names it.")},
     summary="Is every part of the service there?",
 )
 async def ready(readiness: Annotated[Readiness, Depends(get_readiness)], request: Request) -> Response:
     """Check the database, the broker, the storage, and that a worker listens on each queue."""
     missing = await readiness.missing()
     if not missing:
-        return Response(Ready().model_dump_json(), media_type="application/json")
+        return Response(ServiceReady().model_dump_json(), media_type="application/json")
     return readiness.problem(missing, instance=request.url.path)
 
 

@@ -16,7 +16,7 @@ class EnvelopeSignature(Contract):
     sig: str = Field(description="Ed25519 over DSSE's PAE of type and payload, base64.")
 
 
-class Envelope(Contract):
+class SignedEnvelope(Contract):
     """A DSSE envelope."""
 
     payload: str = Field(description="Base64; of a certificate an in-toto Statement v1 in canonical JSON (RFC 8785).")

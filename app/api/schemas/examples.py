@@ -17,9 +17,9 @@ def _named(examples: dict[str, Any]) -> Examples:
 
 def _of(kind: JobKind) -> Examples:
     return _named({
-        f"{method.name}: {told}": {"method": method.name, **body}
+        f"{method.name}: {title}": {"method": method.name, **body}
         for method in methods_of(kind)
-        for told, body in method.spec.examples.items()
+        for title, body in method.spec.examples.items()
     })  # fmt: skip
 
 
@@ -37,8 +37,12 @@ COUNTS: Final = _named(
 
 CLASSES: Final = _named(
     {
-        "the job of one person": {"label": "job", "points": [[22, 30000]]},
-        "two people, by five neighbours": {"label": "job", "neighbours": 5, "points": [[22, 30000], [50, 61000.5]]},
+        "the job of one person": {"target": "job", "points": [{"age": 22, "income": 30000}]},
+        "two people, by five neighbours": {
+            "target": "job",
+            "neighbours": 5,
+            "points": [{"age": 22, "income": 30000}, {"age": 50, "income": 61000.5}],
+        },
     }
 )
 
@@ -55,7 +59,7 @@ MORE_STATISTICS: Final = _named(
 NAMES: Final = _named(
     {
         "a name": {"name": "Commuters of 2026, second delivery"},
-        "labels in place of the former": {"labels": {"year": "2026", "for": "open data"}},
+        "tags in place of the former": {"tags": {"year": "2026", "for": "open data"}},
     }
 )
 
@@ -64,9 +68,9 @@ RELEASE_CHANGES: Final = NAMES | _named({"who else reads it": {"readers": ["heal
 PUBLISHING: Final = _named(
     {
         "as it is": {},
-        "although findings stand": {"accept": ["composition"]},
+        "with findings of an audit accepted": {"accept_findings": ["composition"]},
         "for two others": {"readers": ["health", "transport"]},
-        "for everybody, where the operator lets them read without a key": {"readers": "public"},
+        "for everyone, where the operator lets them read without a key": {"readers": "public"},
     }
 )
 

@@ -26,12 +26,12 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 def body_of(kind: JobKind) -> Any:
     """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
     specs = [method.spec for method in methods_of(kind)] or [JobSpec]
-    told_apart = _told_apart(specs, f"What is asked: one {kind}.")
-    return Annotated[told_apart, BeforeValidator(partial(_built, kind=kind))]
+    union = _by_method(specs, f"The specification of one {kind}.")
+    return Annotated[union, BeforeValidator(partial(_built, kind=kind))]
 
 
-def _told_apart(types: list[Any], description: str) -> Any:
-    """A union of types, each with a `method` of its own; one type alone needs no telling."""
+def _by_method(types: list[Any], description: str) -> Any:
+    """A union of types, each with a `method` of its own; one type alone is no union."""
     if len(types) == 1:
         return Annotated[types[0], Field(description=description)]
     return Annotated[reduce(or_, types), Discriminator("method"), Field(description=description)]
@@ -62,9 +62,9 @@ else:
         body_of(JobKind.ANONYMIZATION), Body(title="AnonymizationRequest", openapi_examples=ANONYMIZATIONS)
     ]
     AuditRequest = Annotated[body_of(JobKind.AUDIT), Body(title="AuditRequest", openapi_examples=AUDITS)]
-    Job = TypeAliasType("Job", _told_apart([_job_of(method) for method in METHODS.values()], "A job, by its method."))
+    Job = TypeAliasType("Job", _by_method([_job_of(method) for method in METHODS.values()], "A job, by its method."))
     JobResult = TypeAliasType(
-        "JobResult", _told_apart([method.result for method in METHODS.values()], "By the job's method.")
+        "JobResult", _by_method([method.result for method in METHODS.values()], "By the job's method.")
     )
 
 
@@ -95,7 +95,7 @@ EVENTS: Final[dict[str, Any]] = {
 }
 
 #: Answers to a request for a job, beside problems.
-ASKED: Final[dict[int | str, dict[str, Any]]] = {
+JOB_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {"model": Job, "description": "The job, finished within the wait.", "headers": FINISHED_HEADERS},
     202: {"headers": ACCEPTED_HEADERS},
 }

@@ -10,16 +10,16 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract
 from app.contracts.methods import METHODS
-from app.contracts.releases import Release, ReleaseFormat
+from app.contracts.releases import MEDIA_TYPES, Release
 
 if TYPE_CHECKING:
     ReleaseStatistic = Contract
 else:
     _BY_METHOD = {name: method.statistic for name, method in METHODS.items() if method.statistic is not None}
-    _TOLD = "".join(f" `{name}`: {inspect.getdoc(kind)}" for name, kind in _BY_METHOD.items())
+    _OF_EACH = "".join(f" `{name}`: {inspect.getdoc(kind)}" for name, kind in _BY_METHOD.items())
     _ANY = reduce(or_, dict.fromkeys(_BY_METHOD.values()))
     ReleaseStatistic = TypeAliasType(
-        "ReleaseStatistic", Annotated[_ANY, Field(description=f"By the release's method.{_TOLD}")]
+        "ReleaseStatistic", Annotated[_ANY, Field(description=f"By the release's method.{_OF_EACH}")]
     )
 
 
@@ -36,13 +36,6 @@ class ReleaseStatistics(Contract):
     statistics: tuple[ReleaseStatistic, ...] = Field(description="In the order of the specification.")
 
 
-MEDIA_TYPES: Final = {
-    ReleaseFormat.CSV: "text/csv; charset=utf-8",
-    ReleaseFormat.PARQUET: "application/vnd.apache.parquet",
-    ReleaseFormat.NDJSON: "application/x-ndjson",
-    ReleaseFormat.CSV_GZ: "application/gzip",
-    ReleaseFormat.CSV_EXCEL: "text/csv; charset=utf-8",
-}
 _ETAG: Final = {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}
 _RANGE: Final = {"schema": {"type": "string"}, "description": "Which bytes these are, and of how many."}
 #: A file is bytes, text as well: a client that decodes it changes what the checksum is of.

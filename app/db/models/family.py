@@ -9,7 +9,7 @@ family = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("owner", Text, nullable=False, index=True),
-    Column("apart", Boolean, nullable=False, server_default=text("false"), comment="the keeper said `none`"),
+    Column("apart", Boolean, nullable=False, server_default=text("false"), comment="the keeper said `new_family`"),
     Column("published", BigInteger, nullable=False, server_default="0", comment="releases ever published of it"),
     Column(
         "confirmed",

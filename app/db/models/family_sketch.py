@@ -12,7 +12,7 @@ family_sketch = Table(
     Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
     Column("owner", Text, nullable=False),
     Column("columns", JSONB, nullable=False, comment="names, sorted"),
-    Column("dataset_id", Text, comment="whose rows they are; null: of before that was kept"),
+    Column("dataset_id", Text, comment="whose rows they are; null: not known"),
     Column("rows", BigInteger, nullable=False),
     Column("least", LargeBinary, nullable=False, comment="the smallest keyed hashes, 8 bytes each, ascending"),
     Column("repeats", JSONB, nullable=False, comment="[[how often a row occurs, how many such rows there are], ...]"),

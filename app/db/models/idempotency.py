@@ -1,7 +1,6 @@
 """Idempotency keys: unique per owner, written in the transaction of what they guard."""
 
 from sqlalchemy import CheckConstraint, Column, DateTime, Integer, Table, Text, func
-from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.models.metadata import metadata
 
@@ -22,9 +21,6 @@ idempotency = Table(
     ),
     Column("resource_id", Text, comment="the dataset or job it made"),
     Column("status", Integer, comment="null while in flight"),
-    # Written by a trigger, for processes of the version before: where the resource is, and its id.
-    Column("headers", JSONB),
-    Column("body", Text, comment="JSON as it was sent: a replay is the same bytes"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
     CheckConstraint("state IN ('reserved', 'accepted', 'answered')", name="state"),
 )

@@ -37,8 +37,8 @@ job = Table(
     Column("queue", Text, nullable=False),
     Column("listed", Boolean, nullable=False, server_default=text("true")),
     Column("state", Text, nullable=False),
-    Column("labels", JSONB, nullable=False, server_default="{}"),
-    Column("spec", JSONB, nullable=False, comment="as asked, defaults filled in; seed only as 'given' or null"),
+    Column("tags", JSONB, nullable=False, server_default="{}"),
+    Column("spec", JSONB, nullable=False, comment="as submitted, defaults filled in; seed only as 'given' or null"),
     Column("seed", BigInteger, comment="given seed of a test run; never shown"),
     Column(
         "draw",
@@ -56,10 +56,10 @@ job = Table(
     ),
     Column("part", Integer, comment="of a part: which one"),
     Column("parts", Integer, comment="how many parts the work was split into"),
-    Column("parts_left", Integer, comment="of a whole: parts that have not ended; nobody else works on it until then"),
-    Column("requested_by", Text, comment="id of the API key that asked"),
+    Column("parts_left", Integer, comment="of a whole: parts that have not ended; no other worker has it until then"),
+    Column("requested_by", Text, comment="id of the API key that submitted it"),
     Column("result", JSONB, comment="the summary"),
-    # `spec` and `result` once more, as they are shown; processes of the version before know the two above only.
+    # `spec` and `result` once more: JSONB sorts keys, and answers have them in the order of the contract.
     Column("spec_shown", JSON, comment="the specification, keys in the order of the contract"),
     Column("result_shown", JSON, comment="the summary, keys in the order of the contract"),
     Column(

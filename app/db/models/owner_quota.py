@@ -8,7 +8,7 @@ owner_quota = Table(
     "owner_quota",
     metadata,
     Column("owner", Text, primary_key=True),
-    Column("resource", Text, primary_key=True, comment="contracts.usage.Resource"),
+    Column("resource", Text, primary_key=True, comment="contracts.usage.LimitedResource"),
     Column("maximum", Double, nullable=False),
     CheckConstraint("maximum >= 0", name="maximum"),
 )

@@ -14,7 +14,7 @@ worker = Table(
     Column("pid", Integer, nullable=False),
     Column("rss_bytes", BigInteger, nullable=False),
     Column("concurrency", Integer, nullable=False, server_default="1", comment="jobs it runs at a time"),
-    Column("knows", JSONB, comment="[method, version] pairs it claims; null: one of before, which claims anything"),
+    Column("knows", JSONB, comment="[method, version] pairs it claims; null: it claims anything"),
     Column("memory_bytes", BigInteger, comment="that each of its jobs may take; null: it does not say"),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),

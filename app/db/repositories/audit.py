@@ -92,21 +92,22 @@ def record_end(connection: Connection, *, job_id: str, state: str) -> None:
     connection.execute(insert(audit_entry).from_select(names, ended))
 
 
-def count_up(connection: Connection, *, counts: Mapping[Counted, int] | Sequence[tuple[Counted, int]]) -> None:
+def count_up(connection: Connection, *, counts: Sequence[tuple[Counted, int]]) -> None:
     """Add to what was counted in a minute, always in the same order: other processes do the same."""
-    pairs = counts.items() if isinstance(counts, Mapping) else counts
-    for counted, count in sorted(pairs, key=lambda pair: pair[0].bucket):
-        values = {
+    rows = [
+        {
             "owner": counted.owner, "key_id": counted.key_id, "action": counted.action.value,
             "subject": counted.subject, "facts": dict(counted.facts), "count": count, "bucket": counted.bucket,
-        }  # fmt: skip
-        added = insert(audit_entry).values(**values)
-        added = added.on_conflict_do_update(
-            index_elements=[audit_entry.c.bucket],
-            index_where=audit_entry.c.bucket.is_not(None),
-            set_={"count": audit_entry.c.count + added.excluded.count},
-        )
-        connection.execute(added)
+        }
+        for counted, count in sorted(counts, key=lambda pair: pair[0].bucket)
+    ]  # fmt: skip
+    added = insert(audit_entry)
+    added = added.on_conflict_do_update(
+        index_elements=[audit_entry.c.bucket],
+        index_where=audit_entry.c.bucket.is_not(None),
+        set_={"count": audit_entry.c.count + added.excluded.count},
+    )
+    connection.execute(added, rows)
 
 
 def entries(
@@ -117,7 +118,7 @@ def entries(
         _wanted(_CHAINED, log_entry, _CHAINED_PLACE, only, before, limit).subquery().select(),
         _wanted(_SINGLE, audit_entry, _SINGLE_PLACE, only, before, limit).subquery().select(),
     ).subquery()
-    newest = both.select().order_by(both.c.at.desc(), both.c.place.desc()).limit(limit)
+    newest = both.select().order_by(both.c.created_at.desc(), both.c.place.desc()).limit(limit)
     return [_placed(row) for row in connection.execute(newest).mappings()]
 
 
@@ -125,29 +126,31 @@ def remove_old(connection: Connection, *, older_than: timedelta, limit: int, ref
     """Remove entries whose time has passed, refusals or all others; how many."""
     is_refusal = audit_entry.c.action == LogAction.REFUSED.value
     due = select(audit_entry.c.id).where(
-        audit_entry.c.at < func.clock_timestamp() - older_than, is_refusal if refusals else ~is_refusal
+        audit_entry.c.created_at < func.clock_timestamp() - older_than, is_refusal if refusals else ~is_refusal
     )
-    oldest = due.order_by(audit_entry.c.at).limit(limit)
+    oldest = due.order_by(audit_entry.c.created_at).limit(limit)
     return connection.execute(delete(audit_entry).where(audit_entry.c.id.in_(oldest))).rowcount
 
 
 def remove_refusals_above(connection: Connection, *, most: int, limit: int) -> int:
     """Of refusals without a key only the newest are kept, so many; how many were removed."""
-    of_nobody = (audit_entry.c.action == LogAction.REFUSED.value, audit_entry.c.owner == NO_OWNER)
-    excess = select(audit_entry.c.id).where(*of_nobody).order_by(audit_entry.c.at.desc()).offset(most).limit(limit)
+    without_key = (audit_entry.c.action == LogAction.REFUSED.value, audit_entry.c.owner == NO_OWNER)
+    excess = (
+        select(audit_entry.c.id).where(*without_key).order_by(audit_entry.c.created_at.desc()).offset(most).limit(limit)
+    )
     return connection.execute(delete(audit_entry).where(audit_entry.c.id.in_(excess))).rowcount
 
 
-_CHAINED_PLACE: Final = literal("chain").concat(func.lpad(cast(log_entry.c.number, Text), _DIGITS, "0"))
+_CHAINED_PLACE: Final = literal("chain").concat(func.lpad(cast(log_entry.c.sequence, Text), _DIGITS, "0"))
 _SINGLE_PLACE: Final = literal("entry").concat(func.lpad(cast(audit_entry.c.id, Text), _DIGITS, "0"))
 _CHAINED: Final = select(
-    *(log_entry.c[name] for name in ("owner", "at", "key_id", "action", "subject", "facts")),
-    log_entry.c.number, log_entry.c.previous, log_entry.c.hash, literal(1).label("count"),
+    *(log_entry.c[name] for name in ("owner", "created_at", "key_id", "action", "subject", "facts")),
+    log_entry.c.sequence, log_entry.c.previous, log_entry.c.hash, literal(1).label("count"),
     cast(null(), Text).label("bucket"), _CHAINED_PLACE.label("place"),
 )  # fmt: skip
 _SINGLE: Final = select(
-    *(audit_entry.c[name] for name in ("owner", "at", "key_id", "action", "subject", "facts")),
-    cast(null(), BigInteger).label("number"), cast(null(), Text).label("previous"), cast(null(), Text).label("hash"),
+    *(audit_entry.c[name] for name in ("owner", "created_at", "key_id", "action", "subject", "facts")),
+    cast(null(), BigInteger).label("sequence"), cast(null(), Text).label("previous"), cast(null(), Text).label("hash"),
     audit_entry.c.count, audit_entry.c.bucket, _SINGLE_PLACE.label("place"),
 )  # fmt: skip
 
@@ -167,12 +170,12 @@ def _wanted(
         "keys": and_(*(columns.key_id == each for each in only.key_ids)) if only.key_ids else None,
         "actions": columns.action.in_([each.value for each in only.actions]) if only.actions else None,
         "subject": None if only.subject is None else columns.subject == only.subject,
-        "after": None if only.after is None else columns.at > only.after,
-        "before": None if only.before is None else columns.at < only.before,
-        "cursor": None if before is None else tuple_(columns.at, place) < before,
+        "after": None if only.after is None else columns.created_at > only.after,
+        "before": None if only.before is None else columns.created_at < only.before,
+        "cursor": None if before is None else tuple_(columns.created_at, place) < before,
     }
     statement = statement.where(*(each for each in conditions.values() if each is not None))
-    return statement.order_by(columns.at.desc(), place.desc()).limit(limit)
+    return statement.order_by(columns.created_at.desc(), place.desc()).limit(limit)
 
 
 def _placed(row: Mapping[Any, Any]) -> PlacedEntry:

@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 
 from app.contracts.findings import Finding
 from app.contracts.inputs import Inputs
-from app.contracts.jobs import JobState, Progress
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.jobs import JobProgress, JobState
+from app.contracts.warnings import JobWarning
 from app.db.models.job import job
 from app.db.models.job_attempt import job_attempt
 from app.db.models.job_checkpoint import job_checkpoint
@@ -32,7 +32,7 @@ _SHORTEST_HOLD, _LONGEST_HOLD = 5.0, 60.0
 
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
-    job.c.labels, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts,
+    job.c.tags, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts,
     job.c.attempt, job.c.created_at,
 )  # fmt: skip
 
@@ -49,7 +49,7 @@ class Claim:
     queue: str
     spec: dict[str, Any]
     seed: int | None
-    labels: dict[str, str]
+    tags: dict[str, str]
     requested_by: str | None
     draw: int
     parent_id: str | None = None
@@ -83,7 +83,7 @@ class AttemptOutcome:
     state: JobState
     outcome: str
     result: Mapping[str, Any] | None = None
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[JobWarning] = ()
     findings: Sequence[Finding] = ()
     release_id: str | None = None
     error: Mapping[str, Any] | None = None
@@ -141,7 +141,7 @@ def look(connection: Connection, *, job_id: str, attempt: int) -> HeartbeatReply
     return HeartbeatReply(fenced=True) if row is None else HeartbeatReply(cancel_requested=row.at is not None)
 
 
-def beat(connection: Connection, *, job_id: str, attempt: int, progress: Progress | None) -> HeartbeatReply:
+def beat(connection: Connection, *, job_id: str, attempt: int, progress: JobProgress | None) -> HeartbeatReply:
     """Say that the attempt is alive, and how far it has come when that has changed.
 
     The share lock makes a reaper wait: progress is never written over that of another attempt.

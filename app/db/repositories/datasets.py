@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, update
 
 from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from app.db.models.dataset import dataset
 from app.db.models.publication_entry import publication_entry
 from app.db.models.release import release
+
+#: In the place of `same_data_as_dataset_id`: the keeper says that nothing uploaded before is the same data.
+NO_DATASET: Final = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +24,13 @@ class NewDataset:
     id: str
     owner: str
     name: str
-    labels: Mapping[str, str]
+    tags: Mapping[str, str]
     options: ReadOptions
     bytes: int
     sha256: str
     staged_key: str
-    same_data_as: str | None = None
-    version_of: str | None = None
+    same_data_as_dataset_id: str | None = None
+    version_of_dataset_id: str | None = None
     by_keeper: bool = True
 
 
@@ -37,7 +40,7 @@ class DatasetFilter:
 
     states: Sequence[str] = ()
     created_after: datetime | None = None
-    labels: Mapping[str, str] | None = None
+    tags: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,13 @@ def insert_dataset(connection: Connection, *, new: NewDataset) -> None:
             owner=new.owner,
             name=new.name,
             state=DatasetState.INGESTING,
-            labels=dict(new.labels),
+            tags=dict(new.tags),
             options=new.options.stored(),
             bytes=new.bytes,
             sha256=new.sha256,
             staged_key=new.staged_key,
-            same_data_as=new.same_data_as,
-            version_of=new.version_of,
+            same_data_as_dataset_id=new.same_data_as_dataset_id,
+            version_of_dataset_id=new.version_of_dataset_id,
             by_keeper=new.by_keeper,
         )
     )
@@ -89,8 +92,8 @@ def list_datasets(
         statement = statement.where(dataset.c.state.in_(only.states))
     if only.created_after is not None:
         statement = statement.where(dataset.c.created_at > only.created_after)
-    if only.labels:
-        statement = statement.where(dataset.c.labels.contains(dict(only.labels)))
+    if only.tags:
+        statement = statement.where(dataset.c.tags.contains(dict(only.tags)))
     if before is not None:
         statement = statement.where(tuple_(dataset.c.created_at, dataset.c.id) < before)
     return [_dataset(row) for row in connection.execute(statement)]
@@ -138,7 +141,7 @@ def mark_deleted(connection: Connection, *, dataset_id: str, now: datetime) -> N
             state=DatasetState.DELETED,
             deleted_at=now,
             name="",
-            labels={},
+            tags={},
             options={},
             rows=None,
             columns=None,
@@ -198,13 +201,13 @@ def _select(owner: str) -> Select[Any]:
         dataset.c.sha256,
         dataset.c.created_at,
         dataset.c.expires_at,
-        dataset.c.labels,
+        dataset.c.tags,
         dataset.c.options,
         dataset.c.columns,
         dataset.c.warnings,
         dataset.c.error,
         dataset.c.family_id,
-        dataset.c.version_of,
+        dataset.c.version_of_dataset_id,
     ).where(_visible(owner))
 
 
@@ -219,11 +222,11 @@ def _dataset(row: Any) -> Dataset:
         sha256=row.sha256,
         created_at=row.created_at,
         expires_at=row.expires_at,
-        labels=row.labels,
+        tags=row.tags,
         options=ReadOptions.model_validate(row.options),
         columns=columns,
-        warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
-        version_of=row.version_of,
+        warnings=tuple(JobWarning.model_validate(warning) for warning in row.warnings),
+        version_of_dataset_id=row.version_of_dataset_id,
         error=row.error,
         family_id=row.family_id,
     )

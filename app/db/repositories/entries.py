@@ -32,7 +32,7 @@ _MADE_HERE: Final = "secret.created_at <> excluded.created_at"
 #: Of the job only its tombstone is written, as if it had been erased; of its provenance what is public.
 _TOMBSTONE: Final[Mapping[str, Any]] = {
     "spec_shown": None, "result": None, "result_shown": None, "warnings": [], "findings": [], "error": None,
-    "seed": None, "labels": {}, "listed": False, "requested_by": None, "whole_id": None,
+    "seed": None, "tags": {}, "listed": False, "requested_by": None, "whole_id": None,
 }  # fmt: skip
 _PUBLIC: Final[Mapping[str, Any]] = {
     "spec": {}, "attempts": [], "restricted": {}, "requested_by": None, "dataset_sha256": None,
@@ -229,11 +229,13 @@ def _secrets(connection: Connection, owner: str, release_id: str, family_id: str
 
 def _log(connection: Connection, owner: str, release_id: str) -> list[dict[str, Any]]:
     """The owner's log from the entry before to this one, and all that it says of the release."""
-    published = "SELECT max(l.number) FROM log_entry l WHERE l.owner = :owner AND l.action = 'published' AND l.subject"
+    published = (
+        "SELECT max(l.sequence) FROM log_entry l WHERE l.owner = :owner AND l.action = 'published' AND l.subject"
+    )
     statement = text(
-        "SELECT to_jsonb(t) FROM log_entry t WHERE owner = :owner AND (subject = :id OR number BETWEEN"
+        "SELECT to_jsonb(t) FROM log_entry t WHERE owner = :owner AND (subject = :id OR sequence BETWEEN"
         f" COALESCE(({published} IN ({_BEFORE.format('e.release_id')})), 0) + 1 AND ({published} = :id))"
-        " ORDER BY number"
+        " ORDER BY sequence"
     )
     return list(connection.execute(statement, {"owner": owner, "id": release_id}).scalars())
 

@@ -45,8 +45,8 @@ def lock(connection: Connection, *, owner: str, job_id: str) -> Erasable | None:
     there = made.where(release.c.deleted_at.is_(None)).with_for_update()
     release_id = connection.execute(there).scalar_one_or_none()
     mine = (job.c.id == job_id, job.c.owner == owner, job.c.parent_id.is_(None), job.c.erased_at.is_(None))
-    found = select(job.c.id, job.c.kind, job.c.finished_at, job.c.spec).where(*mine).with_for_update()
-    row = connection.execute(found).first()
+    query = select(job.c.id, job.c.kind, job.c.finished_at, job.c.spec).where(*mine).with_for_update()
+    row = connection.execute(query).first()
     return None if row is None else Erasable(row.id, row.kind, row.finished_at is not None, row.spec, release_id)
 
 
@@ -56,19 +56,19 @@ def parts_of(connection: Connection, *, job_id: str) -> dict[str, str]:
     return {row.id: row.state for row in connection.execute(statement)}
 
 
-def erase(connection: Connection, *, found: Erasable, spec: dict[str, Any]) -> None:
+def erase(connection: Connection, *, erasable: Erasable, spec: dict[str, Any]) -> None:
     """Leave a tombstone, with that much of the specification. What lies in storage is still to be removed."""
     now = func.clock_timestamp()
     emptied = _WITHOUT_RESULT | {"spec_shown": null(), "error": null(), "seed": None}
-    tombstone = {"labels": {}, "listed": False, "requested_by": None, "result_erased_at": now, "erased_at": now}
-    connection.execute(update(job).where(job.c.id == found.id).values(spec=spec, **emptied, **tombstone))
-    connection.execute(delete(job).where(job.c.parent_id == found.id))
-    pages = select(job_input.c.job_id).where(job_input.c.source_job_id == found.id)
+    tombstone = {"tags": {}, "listed": False, "requested_by": None, "result_erased_at": now, "erased_at": now}
+    connection.execute(update(job).where(job.c.id == erasable.id).values(spec=spec, **emptied, **tombstone))
+    connection.execute(delete(job).where(job.c.parent_id == erasable.id))
+    pages = select(job_input.c.job_id).where(job_input.c.source_job_id == erasable.id)
     connection.execute(delete(job).where(job.c.kind == JobKind.REPORT, job.c.id.in_(pages)))
-    connection.execute(delete(job_result).where(job_result.c.job_id == found.id, job_result.c.key.is_(None)))
-    connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == found.id))
-    whole = provenance.c.job_id == found.id
-    if found.release_id is None:
+    connection.execute(delete(job_result).where(job_result.c.job_id == erasable.id, job_result.c.key.is_(None)))
+    connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == erasable.id))
+    whole = provenance.c.job_id == erasable.id
+    if erasable.release_id is None:
         connection.execute(delete(provenance).where(whole))
         return
     facts: dict[str, Any] = {"spec": {}, "attempts": [], "restricted": {}, "requested_by": None, "dataset_sha256": None}

@@ -207,7 +207,7 @@ def of_dataset(connection: Connection, *, dataset_id: str) -> str | None:
 
 def kept_word(connection: Connection, *, owner: str, dataset_id: str) -> str | None:
     """What the keeper said of a dataset at its upload."""
-    statement = select(dataset.c.same_data_as).where(dataset.c.id == dataset_id, dataset.c.owner == owner)
+    statement = select(dataset.c.same_data_as_dataset_id).where(dataset.c.id == dataset_id, dataset.c.owner == owner)
     return connection.execute(statement).scalar_one_or_none()
 
 
@@ -218,7 +218,9 @@ def by_keeper(connection: Connection, *, dataset_id: str) -> bool:
 
 def declared(connection: Connection, *, dataset_id: str) -> bool:
     """Whether the keeper has said what a dataset is the same as; of a new version its releases say so themselves."""
-    statement = select(dataset.c.same_data_as).where(dataset.c.id == dataset_id, dataset.c.version_of.is_(None))
+    statement = select(dataset.c.same_data_as_dataset_id).where(
+        dataset.c.id == dataset_id, dataset.c.version_of_dataset_id.is_(None)
+    )
     return connection.execute(statement).scalar_one_or_none() is not None
 
 
@@ -297,7 +299,7 @@ def remember(
     owner: str,
     family_id: str,
     fingerprints: Collection[str],
-    found: Sequence[RowSketch],
+    row_sketches: Sequence[RowSketch],
     dataset_id: str | None = None,
 ) -> None:
     """Keep by what data of the family are recognised."""
@@ -307,7 +309,7 @@ def remember(
     kept = (family_sketch.c.columns, family_sketch.c.least, family_sketch.c.dataset_id)
     known = connection.execute(select(*kept).where(family_sketch.c.family_id == family_id))
     have = {(tuple(row.columns), bytes(row.least), row.dataset_id) for row in known}
-    for one in found:
+    for one in row_sketches:
         if (one.columns, one.least, dataset_id) not in have:
             connection.execute(
                 insert(family_sketch).values(
@@ -321,8 +323,9 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
     """Make several families one: data turned up that are the same as both."""
     for other in sorted(others):
         moved = lock(connection, family_id=other) or 0
-        told = select(publication.c.release_id).where(publication.c.family_id == other)
-        connection.execute(update(publication_entry).where(publication_entry.c.release_id.in_(told)).values(stale=True))
+        published = select(publication.c.release_id).where(publication.c.family_id == other)
+        entries = update(publication_entry).where(publication_entry.c.release_id.in_(published))
+        connection.execute(entries.values(stale=True))
         known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
         twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
         connection.execute(delete(family_column).where(*twice))
@@ -382,9 +385,10 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
     return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
 
 
-def version_of(connection: Connection, *, dataset_id: str) -> bool:
+def is_new_version(connection: Connection, *, dataset_id: str) -> bool:
     """Whether a dataset was declared a new version of another one."""
-    return connection.execute(select(dataset.c.version_of).where(dataset.c.id == dataset_id)).scalar() is not None
+    statement = select(dataset.c.version_of_dataset_id).where(dataset.c.id == dataset_id)
+    return connection.execute(statement).scalar() is not None
 
 
 def kept_of(connection: Connection, *, owner: str, release_id: str) -> KeptOf:

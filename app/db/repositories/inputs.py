@@ -33,7 +33,7 @@ _LINK = (
 )
 _DATASET = select(
     dataset.c.id, dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric,
-    dataset.c.data_key, dataset.c.version_of,
+    dataset.c.data_key, dataset.c.version_of_dataset_id,
 )  # fmt: skip
 _RELEASE = (
     select(
@@ -53,10 +53,10 @@ def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> Data
     row = _first(connection, mine.with_for_update(read=True), dataset_id)
     if row is None:
         return None
-    found = _dataset(row)
-    if row["version_of"] is None:
-        return found
-    return replace(found, earlier=_of_versions(connection, owner=owner, dataset_id=dataset_id))
+    dataset_input = _dataset(row)
+    if row["version_of_dataset_id"] is None:
+        return dataset_input
+    return replace(dataset_input, earlier=_of_versions(connection, owner=owner, dataset_id=dataset_id))
 
 
 def lock_release(connection: Connection, *, owner: str, release_id: str) -> ReleaseInput | None:
@@ -107,9 +107,13 @@ def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tupl
 
     What was withdrawn is among them: the family counts it for ever, and only what continues it adds nothing to it.
     """
-    chain = select(dataset.c.id, dataset.c.version_of).where(dataset.c.id == dataset_id).cte("chain", recursive=True)
-    before = select(dataset.c.id, dataset.c.version_of).where(dataset.c.owner == owner)
-    chain = chain.union(before.where(dataset.c.id == chain.c.version_of))
+    chain = (
+        select(dataset.c.id, dataset.c.version_of_dataset_id)
+        .where(dataset.c.id == dataset_id)
+        .cte("chain", recursive=True)
+    )
+    before = select(dataset.c.id, dataset.c.version_of_dataset_id).where(dataset.c.owner == owner)
+    chain = chain.union(before.where(dataset.c.id == chain.c.version_of_dataset_id))
     made = _RELEASE.where(release.c.dataset_id.in_(select(chain.c.id)), release.c.owner == owner)
     published = made.where(release.c.state != ReleaseState.DRAFT, release.c.deleted_at.is_(None))
     of_boxes = published.where(release.c.method == "boxes", release.c.base_release_id.is_(None))
@@ -137,15 +141,15 @@ def _rows(connection: Connection, statement: Select[Any], column: Any, ids: list
 
 
 def _dataset(row: RowMapping) -> DatasetInput:
-    found = DatasetInput(id=row["id"], sha256=row["sha256"], state=DatasetState(row["state"]))
+    dataset_input = DatasetInput(id=row["id"], sha256=row["sha256"], state=DatasetState(row["state"]))
     if row["columns"] is None:
-        return found
+        return dataset_input
     profile = Profile(
         rows=row["rows"],
         columns=tuple(DatasetColumn.model_validate(column) for column in row["columns"]),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (row["numeric"] or {}).items()},
     )
-    return DatasetInput(id=found.id, sha256=found.sha256, state=found.state, profile=profile, key=row["data_key"])
+    return replace(dataset_input, profile=profile, key=row["data_key"])
 
 
 def _release(row: RowMapping) -> ReleaseInput:

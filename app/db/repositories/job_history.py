@@ -49,8 +49,8 @@ _SNAPSHOTS = (
 
 def snapshots(connection: Connection, *, job_ids: Sequence[str]) -> dict[str, JobSnapshot]:
     """Those of the jobs that exist, with their logs, read in one statement and so at one instant."""
-    found = {}
+    by_id = {}
     for *columns, log in connection.execute(_SNAPSHOTS, {"job_ids": list(job_ids)}):
         record = JobRecord(*columns)
-        found[record.id] = JobSnapshot(record, tuple(StateChange(*entry) for entry in log or ()))
-    return found
+        by_id[record.id] = JobSnapshot(record, tuple(StateChange(*entry) for entry in log or ()))
+    return by_id

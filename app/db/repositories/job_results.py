@@ -37,5 +37,5 @@ def get_result(connection: Connection, *, job_id: str) -> StoredResult | None:
 def get_provenance(connection: Connection, *, job_id: str) -> StoredProvenance | None:
     """The job's whole provenance."""
     text = cast(provenance.c.restricted, Text)
-    found = connection.execute(select(text).where(provenance.c.job_id == job_id)).scalar_one_or_none()
-    return None if found is None else StoredProvenance(found, hashlib.sha256(found.encode()).hexdigest())
+    document = connection.execute(select(text).where(provenance.c.job_id == job_id)).scalar_one_or_none()
+    return None if document is None else StoredProvenance(document, hashlib.sha256(document.encode()).hexdigest())

@@ -37,7 +37,7 @@ class NewJob:
     spec_version: int
     queue: str
     listed: bool
-    labels: Mapping[str, str]
+    tags: Mapping[str, str]
     spec: Mapping[str, Any]
     seed: int | None
     draw: int
@@ -56,7 +56,7 @@ class JobFilter:
     kind: str | None = None
     dataset_id: str | None = None
     created_after: datetime | None = None
-    labels: Mapping[str, str] | None = None
+    tags: Mapping[str, str] | None = None
 
 
 def lock_submissions(connection: Connection, *, owner: str) -> None:
@@ -87,7 +87,7 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             queue=new.queue,
             listed=new.listed,
             state=JobState.QUEUED,
-            labels=dict(new.labels),
+            tags=dict(new.tags),
             spec=dict(new.spec),
             spec_shown=dict(new.spec),
             seed=new.seed,
@@ -146,8 +146,8 @@ def list_jobs(
         statement = statement.where(job.c.id.in_(users))
     if only.created_after is not None:
         statement = statement.where(job.c.created_at > only.created_after)
-    if only.labels:
-        statement = statement.where(job.c.labels.contains(dict(only.labels)))
+    if only.tags:
+        statement = statement.where(job.c.tags.contains(dict(only.tags)))
     if before is not None:
         statement = statement.where(tuple_(job.c.created_at, job.c.id) < before)
     return [JobRecord(*row) for row in connection.execute(statement)]
@@ -167,10 +167,10 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
     row = connection.execute(select(job.c.state, job.c.attempt, job.c.parts_left).where(mine).with_for_update()).first()
     if row is None or row.state not in {JobState.QUEUED, JobState.RUNNING}:
         return False
-    asked = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
+    requested = {"cancel_requested_at": func.coalesce(job.c.cancel_requested_at, func.now())}
     if row.state == JobState.QUEUED or row.parts_left:
         ended = {"state": JobState.CANCELLED, "finished_at": func.clock_timestamp()}
-        row_ended = update(job).where(mine).values(**asked, **ended).returning(job.c.kind)
+        row_ended = update(job).where(mine).values(**requested, **ended).returning(job.c.kind)
         if connection.execute(row_ended).scalar_one() == INGEST:
             fail_ingest(connection, job_id=job_id, problem=CANCELLED_INGEST)
         connection.execute(
@@ -181,6 +181,6 @@ def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
         connection.execute(delete(job_checkpoint).where(job_checkpoint.c.job_id == job_id))
         record_event(connection, job_id=job_id, state=JobState.CANCELLED, attempt=row.attempt, reason="cancelled")
     else:
-        connection.execute(update(job).where(mine).values(**asked))
+        connection.execute(update(job).where(mine).values(**requested))
     notify(connection, job_id=job_id)
     return True

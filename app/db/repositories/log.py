@@ -28,23 +28,24 @@ def append(
 ) -> LogEntry:
     """Append an entry; the last thing that a transaction does, for others of this owner wait until it ends."""
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(owner))))
-    last = select(log_entry.c.number, log_entry.c.hash).where(log_entry.c.owner == owner)
-    row = connection.execute(last.order_by(log_entry.c.number.desc()).limit(1)).first()
+    last = select(log_entry.c.sequence, log_entry.c.hash).where(log_entry.c.owner == owner)
+    row = connection.execute(last.order_by(log_entry.c.sequence.desc()).limit(1)).first()
     at: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-    number, previous = (1, _BEFORE_THE_FIRST) if row is None else (row.number + 1, row.hash)
-    told: dict[str, Any] = {
-        "number": number, "at": rfc3339(at), "key_id": key_id, "action": action.value, "subject": subject,
+    sequence, previous = (1, _BEFORE_THE_FIRST) if row is None else (row.sequence + 1, row.hash)
+    body: dict[str, Any] = {
+        "sequence": sequence, "created_at": rfc3339(at), "key_id": key_id, "action": action.value, "subject": subject,
         "facts": dict(facts or {}), "previous": previous,
     }  # fmt: skip
-    entry = LogEntry(**{**told, "at": at}, hash=hash_of(told, owner=owner))
-    connection.execute(insert(log_entry).values(owner=owner, **{**told, "at": at}, hash=entry.hash))
+    entry = LogEntry(**{**body, "created_at": at}, hash=hash_of(body, owner=owner))
+    connection.execute(insert(log_entry).values(owner=owner, **{**body, "created_at": at}, hash=entry.hash))
     return entry
 
 
-def hash_of(told: Mapping[str, Any], *, owner: str) -> str:
-    """SHA-256 of an entry without its hash, as JSON with sorted keys, beside its owner."""
-    body = {**told, "owner": owner}
-    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def hash_of(entry: Mapping[str, Any], *, owner: str) -> str:
+    """SHA-256 of an entry without its hash, and of its owner, as JSON with sorted keys."""
+    text = json.dumps(
+        {**entry, "owner": owner}, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -53,7 +54,7 @@ def of_subject(connection: Connection, *, owner: str, subject: str, action: LogA
     statement = select(log_entry).where(
         log_entry.c.owner == owner, log_entry.c.subject == subject, log_entry.c.action == action.value
     )
-    return [_entry(row) for row in connection.execute(statement.order_by(log_entry.c.number)).mappings()]
+    return [_entry(row) for row in connection.execute(statement.order_by(log_entry.c.sequence)).mappings()]
 
 
 def _entry(row: Mapping[Any, Any]) -> LogEntry:

@@ -83,10 +83,10 @@ def report(connection: Connection, *, parent_id: str) -> None:
 
 
 def results(connection: Connection, *, parent_id: str) -> list[StoredResult]:
-    """What the parts found, in their order."""
+    """The results of the parts, in their order."""
     ids = connection.execute(select(job.c.id).where(job.c.parent_id == parent_id).order_by(job.c.part)).scalars()
-    found = [get_result(connection, job_id=part_id) for part_id in ids]
-    return [result for result in found if result is not None]
+    stored = [get_result(connection, job_id=part_id) for part_id in ids]
+    return [result for result in stored if result is not None]
 
 
 def end_orphans(connection: Connection) -> int:
@@ -125,7 +125,7 @@ def _insert(connection: Connection, *, whole: Claim, part: int, parts: int) -> s
             spec_version=whole.spec_version,
             queue=whole.queue,
             listed=False,
-            labels={},
+            tags={},
             spec=whole.spec,
             seed=whole.seed,
             draw=whole.draw,

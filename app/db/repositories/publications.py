@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from app.contracts.findings import Finding
-from app.contracts.releases import Readers, ReleaseState
+from app.contracts.releases import ReleaseReaders, ReleaseState
 from app.db.models.release import release as _release
 from app.db.repositories.entries import mark_stale
 
@@ -27,7 +27,7 @@ class Publishable:
     family_id: str | None
     composed_after: int | None
     composed: Mapping[str, Any] | None
-    allow_repeat: bool
+    accepts_composition: bool
     base_release_id: str | None
     previous_release_id: str | None = None
 
@@ -39,11 +39,11 @@ def lock(connection: Connection, *, owner: str, release_id: str) -> Publishable 
     row = connection.execute(select(*columns).where(*mine).with_for_update()).mappings().first()
     if row is None:
         return None
-    found = tuple(Finding.model_validate(one) for one in row["findings"])
-    return Publishable(**{**row, "state": ReleaseState(row["state"]), "findings": found})
+    findings = tuple(Finding.model_validate(one) for one in row["findings"])
+    return Publishable(**{**row, "state": ReleaseState(row["state"]), "findings": findings})
 
 
-def set_published(connection: Connection, *, release_id: str, readers: Readers | None, flag: str | None) -> None:
+def set_published(connection: Connection, *, release_id: str, readers: ReleaseReaders | None, flag: str | None) -> None:
     """The release is published from now on."""
     values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": func.clock_timestamp()}
     values |= {} if readers is None else _readers(readers)
@@ -72,13 +72,13 @@ def set_withdrawn(connection: Connection, *, release_id: str, reason: str | None
     connection.execute(update(_release).where(_release.c.id == release_id).values(**values))
 
 
-def set_readers(connection: Connection, *, release_id: str, readers: Readers) -> None:
+def set_readers(connection: Connection, *, release_id: str, readers: ReleaseReaders) -> None:
     """Who reads the release beside its owner, from now on."""
     mark_stale(connection, release_id=release_id)
     connection.execute(update(_release).where(_release.c.id == release_id).values(**_readers(readers)))
 
 
-def _readers(readers: Readers) -> dict[str, Any]:
+def _readers(readers: ReleaseReaders) -> dict[str, Any]:
     if readers == "public":
         return {"public": True, "readers": []}
     return {"public": False, "readers": sorted(set(readers))}

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.contracts.datasets import DatasetState
 from app.contracts.jobs import JobKind
-from app.contracts.usage import Resource
+from app.contracts.usage import LimitedResource
 from app.db.models.dataset import dataset
 from app.db.models.job import job
 from app.db.models.owner_quota import owner_quota
@@ -29,11 +29,11 @@ class Kept:
     rows: int = 0
 
 
-def limits(connection: Connection, *, owner: str, settings: Settings) -> dict[Resource, float]:
+def limits(connection: Connection, *, owner: str, settings: Settings) -> dict[LimitedResource, float]:
     """What the owner may have: what the operator said of it, else what all owners may."""
     statement = select(owner_quota.c.resource, owner_quota.c.maximum).where(owner_quota.c.owner == owner)
     said = {row.resource: row.maximum for row in connection.execute(statement)}
-    return {each: said.get(each.value, float(getattr(settings, f"max_owner_{each.value}"))) for each in Resource}
+    return {each: said.get(each.value, float(getattr(settings, f"max_owner_{each.value}"))) for each in LimitedResource}
 
 
 def override(connection: Connection, *, owner: str, resource: str, maximum: float | None) -> None:
@@ -61,10 +61,12 @@ def datasets(connection: Connection, *, owner: str) -> Kept:
 
 def releases(connection: Connection, *, owner: str) -> Kept:
     """Releases that were not deleted, with their files."""
-    mine = select(release.c.id).where(release.c.owner == owner, release.c.deleted_at.is_(None))
-    size = select(func.coalesce(func.sum(release_file.c.bytes), 0)).where(release_file.c.release_id.in_(mine))
-    count = connection.execute(select(func.count()).select_from(mine.subquery())).scalar_one()
-    return Kept(int(count), int(connection.execute(size).scalar_one()))
+    files = release.outerjoin(release_file, release_file.c.release_id == release.c.id)
+    statement = select(func.count(release.c.id.distinct()), func.coalesce(func.sum(release_file.c.bytes), 0))
+    count, size = connection.execute(
+        statement.select_from(files).where(release.c.owner == owner, release.c.deleted_at.is_(None))
+    ).one()
+    return Kept(int(count), int(size))
 
 
 def jobs(connection: Connection, *, owner: str) -> Kept:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, delete, func, insert, null, select, tuple_, update
 
 from app.contracts.findings import Finding
-from app.contracts.releases import Release, ReleaseColumn, ReleaseFormat, ReleaseState
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.releases import MEDIA_TYPES, Release, ReleaseColumn, ReleasedFile, ReleaseFormat, ReleaseState
+from app.contracts.warnings import JobWarning
 from app.db.models.provenance import provenance
 from app.db.models.release import release
 from app.db.models.release_file import release_file
@@ -28,16 +28,16 @@ class NewRelease:
     rows: int
     columns: Sequence[Mapping[str, str]]
     flags: Sequence[str]
-    labels: Mapping[str, str]
+    tags: Mapping[str, str]
     statistics: Sequence[Mapping[str, Any]]
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[JobWarning] = ()
     state: ReleaseState = ReleaseState.PUBLISHED
     made_by: str | None = None
     findings: Sequence[Finding] = ()
     family_id: str | None = None
     composed_after: int | None = None
     composed: Mapping[str, Any] | None = None
-    allow_repeat: bool = False
+    accepts_composition: bool = False
     base_release_id: str | None = None
     previous_release_id: str | None = None
 
@@ -70,12 +70,12 @@ class ReleaseFilter:
     method: str | None = None
     dataset_id: str | None = None
     created_after: datetime | None = None
-    labels: Mapping[str, str] | None = None
+    tags: Mapping[str, str] | None = None
     state: ReleaseState | None = None
     series_id: str | None = None
 
 
-#: The series of a release; processes of the version before write none.
+#: The series of a release; one that goes on no other begins its own.
 _SERIES: Final = func.coalesce(release.c.series_id, release.c.id)
 
 
@@ -91,7 +91,7 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             rows=new.rows,
             columns=[dict(column) for column in new.columns],
             flags=list(new.flags),
-            labels=dict(new.labels),
+            tags=dict(new.tags),
             statistics=[dict(statistic) for statistic in new.statistics],
             warnings=[warning.model_dump(mode="json") for warning in new.warnings],
             state=new.state,
@@ -101,7 +101,7 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
             family_id=new.family_id,
             composed_after=new.composed_after,
             composed=None if new.composed is None else dict(new.composed),
-            allow_repeat=new.allow_repeat,
+            accepts_composition=new.accepts_composition,
             base_release_id=new.base_release_id,
             previous_release_id=new.previous_release_id,
             series_id=_series_of(new),
@@ -151,26 +151,26 @@ def list_releases(
         statement = statement.where(release.c.created_at > only.created_after)
     if only.state is not None:
         statement = statement.where(release.c.state == only.state)
-    statement = _only(statement, series_id=only.series_id, labels=only.labels)
+    statement = _only(statement, series_id=only.series_id, tags=only.tags)
     if before is not None:
         statement = statement.where(tuple_(release.c.created_at, release.c.id) < before)
     return [_release(row, viewer) for row in connection.execute(statement)]
 
 
-def latest(connection: Connection, *, viewer: Viewer, series_id: str | None, labels: Mapping[str, str]) -> str | None:
-    """Id of the release that was published last of a series or under labels; who names a series sees public ones."""
+def latest(connection: Connection, *, viewer: Viewer, series_id: str | None, tags: Mapping[str, str]) -> str | None:
+    """Id of the release that was published last of a series or under tags; who names a series sees public ones."""
     there = listed(viewer) if series_id is None else visible(viewer)
     statement = select(release.c.id).where(there, release.c.state == ReleaseState.PUBLISHED)
     newest = (release.c.published_at.desc(), release.c.created_at.desc(), release.c.id.desc())
     return connection.execute(
-        _only(statement, series_id=series_id, labels=labels).order_by(*newest).limit(1)
+        _only(statement, series_id=series_id, tags=tags).order_by(*newest).limit(1)
     ).scalar_one_or_none()
 
 
-def _only(statement: Select[Any], *, series_id: str | None, labels: Mapping[str, str] | None) -> Select[Any]:
+def _only(statement: Select[Any], *, series_id: str | None, tags: Mapping[str, str] | None) -> Select[Any]:
     if series_id is not None:
         statement = statement.where(_SERIES.in_([series_id]))
-    return statement.where(release.c.labels.contains(dict(labels))) if labels else statement
+    return statement.where(release.c.tags.contains(dict(tags))) if tags else statement
 
 
 def get_file(connection: Connection, *, viewer: Viewer, release_id: str, release_format: str) -> ReleaseFile | None:
@@ -243,11 +243,12 @@ def forget_files(connection: Connection, *, keys: Sequence[str]) -> None:
 
 
 def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
-    checksums = (
-        select(func.jsonb_object_agg(release_file.c.format, release_file.c.sha256))
+    file = func.jsonb_build_object("sha256", release_file.c.sha256, "bytes", release_file.c.bytes)
+    files = (
+        select(func.jsonb_object_agg(release_file.c.format, file))
         .where(release_file.c.release_id == release.c.id, release_file.c.served)
         .scalar_subquery()
-        .label("sha256")
+        .label("files")
     )
     return select(
         release.c.id,
@@ -258,7 +259,7 @@ def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
         release.c.rows,
         release.c.columns,
         release.c.flags,
-        release.c.labels,
+        release.c.tags,
         release.c.warnings,
         release.c.owner,
         release.c.state,
@@ -270,7 +271,7 @@ def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
         release.c.public,
         release.c.findings,
         release.c.family_id,
-        checksums,
+        files,
     ).where(visible(viewer) if there is None else there)
 
 
@@ -287,10 +288,13 @@ def _release(row: Any, viewer: Viewer) -> Release:
         published_at=row.published_at,
         rows=row.rows,
         columns=tuple(ReleaseColumn.model_validate(column) for column in row.columns),
-        sha256={ReleaseFormat(name): checksum for name, checksum in sorted((row.sha256 or {}).items())},
+        files={
+            ReleaseFormat(name): ReleasedFile(**file, media_type=MEDIA_TYPES[ReleaseFormat(name)])
+            for name, file in sorted((row.files or {}).items())
+        },
         flags=tuple(row.flags),
-        labels=row.labels,
-        warnings=tuple(Warning.model_validate(warning) for warning in row.warnings),
+        tags=row.tags,
+        warnings=tuple(JobWarning.model_validate(warning) for warning in row.warnings),
         base_release_id=row.base_release_id,
         previous_release_id=row.previous_release_id,
         series_id=row.series_id,

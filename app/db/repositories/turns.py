@@ -2,7 +2,7 @@
 
 Owners take turns, so that a hundred jobs of one never stand before the first of another. Of an owner the oldest job
 comes first; questions to releases come before uploads, which take longer. Long jobs leave one process of their queue to
-others: whoever asks for little waits for what is short, never for what is long.
+others: a short job waits for short ones, never for long ones.
 """
 
 from collections.abc import Collection
@@ -93,7 +93,7 @@ def waiting(connection: Connection, *, queue: str, seconds: float) -> str | None
 
 
 def _full(connection: Connection, queue: str, lane: Lane) -> bool:
-    """Whether long jobs have all processes of a queue but one; until this transaction ends no other one gets a long."""
+    """Whether long jobs have all processes of a queue but one; until this transaction ends no other takes one."""
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"long jobs of {queue}"))))
     since = func.clock_timestamp() - timedelta(seconds=lane.long_seconds)
     statement = (

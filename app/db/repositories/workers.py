@@ -68,8 +68,8 @@ def recent(connection: Connection, *, within_seconds: float) -> list[WorkerSeen]
 
 def hands(connection: Connection, *, queue: str, within_seconds: float) -> int:
     """How many jobs of a queue can run at a time on the worker processes seen lately."""
-    found = recent(connection, within_seconds=within_seconds)
-    return sum(each.concurrency for each in found if queue in each.queue.split(","))
+    workers = recent(connection, within_seconds=within_seconds)
+    return sum(each.concurrency for each in workers if queue in each.queue.split(","))
 
 
 def memory(connection: Connection, *, queue: str, within_seconds: float) -> int | None:

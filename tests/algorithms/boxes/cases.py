@@ -29,14 +29,16 @@ def parts(
     return partition.result(state)
 
 
-def groups(found: partition.Partition) -> set[frozenset[int]]:
-    return {frozenset(g.tolist()) for g in np.split(found.order, found.starts[1:-1])}
+def groups(partitioning: partition.Partition) -> set[frozenset[int]]:
+    return {frozenset(g.tolist()) for g in np.split(partitioning.order, partitioning.starts[1:-1])}
 
 
-def left_whole(x: np.ndarray, k: int, method: partition.Method, found: partition.Partition) -> list[tuple[int, int]]:
+def left_whole(
+    x: np.ndarray, k: int, method: partition.Method, partitioning: partition.Partition
+) -> list[tuple[int, int]]:
     """Groups and axes along which they could be cut; values so close that they count as one value are not cut."""
     whole = []
-    for at, g in enumerate(np.split(found.order, found.starts[1:-1])):
+    for at, g in enumerate(np.split(partitioning.order, partitioning.starts[1:-1])):
         for i in range(x.shape[1]):
             v, extent = np.sort(x[g, i]), np.ptp(x[:, i])
             if extent <= NARROWEST or np.ptp(v) <= NARROWEST * extent:

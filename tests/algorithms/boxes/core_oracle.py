@@ -100,7 +100,7 @@ class Number:
 def added(numbers: Sequence[Number], boxes: Sequence[Box]) -> list[float]:
     """g of each box."""
     records = sum(box["c"] for box in boxes)
-    found = []
+    g_values = []
     for box in boxes:
         g = 0.0
         for one in numbers:
@@ -110,21 +110,21 @@ def added(numbers: Sequence[Number], boxes: Sequence[Box]) -> list[float]:
                 slopes, _ = one.slopes(there, box)
                 by_axis = sum(s * half(box[n], v) for s, (n, v) in zip(slopes, one.of, strict=True))
                 g += one.omega * records * box["v"] / mass * by_axis
-        found.append(g)
-    return found
+        g_values.append(g)
+    return g_values
 
 
 def uncertainty(numbers: Sequence[Number], boxes: Sequence[Box]) -> float:
     """A."""
-    records, found = sum(box["c"] for box in boxes), 0.0
+    records, total = sum(box["c"] for box in boxes), 0.0
     for one in numbers:
         there = one.has(boxes)
         mass = sum(box["c"] * box["v"] for box in there)
         squares = sum(
             box["c"] / records * (records * box["v"] / mass) ** 2 * one.slopes(there, box)[1] for box in there
         )
-        found += one.omega * sqrt(squares)
-    return Z * found
+        total += one.omega * sqrt(squares)
+    return Z * total
 
 
 class Oracle:
@@ -140,10 +140,10 @@ class Oracle:
         if any(not any(name in box for box in boxes) for name in self.needed):
             return inf
         records = sum(box["c"] for box in boxes)
-        found = sum(self.boxes[b]["c"] * self.g[b] for b in kept) / records + self.a / sqrt(records)
+        total = sum(self.boxes[b]["c"] * self.g[b] for b in kept) / records + self.a / sqrt(records)
         for one, before in zip(self.numbers, self.whole, strict=True):
-            found += one.omega * abs(before - one.value(boxes))
-        return found if found == found else inf
+            total += one.omega * abs(before - one.value(boxes))
+        return total if total == total else inf
 
     def subsets(self, at_most: float) -> Iterator[tuple[int, ...]]:
         """Sets of boxes that leave no more aside than is allowed."""

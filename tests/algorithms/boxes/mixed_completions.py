@@ -29,11 +29,11 @@ def tiny(seed: int) -> Case:
         k,
         tuple(statistics),
         ("optimal", "fast", "mondrian")[seed % 3],
-        ("cells", "tight", "snug")[seed // 3 % 3],
+        ("cells", "tight", "grid")[seed // 3 % 3],
         columns=tuple(NumericColumn(1.0, 2.0) for _ in range(n)),
         nominal=nominal,
         ddof=int(rng.integers(2)),
-        floor=0.03,
+        unlisted_column_weight=0.03,
         domains=tuple((-6.0, 12.0) if rng.random() < 0.1 else None for _ in range(n)),
     )
     return Case(x, with_content(request, n + len(nominal), rng))
@@ -53,14 +53,14 @@ def tables_of(outcome: BoxesOutcome, b: int, *, attained: bool) -> list[tuple[tu
         else (math.ceil(c * least[b, j] - 1e-6), math.floor(c * most[b, j] + 1e-6))
         for j in range(len(sides))
     ]
-    found = []
+    tables = []
     for table in combinations_with_replacement(rows, c):
         columns = list(zip(*table, strict=True))
         if attained and any(not {side[0], side[-1]} <= set(own) for side, own in zip(sides, columns, strict=True)):
             continue
         if all(low <= sum(own) <= high for (low, high), own in zip(sums, columns, strict=True)):
-            found.append(table)
-    return found
+            tables.append(table)
+    return tables
 
 
 def power_sums(table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:

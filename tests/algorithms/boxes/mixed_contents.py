@@ -18,8 +18,8 @@ import numpy as np
 from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.mixed_tables import Case
 from workers.algorithms.boxes.content import Drawn, mean_intervals
+from workers.algorithms.boxes.grid_bounds import grid_step
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
-from workers.algorithms.boxes.snug import grid_step
 
 _NEAR = 1e-9
 _MOST = 2_000  # multisets that are gone through
@@ -52,7 +52,7 @@ class Sum:
 def check_content(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> None:
     """Every interval holds its mean, says no more than the rules let it, and follows from box and secret alone."""
     request, boxes = case.request, outcome.boxes
-    if request.content == "bounds":
+    if request.box_means == "none":
         assert boxes.means is None
         return
     assert boxes.means is not None
@@ -62,34 +62,34 @@ def check_content(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> None:
     rng = np.random.default_rng(len(rows))
     for _ in range(2):
         others = elsewhere(x, outcome, rng)
-        found = said(others, outcome, request, most)
-        check_intervals(others, replace(boxes, means=found), boxes.box, request, most)
-        if request.content == "rounded_means":
-            check_same_cells(boxes.means, found)
+        means = said(others, outcome, request, most)
+        check_intervals(others, replace(boxes, means=means), boxes.box, request, most)
+        if request.box_means == "rounded":
+            check_same_cells(boxes.means, means)
     one = int(rng.integers(len(boxes.counts)))
     own = np.flatnonzero(boxes.box == one)
     alone = boxes.taking(np.array([one]), np.zeros(len(own), dtype=np.int32))
-    found = said(x[own], replace(outcome, boxes=alone), request, most)
-    assert all(np.array_equal(a[one], b[0], equal_nan=True) for a, b in zip(boxes.means, found, strict=True))
+    means = said(x[own], replace(outcome, boxes=alone), request, most)
+    assert all(np.array_equal(a[one], b[0], equal_nan=True) for a, b in zip(boxes.means, means, strict=True))
 
 
 def said(x: np.ndarray, outcome: BoxesOutcome, request: BoxesRequest, most: int) -> tuple[np.ndarray, np.ndarray]:
     """What would be published of other records of the same boxes."""
     assert request.keys is not None
     grids = tuple(grid_step(column) for column in request.columns)
-    found = mean_intervals(
+    intervals = mean_intervals(
         x,
         outcome.boxes,
         request.keys,
-        content=request.content,
+        box_means=request.box_means,
         steps=tuple(column.step for column in request.columns),
         attained=request.bounds == "tight",
-        rounding=request.mean_rounding,
-        percentage=request.percentage,
+        rounding=request.mean_interval_in_boxes,
+        p_percent=request.p_percent,
         rows_of_person=most,
-        drawn=Drawn(grids, request.snug_records) if request.bounds == "snug" else None,
+        drawn=Drawn(grids, request.min_records_at_bound) if request.bounds == "grid" else None,
     )
-    return found.lower, found.upper
+    return intervals.lower, intervals.upper
 
 
 def elsewhere(x: np.ndarray, outcome: BoxesOutcome, rng: np.random.Generator) -> np.ndarray:
@@ -97,14 +97,14 @@ def elsewhere(x: np.ndarray, outcome: BoxesOutcome, rng: np.random.Generator) ->
     boxes = outcome.boxes
     lower, upper = boxes.lower[boxes.box], boxes.upper[boxes.box]
     share = np.clip(rng.normal(rng.random((len(boxes.counts), x.shape[1]))[boxes.box] < 0.5, 0.4), 0.0, 1.0)
-    found = np.clip(lower + share * (upper - lower), lower, upper)
+    records = np.clip(lower + share * (upper - lower), lower, upper)
     whole = (lower == np.rint(lower)) & (upper == np.rint(upper))
-    found = np.where(whole, np.rint(found), found)
+    records = np.where(whole, np.rint(records), records)
     for b in range(len(boxes.counts)):
         own = np.flatnonzero(boxes.box == b)
-        found[own[0]] = boxes.lower[b]
-        found[own[-1]] = boxes.upper[b]
-    return found
+        records[own[0]] = boxes.lower[b]
+        records[own[-1]] = boxes.upper[b]
+    return records
 
 
 def check_same_cells(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> None:
@@ -137,17 +137,18 @@ def check_intervals(x: np.ndarray, boxes: PublishedBoxes, box: np.ndarray, reque
             slack = Fraction(_NEAR) * c * max(w, abs(m), 1)
             one = Sum(c, w, sum(values) - c * m, cell, request.bounds == "tight", slack)
             assert cell is None or cell[0] <= one.s <= cell[1]
-            if request.content == "rounded_means":
-                rho = Fraction(request.mean_rounding) * most
-                drawn = bool(column.step and column.snug and request.bounds == "snug")
+            if request.box_means == "rounded":
+                rho = Fraction(request.mean_interval_in_boxes) * most
+                drawn = bool(column.step and column.value_step and request.bounds == "grid")
                 if column.step:
                     check_whole(one, rho, joined=2 * drawn)
                 else:
                     check_real(one, rho)
                 if drawn:
-                    check_snug(one, values, m, max(Fraction(column.snug), Fraction(2)), request.snug_records)
+                    step = max(Fraction(column.value_step), Fraction(2))
+                    check_grid(one, values, m, step, request.min_records_at_bound)
             else:
-                check_exact(one, values, Fraction(request.percentage) / 100, whole=column.step is not None)
+                check_exact(one, values, Fraction(request.p_percent) / 100, whole=column.step is not None)
 
 
 def check_real(one: Sum, rho: Fraction) -> None:
@@ -186,7 +187,7 @@ def check_whole(one: Sum, rho: Fraction, joined: int) -> None:
     check_left(int(one.w), one.c, first, last, attained=one.attained, others=True)
 
 
-def check_snug(one: Sum, values: list[Fraction], m: Fraction, h: Fraction, sharing: int) -> None:
+def check_grid(one: Sum, values: list[Fraction], m: Fraction, h: Fraction, sharing: int) -> None:
     """Nor to whoever knows which bounds moved, and so that records share the last steps of the grid."""
     if one.cell is None or math.comb(int(one.w) + one.c, one.c) > _MOST:
         return
@@ -210,10 +211,10 @@ def check_snug(one: Sum, values: list[Fraction], m: Fraction, h: Fraction, shari
 def check_exact(one: Sum, values: list[Fraction], p: Fraction, *, whole: bool) -> None:
     """The mean itself, or three sums at an end; none of width 1, of few sums, or where one value is told within p."""
     size = sorted(map(abs, values))
-    told = size[-1] > 0 and sum(size[:-2]) < p * size[-1]
-    if one.cell is None or told or (whole and (one.w == 1 or one.most < 6)):
+    disclosive = size[-1] > 0 and sum(size[:-2]) < p * size[-1]
+    if one.cell is None or disclosive or (whole and (one.w == 1 or one.most < 6)):
         assert one.cell is None
-        assert told or (whole and (one.w == 1 or one.most < 6))
+        assert disclosive or (whole and (one.w == 1 or one.most < 6))
     elif whole:
         first, last = one.whole_cell()
         ends = (Fraction(0), Fraction(2)) if one.s < 3 else (one.s, one.s)
@@ -226,8 +227,8 @@ def check_exact(one: Sum, values: list[Fraction], p: Fraction, *, whole: bool) -
 @cache
 def multisets(w: int, c: int, *, attained: bool) -> tuple[tuple[int, ...], ...]:
     """All values that c records of a box may have, from 0 to w."""
-    found = combinations_with_replacement(range(w + 1), c)
-    return tuple(one for one in found if not attained or (one[0] == 0 and one[-1] == w))
+    combinations = combinations_with_replacement(range(w + 1), c)
+    return tuple(one for one in combinations if not attained or (one[0] == 0 and one[-1] == w))
 
 
 @cache

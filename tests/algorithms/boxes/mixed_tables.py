@@ -7,7 +7,7 @@ import numpy as np
 from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
 from surebox_verify.core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.content import Content, content_fault
+from workers.algorithms.boxes.content import BoxMeans, box_means_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
 from workers.algorithms.boxes.partition.mixed.partition import MixedState
@@ -100,27 +100,27 @@ def drawn(seed: int) -> Case:
         x[rng.random(x.shape) < 0.15] = np.nan
         for column in codes:
             column[rng.random(size) < 0.1] = -1
-    snug = [0.5 if rng.random() < 0.7 else None for _ in range(n)]
+    steps = [0.5 if rng.random() < 0.7 else None for _ in range(n)]
     widths = np.where(rng.random(n) < 0.15, 1.0, 0.0) if n else np.zeros(0)
     extent = [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in x.T]
     columns = tuple(
-        NumericColumn(1.0 if whole[i] else None, snug[i], float(widths[i]) if extent[i] >= 1.0 else 0.0)
+        NumericColumn(1.0 if whole[i] else None, steps[i], float(widths[i]) if extent[i] >= 1.0 else 0.0)
         for i in range(n)
     )
     request = BoxesRequest(
         k=int(rng.integers(1, 7)),
         statistics=_statistics(rng, n, d, extent),
         partition=("optimal", "fast", "mondrian")[seed % 3],
-        bounds=("cells", "tight", "snug")[seed // 3 % 3],
+        bounds=("cells", "tight", "grid")[seed // 3 % 3],
         domains=tuple((-50.0, 50.0) if rng.random() < 0.5 else None for _ in range(n)),
         demands=_demands(rng, size),
         columns=columns,
         nominal=tuple(NominalColumn(c, int(m), t) for c, m, t in zip(codes, sizes, trees, strict=True)),
         patterns=patterns,
-        snug_records=int(rng.integers(1, 3)),
-        suppress_at_most=float(rng.choice([0.3, 1.0])),
+        min_records_at_bound=int(rng.integers(1, 3)),
+        max_suppressed_classes=float(rng.choice([0.3, 1.0])),
         survey=rng.uniform(0.5, 4.0, size) if rng.random() < 0.2 else None,
-        floor=0.03,
+        unlisted_column_weight=0.03,
     )
     request = _rare(request, np.random.default_rng(seed + 10**6))
     request = _large(request, np.random.default_rng(seed + 2 * 10**6))
@@ -129,18 +129,18 @@ def drawn(seed: int) -> Case:
 
 def with_content(request: BoxesRequest, columns: int, rng: np.random.Generator) -> BoxesRequest:
     """Means inside boxes for most requests that may have them, under a secret that checks know."""
-    chosen: Content = ("bounds", "rounded_means", "rounded_means", "means")[rng.integers(4)]
+    chosen: BoxMeans = ("none", "rounded", "rounded", "exact")[rng.integers(4)]
     request = replace(
         request,
-        mean_rounding=float(rng.choice([0.5, 1.0, 1.0, 1.0, 2.0])),
-        percentage=float(rng.choice([10.0, 40.0])),
+        mean_interval_in_boxes=float(rng.choice([0.5, 1.0, 1.0, 1.0, 2.0])),
+        p_percent=float(rng.choice([10.0, 40.0])),
         keys=new_keys(columns, rng),
     )
-    if chosen == "bounds" or request.survey is not None or request.rare_records != "keep":
+    if chosen == "none" or request.survey is not None or request.rare_records != "keep":
         return request
     steps = tuple(column.step for column in request.columns)
-    refused = content_fault(chosen, request.k, request.bounds, steps) is not None
-    return replace(request, content="rounded_means" if refused else chosen)
+    refused = box_means_fault(chosen, request.k, request.bounds, steps) is not None
+    return replace(request, box_means="rounded" if refused else chosen)
 
 
 def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
@@ -148,7 +148,7 @@ def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
     if rng.random() >= LARGE:
         return request
     if rng.random() < 0.7:
-        free = tuple(replace(column, minimum_width=0.0) for column in request.columns)
+        free = tuple(replace(column, min_width=0.0) for column in request.columns)
         request = replace(request, demands=BoxConstraints(), columns=free)
     effort = MixedEffort(
         breadth=int(rng.choice([1, 3])),
@@ -163,11 +163,11 @@ def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
 
 def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
     """Some requests with rare boxes marked or left out, where that is defined."""
-    rare = ("keep", "keep", "mark", "dismiss")[rng.integers(4)]
-    if rare == "dismiss" and request.demands.closeness is not None:
+    rare = ("keep", "keep", "mark", "suppress")[rng.integers(4)]
+    if rare == "suppress" and request.demands.closeness is not None:
         return request
     at_most = float(rng.choice([0.1, 0.4]))
-    return replace(request, rare_records=rare, objective="with_shift", dismiss_at_most=at_most)
+    return replace(request, rare_records=rare, objective="bias_aware", max_suppressed=at_most)
 
 
 def _demands(rng: np.random.Generator, size: int) -> BoxConstraints:
@@ -188,15 +188,15 @@ def _demands(rng: np.random.Generator, size: int) -> BoxConstraints:
 
 
 def _statistics(rng: np.random.Generator, n: int, d: int, extent: list[float]) -> tuple[Statistic, ...]:
-    asked = [Statistic("mean", (i,), 1.0) for i in range(n)]
-    asked += [Statistic("variance", (i,), 1.0) for i in range(n) if extent[i] > 0.0 and rng.random() < 0.5]
-    asked += [Statistic("quantile", (i,), 1.0, p=0.3) for i in range(n) if rng.random() < 0.3]
-    asked += [Statistic("share", (n + j,)) for j in range(d) if rng.random() < 0.7]
-    asked += [Statistic("share", (n + j,), values=(0, 1)) for j in range(d) if rng.random() < 0.3]
+    statistics = [Statistic("mean", (i,), 1.0) for i in range(n)]
+    statistics += [Statistic("variance", (i,), 1.0) for i in range(n) if extent[i] > 0.0 and rng.random() < 0.5]
+    statistics += [Statistic("quantile", (i,), 1.0, p=0.3) for i in range(n) if rng.random() < 0.3]
+    statistics += [Statistic("share", (n + j,)) for j in range(d) if rng.random() < 0.7]
+    statistics += [Statistic("share", (n + j,), values=(0, 1)) for j in range(d) if rng.random() < 0.3]
     if n and d:
-        asked.append(Statistic("domain_mean", (0, n), 1.0))
+        statistics.append(Statistic("domain_mean", (0, n), 1.0))
     if n > 1 and d and extent[0] > 0.0 and rng.random() < COVARIANCES:
-        asked.append(Statistic("covariance", (0, 1), 1.0))
+        statistics.append(Statistic("covariance", (0, 1), 1.0))
     if d > 1:
-        asked.append(Statistic("crosstab", (n, n + 1)))
-    return tuple(asked) or (Statistic("share", (n,)),)
+        statistics.append(Statistic("crosstab", (n, n + 1)))
+    return tuple(statistics) or (Statistic("share", (n,)),)

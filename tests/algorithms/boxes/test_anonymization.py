@@ -124,28 +124,28 @@ def test_published_numbers_come_from_boxes_and_counts_alone(records: np.ndarray)
     unlinked = replace(first.boxes, box=np.zeros(0, dtype=np.int32))
     readings = Readings(unlinked, Meaning(attained=True))
     for certificate in first.certificates:
-        found = reading_steps(certificate.statistic, readings).finish()
-        again = estimates(certificate.statistic, readings, found)
+        ranges = reading_steps(certificate.statistic, readings).finish()
+        again = estimates(certificate.statistic, readings, ranges)
         assert again == certificate.published
 
 
 def test_one_correlation_gets_narrower_boxes_than_mondrian(records: np.ndarray) -> None:
-    asked = (Statistic("correlation", (0, 1)),)
-    ours = run(records, BoxesRequest(5, asked, bounds="tight"))
-    theirs = run(records, BoxesRequest(5, asked, bounds="tight", partition="mondrian"))
+    statistics = (Statistic("correlation", (0, 1)),)
+    ours = run(records, BoxesRequest(5, statistics, bounds="tight"))
+    theirs = run(records, BoxesRequest(5, statistics, bounds="tight", partition="mondrian"))
     assert ours.privacy_uncertainty < 0.6 * theirs.privacy_uncertainty
 
 
 def test_results_follow_records_under_permutation_and_scale(records: np.ndarray) -> None:
     """Scales by whole decades: rungs are ten to each, and means are rounded about 0."""
-    asked = all_moments(3)
-    plain = run(records, BoxesRequest(5, asked, bounds="tight"))
+    statistics = all_moments(3)
+    plain = run(records, BoxesRequest(5, statistics, bounds="tight"))
     order = np.random.default_rng(2).permutation(2000)
-    mixed = run(records[order], BoxesRequest(5, asked, bounds="tight"))
+    mixed = run(records[order], BoxesRequest(5, statistics, bounds="tight"))
     np.testing.assert_array_equal(mixed.boxes.lower, plain.boxes.lower)
     np.testing.assert_array_equal(mixed.boxes.box, plain.boxes.box[order])
     factor = np.array([10.0, 0.1, 1000.0])
-    moved = run(records * factor, BoxesRequest(5, asked, bounds="tight"))
+    moved = run(records * factor, BoxesRequest(5, statistics, bounds="tight"))
     np.testing.assert_array_equal(moved.boxes.box, plain.boxes.box)
     assert moved.privacy_uncertainty == pytest.approx(plain.privacy_uncertainty, rel=1e-9)
     for here, there in zip(plain.certificates[:3], moved.certificates[:3], strict=True):
@@ -226,10 +226,10 @@ def test_a_column_that_is_constant_but_for_a_record_is_anonymized_as_one_that_is
     x = np.column_stack([np.arange(20.0), np.full(20, 2.5)])
     x[:differing, 1] = 2.75
     kinds = ("variance", "standard_deviation")
-    asked = (Statistic("mean", (0,)), *(Statistic(kind, (1,)) for kind in kinds), Statistic("correlation", (0, 1)))
-    asked += (Statistic("regression", (0, 1)),)
-    outcome = run(x, BoxesRequest(2, asked, nominal=nominal))
-    other = run(x[:, :1], BoxesRequest(2, asked[:1], nominal=nominal))
+    statistics = (Statistic("mean", (0,)), *(Statistic(kind, (1,)) for kind in kinds), Statistic("correlation", (0, 1)))
+    statistics += (Statistic("regression", (0, 1)),)
+    outcome = run(x, BoxesRequest(2, statistics, nominal=nominal))
+    other = run(x[:, :1], BoxesRequest(2, statistics[:1], nominal=nominal))
     np.testing.assert_array_equal(outcome.boxes.lower[:, 0], other.boxes.lower[:, 0])
     correlation = outcome.certificates[3]
     assert (correlation.true_value == (None,)) == (differing == 0)

@@ -47,9 +47,9 @@ def test_no_weights_have_a_smaller_objective(seed: int, boxes: int, components: 
     """lambda at any prices bounds the objective of all weights from below: where the two meet it is the least."""
     given_table = table(seed, boxes, components)
     g, influence, omega, counts = given_table
-    found = prices(g, influence, omega, counts, statistical=statistical)
-    assert (np.abs(found) <= omega).all()
-    weights = weigh_any(g + influence @ found, counts, statistical=statistical)
+    multipliers = prices(g, influence, omega, counts, statistical=statistical)
+    assert (np.abs(multipliers) <= omega).all()
+    weights = weigh_any(g + influence @ multipliers, counts, statistical=statistical)
     reached = objective(weights.weights, given_table, statistical)
     assert weights.optimum <= reached * (1 + 1e-9)
     assert reached == pytest.approx(weights.optimum, rel=1e-4)
@@ -60,8 +60,8 @@ def test_many_statistics_are_balanced_too(boxes: int, components: int) -> None:
     """Where a quasi-Newton search alone ends far from the least."""
     given_table = table(1, boxes, components)
     g, influence, omega, counts = given_table
-    found = prices(g, influence, omega, counts, statistical=5.0)
-    weights = weigh_any(g + influence @ found, counts, statistical=5.0)
+    multipliers = prices(g, influence, omega, counts, statistical=5.0)
+    weights = weigh_any(g + influence @ multipliers, counts, statistical=5.0)
     assert objective(weights.weights, given_table, 5.0) == pytest.approx(weights.optimum, rel=1e-4)
 
 
@@ -89,8 +89,8 @@ def test_a_general_solver_finds_no_better_weights(seed: int) -> None:
         method="SLSQP",
         options={"ftol": 1e-13, "maxiter": 2000},
     )
-    found = prices(g, influence, omega, counts, statistical=statistical)
-    weights = weigh_any(g + influence @ found, counts, statistical=statistical).weights
+    multipliers = prices(g, influence, omega, counts, statistical=statistical)
+    weights = weigh_any(g + influence @ multipliers, counts, statistical=statistical).weights
     assert objective(weights, given_table, statistical) <= objective(solved.x[:9], given_table, statistical) * (
         1 + 1e-5
     )
@@ -101,8 +101,8 @@ def test_a_general_solver_finds_no_better_weights(seed: int) -> None:
 def test_few_enough_records_have_no_weight_and_a_smaller_a_would_leave_more(seed: int, at_most: float) -> None:
     g, influence, omega, counts = table(seed, 200, 4)
     own = 3.0
-    found, statistical = balanced(g, influence, omega, counts, statistical=own, at_most=at_most)
-    cost, allowed = g + influence @ found, at_most * counts.sum()
+    multipliers, statistical = balanced(g, influence, omega, counts, statistical=own, at_most=at_most)
+    cost, allowed = g + influence @ multipliers, at_most * counts.sum()
     assert without_weight(cost, counts, statistical) <= allowed
     assert statistical >= own
     if statistical > own:
@@ -110,10 +110,10 @@ def test_few_enough_records_have_no_weight_and_a_smaller_a_would_leave_more(seed
 
 
 def test_boxes_without_any_difference_are_weighed_alike() -> None:
-    found, statistical = balanced(
+    multipliers, statistical = balanced(
         np.full(3, 2.0), np.zeros((3, 2)), np.ones(2), np.array([5, 5, 6]), statistical=0.0, at_most=0.0
     )
-    assert found.tolist() == [0.0, 0.0]
+    assert multipliers.tolist() == [0.0, 0.0]
     assert without_weight(np.full(3, 2.0), np.array([5, 5, 6]), statistical) == 0.0
 
 
@@ -137,7 +137,7 @@ def weighed(x: np.ndarray, objective: str, **options: object) -> BoxesOutcome:
 
 def test_with_the_shift_most_records_stay_and_the_range_holds_the_value_of_all() -> None:
     x = skewed()
-    paper, shifted = weighed(x, "paper"), weighed(x, "with_shift")
+    paper, shifted = weighed(x, "paper"), weighed(x, "bias_aware")
     assert paper.chosen.rows is not None
     assert shifted.chosen.rows is not None
     assert len(paper.chosen.rows) < 0.8 * len(x)
@@ -155,14 +155,14 @@ def test_with_the_shift_most_records_stay_and_the_range_holds_the_value_of_all()
 def test_no_more_records_go_than_may(at_most: float) -> None:
     """Also after the outer bounds of those that stay have shrunk and these are weighed again."""
     x = skewed()
-    rows = weighed(x, "with_shift", dismiss_at_most=at_most).chosen.rows
+    rows = weighed(x, "bias_aware", max_suppressed=at_most).chosen.rows
     assert rows is not None
     assert len(rows) >= (1.0 - at_most) * len(x)
 
 
 def test_weights_follow_from_what_is_published() -> None:
     """Boxes, rounded moments, A and prices: of means g = sum omega D, IF = z; w = max(K (lambda - g - u IF), 0)."""
-    outcome = weighed(skewed(), "with_shift", domains=((-20.0, 120.0), (0.0, 1000.0)))
+    outcome = weighed(skewed(), "bias_aware", domains=((-20.0, 120.0), (0.0, 1000.0)))
     boxes, criterion = outcome.boxes, outcome.chosen.criterion
     assert criterion is not None
     assert criterion.prices is not None
@@ -185,7 +185,7 @@ def test_a_box_that_is_left_out_leaves_no_trace_however_far_it_reaches() -> None
     x[:5, 1] = 3_000.0, 2_000.0, 1_900.0, 1_800.0, 1_700.0
     boxes = run(x, BoxesRequest(5, MEANS)).boxes
     far = int(boxes.box[0])
-    found = []
+    choices = []
     for end in (3_000.0, 900_000.0):
         reaching = replace(boxes, upper=boxes.upper.copy())
         reaching.upper[far, 1] = end
@@ -201,6 +201,6 @@ def test_a_box_that_is_left_out_leaves_no_trace_however_far_it_reaches() -> None
         choice = choose_weights(g, reaching, criterion, field, 0.05 * len(x))
         assert not choice.kept[far]
         assert choice.weights is not None
-        found.append((choice.weights, criterion.mean, criterion.deviation, criterion.statistical, criterion.prices))
-    for one, other in zip(*found, strict=True):
+        choices.append((choice.weights, criterion.mean, criterion.deviation, criterion.statistical, criterion.prices))
+    for one, other in zip(*choices, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -38,26 +38,26 @@ def mixed_parts(
 BOTH = pytest.mark.parametrize("cut", [parts, mixed_parts])
 
 
-def widths(found: partition.Partition, cell: np.ndarray) -> np.ndarray:
+def widths(partitioning: partition.Partition, cell: np.ndarray) -> np.ndarray:
     """(N, n), width of each record's cell, cuts in the middles of their gaps."""
-    each = np.empty((len(found.order), cell.shape[1]))
+    each = np.empty((len(partitioning.order), cell.shape[1]))
     waiting = [(0, *cell)]
     while waiting:
         node, low, high = waiting.pop()
-        if found.axis[node] < 0:
-            leaf = found.leaf[node]
-            each[found.order[found.starts[leaf] : found.starts[leaf + 1]]] = high - low
+        if partitioning.axis[node] < 0:
+            leaf = partitioning.leaf[node]
+            each[partitioning.order[partitioning.starts[leaf] : partitioning.starts[leaf + 1]]] = high - low
             continue
-        border = found.gap[node].mean()
+        border = partitioning.gap[node].mean()
         below, above = high.copy(), low.copy()
-        below[found.axis[node]] = above[found.axis[node]] = border
-        waiting += [(found.child[node], low, below), (found.child[node] + 1, above, high)]
+        below[partitioning.axis[node]] = above[partitioning.axis[node]] = border
+        waiting += [(partitioning.child[node], low, below), (partitioning.child[node] + 1, above, high)]
     return each
 
 
-def cost(x: np.ndarray, found: partition.Partition, cell: np.ndarray, worth: np.ndarray) -> float:
+def cost(x: np.ndarray, partitioning: partition.Partition, cell: np.ndarray, worth: np.ndarray) -> float:
     """Sum over records of sum_i a_i w_i / range_i."""
-    return float((worth * widths(found, cell) / np.ptp(x, axis=0)).sum())
+    return float((worth * widths(partitioning, cell) / np.ptp(x, axis=0)).sum())
 
 
 def best_in_line(x: np.ndarray, a: np.ndarray, k: int, low: float, high: float) -> float:
@@ -81,8 +81,8 @@ def test_one_column_is_cut_as_well_as_can_be(cut, weighed: bool, seed: int, size
     x[-1] = max(x[-1], x[0] + 1.0)
     a = rng.integers(1, 5, size).astype(np.float32) if weighed else np.ones(size, np.float32)
     cell = np.array([[x[0] - rng.uniform(0, 60)], [x[-1] + rng.uniform(0, 60)]])
-    found = cut(x[:, None], k, "optimal", a[:, None].copy() if weighed else np.ones(1), cell=cell)
-    reached = cost(x[:, None], found, cell, a[:, None]) * np.ptp(x)
+    partitioning = cut(x[:, None], k, "optimal", a[:, None].copy() if weighed else np.ones(1), cell=cell)
+    reached = cost(x[:, None], partitioning, cell, a[:, None]) * np.ptp(x)
     assert reached == pytest.approx(best_in_line(x, a.astype(float), k, *cell[:, 0]), rel=1e-6)
 
 
@@ -150,22 +150,22 @@ def test_nodes_larger_than_a_block_are_cut_nearly_as_well(cut) -> None:
         np.ones(4),
         {"search": partition.Search(block=200)} if cut is parts else {"block": 200},
     )
-    whole, found = cut(x, 5, "optimal", cell=cell), cut(x, 5, "optimal", cell=cell, **small)
-    assert cost(x, found, cell, ones) < 1.1 * cost(x, whole, cell, ones)
+    whole, partitioning = cut(x, 5, "optimal", cell=cell), cut(x, 5, "optimal", cell=cell, **small)
+    assert cost(x, partitioning, cell, ones) < 1.1 * cost(x, whole, cell, ones)
     if cut is mixed_parts:
         return
     order = np.random.default_rng(1).permutation(len(x))
     again = cut(x[order], 5, "optimal", cell=cell, **small)
-    assert {frozenset(order[list(g)].tolist()) for g in groups(again)} == groups(found)
+    assert {frozenset(order[list(g)].tolist()) for g in groups(again)} == groups(partitioning)
 
 
 def slowly_fast(x: np.ndarray, cell: np.ndarray, k: int) -> set[frozenset[int]]:
     """`fast` by its words: the widest cell, at the multiple of k about the middle. No two values are equal."""
-    range_of, found, waiting = np.ptp(x, axis=0), set(), [(np.arange(len(x)), cell)]
+    range_of, leaves, waiting = np.ptp(x, axis=0), set(), [(np.arange(len(x)), cell)]
     while waiting:
         rows, (low, high) = waiting.pop()
         if len(rows) < 2 * k:
-            found.add(frozenset(rows.tolist()))
+            leaves.add(frozenset(rows.tolist()))
             continue
         i = np.argmax((high - low) / range_of)
         v, p = np.sort(x[rows, i]), len(rows) // k // 2 * k
@@ -173,7 +173,7 @@ def slowly_fast(x: np.ndarray, cell: np.ndarray, k: int) -> set[frozenset[int]]:
         below, above = high.copy(), low.copy()
         below[i] = above[i] = border
         waiting += [(rows[x[rows, i] < border], (low, below)), (rows[x[rows, i] > border], (above, high))]
-    return found
+    return leaves
 
 
 @pytest.mark.parametrize("block", [None, 4096, 40])
@@ -181,8 +181,8 @@ def test_fast_cuts_the_widest_cell(block: int | None) -> None:
     """Of numbers alone, and of columns of all kinds in a block and beyond."""
     x = np.random.default_rng(9).exponential(size=(333, 3)) * [1.0, 2.0, 50.0]
     cell = np.array([[-1.0, 0.0, 0.0], [9.0, 30.0, 400.0]])
-    found = parts(x, 4, cell=cell) if block is None else mixed_parts(x, 4, "fast", cell=cell, block=block)
-    assert groups(found) == slowly_fast(x, cell, 4)
+    partitioning = parts(x, 4, cell=cell) if block is None else mixed_parts(x, 4, "fast", cell=cell, block=block)
+    assert groups(partitioning) == slowly_fast(x, cell, 4)
 
 
 @BOTH
@@ -198,10 +198,10 @@ def test_groups_hold_k_and_every_record_once_and_none_is_left_whole(
 ) -> None:
     """Constant columns with a wide domain do not hinder the cuts of others."""
     x, k = table
-    found = cut(x, k, method, cell=np.array([x.min(axis=0) - beyond, x.max(axis=0) + beyond]))
-    assert found.counts.min() >= k
-    assert sorted(found.order.tolist()) == list(range(len(x)))
-    assert not left_whole(x, k, method, found)
+    partitioning = cut(x, k, method, cell=np.array([x.min(axis=0) - beyond, x.max(axis=0) + beyond]))
+    assert partitioning.counts.min() >= k
+    assert sorted(partitioning.order.tolist()) == list(range(len(x)))
+    assert not left_whole(x, k, method, partitioning)
 
 
 def test_mondrian_goes_by_records_whatever_the_domain() -> None:
@@ -217,10 +217,10 @@ def test_a_column_that_records_lack_has_no_cell() -> None:
     pattern = np.repeat([0, 1, 2], [150, 100, 150])
     cell = np.array([np.nanmin(x, axis=0), np.nanmax(x, axis=0)])
     worth = np.ptp(cell, axis=0)  # a cost of 1 per unit of each column
-    found = groups(mixed_parts(x, 5, "optimal", worth, cell=cell, groups=pattern))
+    all_groups = groups(mixed_parts(x, 5, "optimal", worth, cell=cell, groups=pattern))
     for one in range(3):
         rows = np.flatnonzero(pattern == one)
         has = np.flatnonzero(~np.isnan(x[rows[0]]))
         own = x[np.ix_(rows, has)]
         alone = mixed_parts(own, 5, "optimal", np.ptp(own, axis=0), cell=cell[:, has])
-        assert {frozenset(rows[list(g)].tolist()) for g in groups(alone)} <= found
+        assert {frozenset(rows[list(g)].tolist()) for g in groups(alone)} <= all_groups

@@ -11,15 +11,15 @@ from workers.algorithms.boxes.queries.classification import classify, index
 def plain(lower, upper, votes, unit, point, q):  # type: ignore[no-untyped-def]
     gap = np.maximum(np.maximum(lower - point, point - upper), 0.0) / unit
     away = (gap**2).sum(axis=1)
-    found, room = np.zeros(votes.shape[1]), float(q)
+    probabilities, room = np.zeros(votes.shape[1]), float(q)
     for distance in np.unique(away):
         level = votes[away == distance].sum(axis=0)
         part = min(1.0, room / level.sum())
-        found += part * level
+        probabilities += part * level
         room -= part * level.sum()
         if room <= 1e-12:
             break
-    return found / found.sum()
+    return probabilities / probabilities.sum()
 
 
 @settings(max_examples=25, deadline=None)
@@ -31,24 +31,24 @@ def test_the_nearest_boxes_vote_with_their_records(seed: int, boxes: int, column
     votes[:, 0] += 1
     ready = index(ends[0], ends[1], votes)
     points = rng.normal(size=(9, columns)) * [1.0, 30.0, 0.1][:columns]
-    found = classify(ready, points, neighbours, threads=2)
-    assert found.probabilities.sum(axis=1) == pytest.approx(1.0)
+    prediction = classify(ready, points, neighbours, threads=2)
+    assert prediction.probabilities.sum(axis=1) == pytest.approx(1.0)
     for q, point in enumerate(points):
         inside = ((ends[0] <= point) & (point <= ends[1])).all(axis=1)
         if inside.sum() > neighbours:
             continue
         expected = plain(ends[0], ends[1], votes, ready.unit, point, neighbours)
-        assert found.probabilities[q] == pytest.approx(expected)
-        assert found.probabilities[q, found.label[q]] == found.probabilities[q].max()
+        assert prediction.probabilities[q] == pytest.approx(expected)
+        assert prediction.probabilities[q, prediction.label[q]] == prediction.probabilities[q].max()
 
 
 def test_the_box_that_holds_the_point_decides_while_it_has_votes() -> None:
     ready = index(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([[4, 1], [0, 6]]))
-    found = classify(ready, np.array([[0.5], [1.5], [1.0], [-9.0]]), 5)
-    assert found.probabilities[0] == pytest.approx([0.8, 0.2])
-    assert found.probabilities[1] == pytest.approx([0.0, 1.0])
-    assert found.probabilities[2] == pytest.approx([4 / 11, 7 / 11])  # on the bound of both: they share
-    assert found.label.tolist() == [0, 1, 1, 0]
+    prediction = classify(ready, np.array([[0.5], [1.5], [1.0], [-9.0]]), 5)
+    assert prediction.probabilities[0] == pytest.approx([0.8, 0.2])
+    assert prediction.probabilities[1] == pytest.approx([0.0, 1.0])
+    assert prediction.probabilities[2] == pytest.approx([4 / 11, 7 / 11])  # on the bound of both: they share
+    assert prediction.label.tolist() == [0, 1, 1, 0]
 
 
 def test_more_votes_than_records_are_all_records() -> None:

@@ -13,7 +13,7 @@ from workers.algorithms.boxes.rare.parts import Part
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted import Core, core
 
-ASKED = tuple(
+STATISTICS = tuple(
     replace(one, weight=0.2)
     for one in (*all_moments(2), Statistic("standard_deviation", (0,)), Statistic("covariance", (0, 1)))
 )
@@ -28,7 +28,7 @@ def table(seed: int, boxes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def values(points: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """What ASKED asks, by numpy."""
+    """What STATISTICS asks, by numpy."""
     means = counts @ points / counts.sum()
     covariance = (counts[:, None] * (points - means)).T @ (points - means) / counts.sum()
     rho = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
@@ -44,21 +44,21 @@ def objective(
     return float((g * counts)[kept].sum() / records + statistical / np.sqrt(records) + omega @ shift)
 
 
-def judged(points: np.ndarray, counts: np.ndarray, g: np.ndarray, asked: tuple[Statistic, ...]) -> Judged:
+def judged(points: np.ndarray, counts: np.ndarray, g: np.ndarray, statistics: tuple[Statistic, ...]) -> Judged:
     """Boxes that all have both columns, and whose records count alike."""
     at = moments(points, counts.astype(float))
-    field = influences(asked, at)
+    field = influences(statistics, at)
     there = np.ones(len(g), dtype=np.bool_)
-    part = Part(there, (0, 1), asked, field.omega, field.owner, np.zeros(len(field.omega)), at)
+    part = Part(there, (0, 1), statistics, field.omega, field.owner, np.zeros(len(field.omega)), at)
     return Judged(points, counts.astype(float), counts, g, (part,))
 
 
-def found(
+def core_of(
     points: np.ndarray, counts: np.ndarray, g: np.ndarray, statistical: float, at_most: float = 0.9999
 ) -> tuple[Influences, Core]:
     at = moments(points, counts.astype(float))
-    field = influences(ASKED, at)
-    return field, core(judged(points, counts, g, ASKED), statistical=statistical, at_most=at_most)
+    field = influences(STATISTICS, at)
+    return field, core(judged(points, counts, g, STATISTICS), statistical=statistical, at_most=at_most)
 
 
 def test_the_search_finds_the_least_of_all_subsets_nearly_always() -> None:
@@ -66,7 +66,7 @@ def test_the_search_finds_the_least_of_all_subsets_nearly_always() -> None:
     for seed in range(40):
         points, counts, g = table(seed, 7)
         statistical = float(np.random.default_rng(seed).uniform(0.0, 4.0))
-        field, made = found(points, counts, g, statistical)
+        field, made = core_of(points, counts, g, statistical)
         subsets = (np.array(s) for s in itertools.product([False, True], repeat=7) if sum(s) > 1)
         best = min(subsets, key=lambda s: objective(s, points, counts, g, field.omega, statistical))
         least = objective(best, points, counts, g, field.omega, statistical)
@@ -82,7 +82,7 @@ def test_the_search_finds_the_least_of_all_subsets_nearly_always() -> None:
 @pytest.mark.parametrize("at_most", [0.0, 0.05, 0.3])
 def test_no_more_is_left_aside_than_allowed(at_most: float) -> None:
     points, counts, g = table(3, 300)
-    _, made = found(points, counts, g, 0.5, at_most)
+    _, made = core_of(points, counts, g, 0.5, at_most)
     assert counts[~made.kept].sum() <= at_most * counts.sum()
     assert made.kept.all() == (at_most == 0.0)
     assert made.objective <= made.of_all
@@ -90,7 +90,7 @@ def test_no_more_is_left_aside_than_allowed(at_most: float) -> None:
 
 def test_no_single_step_lowers_the_objective_of_a_large_table() -> None:
     points, counts, g = table(4, 120)
-    field, made = found(points, counts, g, 1.0, 0.4)
+    field, made = core_of(points, counts, g, 1.0, 0.4)
     for b in range(120):
         other = made.kept.copy()
         other[b] = not other[b]
@@ -101,15 +101,15 @@ def test_no_single_step_lowers_the_objective_of_a_large_table() -> None:
 
 def test_the_order_of_boxes_does_not_matter() -> None:
     points, counts, g = table(5, 60)
-    _, made = found(points, counts, g, 0.7, 0.3)
+    _, made = core_of(points, counts, g, 0.7, 0.3)
     order = np.random.default_rng(0).permutation(60)
-    _, again = found(points[order], counts[order], g[order], 0.7, 0.3)
+    _, again = core_of(points[order], counts[order], g[order], 0.7, 0.3)
     np.testing.assert_array_equal(again.kept, made.kept[order])
 
 
 def test_regressions_count_to_first_order() -> None:
     points, counts, g = table(6, 40)
-    asked = (Statistic("regression", (0, 1)),)
-    made = core(judged(points, counts, g, asked), statistical=0.1, at_most=0.5)
+    statistics = (Statistic("regression", (0, 1)),)
+    made = core(judged(points, counts, g, statistics), statistical=0.1, at_most=0.5)
     assert 0 < (~made.kept).sum() < 30
     assert made.objective < made.of_all

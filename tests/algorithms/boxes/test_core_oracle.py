@@ -54,7 +54,7 @@ def published(boxes: list[dict[str, Any]]) -> PublishedBoxes:
     )
 
 
-def asked(boxes: list[Box]) -> tuple[tuple[Statistic, ...], Oracle]:
+def statistics_and_oracle(boxes: list[Box]) -> tuple[tuple[Statistic, ...], Oracle]:
     """The statistics, and the oracle of the same; a cell counts, so its omega is that of a share times the mass."""
     mass = sum(box["c"] * box["v"] for box in boxes if "a" in box and "b" in box)
     wording = [*WORDING, (CELLS, ("crosstab", [("a", (0, 1)), ("b", (0, 1, 2))], 0.01 * mass))]
@@ -70,11 +70,11 @@ KINDS = [(True, 0.0), (False, 0.3), (True, 0.3), (False, 0.0)]
 def test_what_boxes_add_and_what_records_leave_open_is_what_the_definitions_say(weighted: bool, lacking: float) -> None:
     for seed in range(8):
         boxes = table(seed, 12, weighted=weighted, lacking=lacking)
-        statistics, oracle = asked(boxes)
-        found = judged(published(boxes), statistics, ddof=0, least=0.0)
-        assert found is not None
-        np.testing.assert_allclose(found.g, oracle.g, rtol=1e-9)
-        assert 1.959963984540054 * found.uncertainty == pytest.approx(oracle.a, rel=1e-9)
+        statistics, oracle = statistics_and_oracle(boxes)
+        assessment = judged(published(boxes), statistics, ddof=0, least=0.0)
+        assert assessment is not None
+        np.testing.assert_allclose(assessment.g, oracle.g, rtol=1e-9)
+        assert 1.959963984540054 * assessment.uncertainty == pytest.approx(oracle.a, rel=1e-9)
 
 
 @pytest.mark.parametrize(("weighted", "lacking"), KINDS[:3])
@@ -83,7 +83,7 @@ def test_the_core_is_the_least_of_all_subsets_nearly_always(weighted: bool, lack
     missed = smaller = 0
     for seed in range(30):
         boxes = table(seed, 8, weighted=weighted, lacking=lacking)
-        statistics, oracle = asked(boxes)
+        statistics, oracle = statistics_and_oracle(boxes)
         kept = np.flatnonzero(core_boxes(published(boxes), statistics, confidence=0.95, at_most=at_most)).tolist()
         own, least = oracle.objective(kept), oracle.least(at_most)
         assert own < np.inf, "no column and no statistic is left without a record"
@@ -98,7 +98,7 @@ def test_the_core_is_the_least_of_all_subsets_nearly_always(weighted: bool, lack
 def test_weights_are_a_scale() -> None:
     """Weights in another unit are the same weights: only how they differ from box to box counts."""
     boxes = table(3, 30, weighted=True, lacking=0.2)
-    statistics, _ = asked(boxes)
+    statistics, _ = statistics_and_oracle(boxes)
     statistics = statistics[:-1]  # a cell is a sum of weights
     one = core_boxes(published(boxes), statistics, confidence=0.95, at_most=0.3)
     tons = [box | {"v": box["v"] * 1024.0} for box in boxes]
@@ -108,7 +108,7 @@ def test_weights_are_a_scale() -> None:
 
 def test_equal_weights_are_no_weights() -> None:
     boxes = table(4, 40, weighted=False, lacking=0.2)
-    statistics, _ = asked(boxes)
+    statistics, _ = statistics_and_oracle(boxes)
     plain = core_boxes(published(boxes), statistics, confidence=0.95, at_most=0.3)
     same = [box | {"v": 2.0} for box in boxes]
     weighed = core_boxes(published(same), statistics[:-1], confidence=0.95, at_most=0.3)
@@ -123,10 +123,10 @@ def test_the_only_box_of_a_column_or_a_pair_stays() -> None:
     narrow = [{"c": 5, "v": 1.0, "x": (i / 10, i / 10 + 0.05)} for i in range(8)]
     others = [{"c": 5, "v": 1.0, "y": (i / 9, i / 9 + 0.05)} for i in range(8)]
 
-    def core(boxes: list[dict[str, Any]], asked: tuple[Statistic, ...]) -> np.ndarray:
-        found = published(boxes)
-        plain = PublishedBoxes(found.lower, found.upper, found.counts)
-        return core_boxes(plain, asked, confidence=0.95, at_most=0.9)
+    def core(boxes: list[dict[str, Any]], statistics: tuple[Statistic, ...]) -> np.ndarray:
+        release = published(boxes)
+        plain = PublishedBoxes(release.lower, release.upper, release.counts)
+        return core_boxes(plain, statistics, confidence=0.95, at_most=0.9)
 
     means = Statistic("mean", (0,)), Statistic("mean", (1,))
     assert not core([wide, *narrow, *others], means)[0], "others have both columns' values"
@@ -141,7 +141,7 @@ def test_the_only_box_of_a_column_or_a_pair_stays() -> None:
 def test_a_mean_within_a_set_keeps_a_record_that_may_be_in_it() -> None:
     boxes = [{"c": 5, "v": 1.0, "x": (i / 10, i / 10 + 0.05), "y": (0.0, 1.0), "b": frozenset({0})} for i in range(9)]
     boxes.append({"c": 4, "v": 1.0, "x": (-50.0, 50.0), "y": (0.0, 1.0), "b": frozenset({1, 2})})
-    found = published([box | {"a": frozenset({0})} for box in boxes])
-    asked = Statistic("mean", (0,)), Statistic("domain_mean", (0, 3), 0.0, values=(1,))
-    assert core_boxes(found, asked, confidence=0.95, at_most=0.9)[-1]
-    assert not core_boxes(found, asked[:1], confidence=0.95, at_most=0.9)[-1]
+    release = published([box | {"a": frozenset({0})} for box in boxes])
+    statistics = Statistic("mean", (0,)), Statistic("domain_mean", (0, 3), 0.0, values=(1,))
+    assert core_boxes(release, statistics, confidence=0.95, at_most=0.9)[-1]
+    assert not core_boxes(release, statistics[:1], confidence=0.95, at_most=0.9)[-1]

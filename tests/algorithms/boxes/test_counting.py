@@ -35,23 +35,23 @@ def test_the_true_count_is_always_in_the_certain_range(table: tuple[np.ndarray, 
     x, k = table
     boxes = released(x, k, bounds).boxes
     lower, upper = ranges(x, seed)
-    found = count(index(boxes.lower, boxes.upper, boxes.counts), lower, upper)
+    answer = count(index(boxes.lower, boxes.upper, boxes.counts), lower, upper)
     true = np.array([((x >= a) & (x <= b)).all(axis=1).sum() for a, b in zip(lower, upper, strict=True)])
-    assert (found.least <= true).all()
-    assert (true <= found.most).all()
-    assert (found.least <= found.estimate).all()
-    assert (found.estimate <= found.most).all()
+    assert (answer.least <= true).all()
+    assert (true <= answer.most).all()
+    assert (answer.least <= answer.estimate).all()
+    assert (answer.estimate <= answer.most).all()
 
 
 def test_every_bound_of_the_certain_range_is_reached_by_some_records() -> None:
     lo, hi = np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 5.0]]), np.array([[2.0, 4.0], [4.0, 4.0], [5.0, 9.0]])
     ready = index(lo, hi, np.array([3, 4, 5]))
-    found = count(
+    answer = count(
         ready, np.array([[-np.inf, 0.0], [1.0, 1.0], [5.0, 6.0]]), np.array([[2.5, 4.0], [3.0, 2.0], [5.0, 7.0]])
     )
-    assert found.least.tolist() == [3.0, 0.0, 0.0]
-    assert found.most.tolist() == [7.0, 7.0, 5.0]
-    assert found.estimate == pytest.approx([3.0 + 4.0 / 4.0, 3.0 / 8.0 + 4.0 / 8.0, 5.0 / 4.0])
+    assert answer.least.tolist() == [3.0, 0.0, 0.0]
+    assert answer.most.tolist() == [7.0, 7.0, 5.0]
+    assert answer.estimate == pytest.approx([3.0 + 4.0 / 4.0, 3.0 / 8.0 + 4.0 / 8.0, 5.0 / 4.0])
 
 
 @settings(max_examples=20, deadline=None)
@@ -60,16 +60,16 @@ def test_estimates_are_shares_of_volumes(seed: int, boxes: int, columns: int) ->
     rng = np.random.default_rng(seed)
     ends = np.sort(np.round(rng.normal(size=(2, boxes, columns)), 1), axis=0)
     counts = rng.integers(1, 9, boxes)
-    asked = np.sort(np.round(rng.normal(size=(2, 12, columns)), 1), axis=0)
+    queries = np.sort(np.round(rng.normal(size=(2, 12, columns)), 1), axis=0)
     weight = rng.random(boxes)
     weight /= counts @ weight
-    plain = count(index(ends[0], ends[1], counts), asked[0], asked[1])
-    weighed = count(index(ends[0], ends[1], counts, weight), asked[0], asked[1], threads=2)
+    plain = count(index(ends[0], ends[1], counts), queries[0], queries[1])
+    weighed = count(index(ends[0], ends[1], counts, weight), queries[0], queries[1], threads=2)
     for q in range(12):
         share = np.ones(boxes)
         for j in range(columns):
             lo, hi = ends[0, :, j], ends[1, :, j]
-            common = np.minimum(hi, asked[1, q, j]) - np.maximum(lo, asked[0, q, j])
+            common = np.minimum(hi, queries[1, q, j]) - np.maximum(lo, queries[0, q, j])
             width = np.where(hi > lo, hi - lo, 1.0)
             share *= np.where(hi > lo, np.maximum(common, 0.0) / width, common >= 0.0)
         assert plain.estimate[q] == pytest.approx(counts @ share, abs=1e-9)

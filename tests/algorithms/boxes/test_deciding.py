@@ -18,13 +18,15 @@ NOBODY = np.empty(0, dtype=np.int32)
 def test_they_are_on_rungs_near_the_moments_and_belong_to_some_data(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(300, n)) @ rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, 3, n) + rng.normal(size=n)
-    at, found = moments(x), on_rungs(moments(x), ())
-    for sigma, true in zip(found.deviation, at.deviation, strict=True):
+    at, rounded = moments(x), on_rungs(moments(x), ())
+    for sigma, true in zip(rounded.deviation, at.deviation, strict=True):
         assert sigma == pytest.approx(rung_from(sigma * (1 - 1e-9)))
         assert true <= sigma * (1 + 1e-12) < 1.3 * true
-    np.testing.assert_allclose(found.mean, at.mean, atol=float(found.deviation.max()) / 8, rtol=0)
-    np.testing.assert_allclose(4 * found.mean / found.deviation, np.rint(4 * found.mean / found.deviation), atol=1e-6)
-    rho = found.covariance / np.outer(found.deviation, found.deviation)
+    np.testing.assert_allclose(rounded.mean, at.mean, atol=float(rounded.deviation.max()) / 8, rtol=0)
+    np.testing.assert_allclose(
+        4 * rounded.mean / rounded.deviation, np.rint(4 * rounded.mean / rounded.deviation), atol=1e-6
+    )
+    rho = rounded.covariance / np.outer(rounded.deviation, rounded.deviation)
     assert np.linalg.eigvalsh(rho)[0] > 0.01
     if np.linalg.eigvalsh(np.clip(np.rint(np.corrcoef(x.T) * 16) / 16, -15 / 16, 15 / 16) + np.eye(n) / 16)[0] > 1 / 32:
         np.testing.assert_allclose(16 * rho, np.rint(16 * rho), atol=1e-9)
@@ -32,8 +34,8 @@ def test_they_are_on_rungs_near_the_moments_and_belong_to_some_data(seed: int, n
 
 def test_correlations_are_multiples_of_a_sixteenth_at_most_fifteen_of_them() -> None:
     x = np.arange(100.0)
-    found = on_rungs(moments(np.column_stack([x, 2 * x, (x * 37) % 100])), ())
-    rho = found.covariance / np.outer(found.deviation, found.deviation)
+    rounded = on_rungs(moments(np.column_stack([x, 2 * x, (x * 37) % 100])), ())
+    rho = rounded.covariance / np.outer(rounded.deviation, rounded.deviation)
     assert rho[0, 1] == pytest.approx(15 / 16)
     assert 16 * rho[0, 2] == pytest.approx(round(16 * float(np.corrcoef(x, (x * 37) % 100)[0, 1])))
 

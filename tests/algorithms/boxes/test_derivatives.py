@@ -105,10 +105,10 @@ def test_several_statistics_add_their_weighted_sizes(records: np.ndarray) -> Non
 
 
 def test_default_weights_make_statistics_free_of_units(records: np.ndarray) -> None:
-    asked = [Statistic(s.kind, s.of) for s in KINDS]
+    statistics = [Statistic(s.kind, s.of) for s in KINDS]
     unit = np.array([1000.0, 0.01, 7.0, 1.0])
-    here = absolute_influences(influences(asked, moments(records)), records, np.ones(4))
-    there = absolute_influences(influences(asked, moments(records * unit)), records * unit, unit)
+    here = absolute_influences(influences(statistics, moments(records)), records, np.ones(4))
+    there = absolute_influences(influences(statistics, moments(records * unit)), records * unit, unit)
     np.testing.assert_allclose(there, here, rtol=1e-4)
 
 
@@ -158,8 +158,8 @@ def test_a_constant_column_has_a_mean_with_a_given_weight() -> None:
 
 
 def test_deviations_of_influence_functions_have_their_closed_forms(records: np.ndarray) -> None:
-    asked = [Statistic("mean", (0,)), Statistic("variance", (1,)), Statistic("correlation", (0, 2))]
-    field = influences(asked, moments(records))
+    statistics = [Statistic("mean", (0,)), Statistic("variance", (1,)), Statistic("correlation", (0, 2))]
+    field = influences(statistics, moments(records))
     parts = influence_squares(field, records[:9]) + influence_squares(field, records[9:])
     z = (records - records.mean(axis=0)) / records.std(axis=0)
     rho = np.corrcoef(records.T)[0, 2]

@@ -29,24 +29,24 @@ def cheapest_subset(g: np.ndarray, counts: np.ndarray, statistical: float) -> fl
 def test_no_subset_of_boxes_is_cheaper(parts: list[tuple[float, int]], statistical: float) -> None:
     g = np.array([value for value, _ in parts])
     counts = np.array([count for _, count in parts])
-    found = dismiss(g, counts, statistical=statistical)
-    assert found.objective == pytest.approx(cheapest_subset(g, counts, statistical), rel=1e-9, abs=1e-12)
-    assert found.records == counts[found.kept].sum() >= 1
-    objective = (g * counts)[found.kept].sum() / found.records + statistical / np.sqrt(found.records)
-    assert found.objective == pytest.approx(objective, rel=1e-9, abs=1e-12)
+    dismissal = dismiss(g, counts, statistical=statistical)
+    assert dismissal.objective == pytest.approx(cheapest_subset(g, counts, statistical), rel=1e-9, abs=1e-12)
+    assert dismissal.records == counts[dismissal.kept].sum() >= 1
+    objective = (g * counts)[dismissal.kept].sum() / dismissal.records + statistical / np.sqrt(dismissal.records)
+    assert dismissal.objective == pytest.approx(objective, rel=1e-9, abs=1e-12)
 
 
 def test_for_one_mean_the_kept_set_is_a_threshold_on_density() -> None:
     """XF 10: with n = 1 and a = 1, g = k / (2 rho)."""
     density = np.array([9.0, 1.0, 4.0, 0.01, 2.0])
-    found = dismiss(5 / (2 * density), np.full(5, 5), statistical=1.0)
-    assert density[found.kept].min() > density[~found.kept].max()
-    assert not found.kept[3]
+    dismissal = dismiss(5 / (2 * density), np.full(5, 5), statistical=1.0)
+    assert density[dismissal.kept].min() > density[~dismissal.kept].max()
+    assert not dismissal.kept[3]
 
 
 def test_without_statistical_uncertainty_only_the_narrowest_boxes_stay() -> None:
-    found = dismiss(np.array([2.0, 1.0, 1.0, 3.0]), np.array([5, 5, 6, 5]), statistical=0.0)
-    assert found.kept.tolist() == [False, True, True, False]
+    dismissal = dismiss(np.array([2.0, 1.0, 1.0, 3.0]), np.array([5, 5, 6, 5]), statistical=0.0)
+    assert dismissal.kept.tolist() == [False, True, True, False]
 
 
 def test_large_statistical_uncertainty_keeps_all() -> None:

@@ -84,9 +84,9 @@ def test_every_group_meets_the_demands_and_none_could_be_cut_further(
         else:
             assert not meets(whole, 1, replace(demands, kept=demands.kept[:0]))
         return
-    found = made(x, k, demands, method)
-    groups = np.split(found.order, found.starts[1:-1])
-    assert sorted(found.order.tolist()) == list(range(len(x)))
+    partitioning = made(x, k, demands, method)
+    groups = np.split(partitioning.order, partitioning.starts[1:-1])
+    assert sorted(partitioning.order.tolist()) == list(range(len(x)))
     for group in groups:
         assert meets(group, k, demands)
         for i in range(x.shape[1]):
@@ -113,7 +113,7 @@ def test_the_column_that_limits_l_is_named_with_the_largest_l() -> None:
     )
     with pytest.raises(InfeasibleDiversityError) as caught:
         made(x, 2, demands)
-    assert (caught.value.column, caught.value.asked, caught.value.largest) == (1, 4, 3)
+    assert (caught.value.column, caught.value.required, caught.value.largest) == (1, 4, 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -121,7 +121,7 @@ def test_a_kept_class_of_fewer_than_k_is_refused_with_its_size(method: partition
     kept = np.array([0] * 17 + [1] * 3, dtype=np.int32)
     with pytest.raises(InfeasibleKError) as caught:
         made(np.arange(20.0)[:, None], 4, BoxConstraints(kept=kept), method)
-    assert (caught.value.asked, caught.value.largest) == (4, 3)
+    assert (caught.value.required, caught.value.largest) == (4, 3)
 
 
 @pytest.mark.parametrize("method", ["fast", "mondrian"])
@@ -141,9 +141,10 @@ def test_demands_that_every_group_meets_change_no_cut(
 def test_where_both_sides_do_not_allow_the_first_cut_fast_takes_the_next_with_room_for_as_many_boxes() -> None:
     x = np.arange(40.0)[:, None]
     codes = np.where(np.arange(40) < 25, 0, np.arange(40) % 2).astype(np.int32)[:, None]
-    found = made(x, 5, BoxConstraints(2, codes=codes), "fast")
-    assert found.gap[0].tolist() == [29.0, 30.0]  # 20 and 25 leave one value below, 26 to 29 room for 7 boxes, 30 for 8
-    assert groups(found) == {frozenset(range(30)), frozenset(range(30, 35)), frozenset(range(35, 40))}
+    partitioning = made(x, 5, BoxConstraints(2, codes=codes), "fast")
+    # 20 and 25 leave one value below, 26 to 29 room for 7 boxes, 30 for 8
+    assert partitioning.gap[0].tolist() == [29.0, 30.0]
+    assert groups(partitioning) == {frozenset(range(30)), frozenset(range(30, 35)), frozenset(range(35, 40))}
 
 
 @pytest.mark.parametrize(("method", "axis"), [("fast", 0), ("mondrian", 1)])

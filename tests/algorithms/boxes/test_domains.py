@@ -12,7 +12,7 @@ from surebox_verify.readings import Readings
 from tests.algorithms.boxes.completions import tables_of_box
 
 VALUES = 3
-ASKED = (Statistic("domain_mean", (0, 1)), Statistic("domain_mean", (0, 1), values=(0, 2)))
+STATISTICS = (Statistic("domain_mean", (0, 1)), Statistic("domain_mean", (0, 1), values=(0, 2)))
 SETS = [(0,), (1,), (2,), (0, 2)]  # that these are about
 
 
@@ -28,7 +28,7 @@ def drawn(rng: np.random.Generator, *, attained: bool) -> PublishedBoxes:
     return PublishedBoxes(lower, upper, counts if attained else counts.clip(max=3), sets=(held,))
 
 
-def means_of_all(boxes: PublishedBoxes, asked: tuple[int, ...], *, attained: bool) -> tuple[list[float], bool]:
+def means_of_all(boxes: PublishedBoxes, values: tuple[int, ...], *, attained: bool) -> tuple[list[float], bool]:
     """The mean of y within values in all data that have a record with them, and whether other data have none."""
     choices = []
     for b, held in enumerate(boxes.sets[0]):
@@ -37,7 +37,7 @@ def means_of_all(boxes: PublishedBoxes, asked: tuple[int, ...], *, attained: boo
         ends = sorted({float(boxes.lower[b, 0]), float(boxes.upper[b, 0])})
         codes = np.flatnonzero(held).astype(float).tolist()
         tables = tables_of_box([ends, codes], int(boxes.counts[b]), [ends, codes] if attained else ())
-        inside = [table[np.isin(table[:, 1], asked), 0] for table in tables]
+        inside = [table[np.isin(table[:, 1], values), 0] for table in tables]
         choices.append(sorted({(len(each), float(each.sum())) for each in inside}))
     sums = [np.sum(each, axis=0) if each else np.zeros(2) for each in itertools.product(*choices)]
     return [total / number for number, total in sums if number], any(not number for number, _ in sums)
@@ -45,8 +45,8 @@ def means_of_all(boxes: PublishedBoxes, asked: tuple[int, ...], *, attained: boo
 
 def said(boxes: PublishedBoxes, *, attained: bool) -> list[Estimate]:
     readings = Readings(boxes, Meaning(attained))
-    found = [estimates(each, readings, reading_steps(each, readings).finish()) for each in ASKED]
-    return [each for one in found for each in one]
+    by_statistic = [estimates(each, readings, reading_steps(each, readings).finish()) for each in STATISTICS]
+    return [each for one in by_statistic for each in one]
 
 
 @pytest.mark.parametrize("attained", [False, True])
@@ -54,8 +54,8 @@ def test_a_domain_that_may_be_empty_is_told_and_its_range_is_of_the_mean_if_ther
     rng, met = np.random.default_rng(4 + attained), {"never": 0, "always": 0, "perhaps": 0}
     for _ in range(150):
         boxes = drawn(rng, attained=attained)
-        for asked, estimate in zip(SETS, said(boxes, attained=attained), strict=True):
-            means, empty = means_of_all(boxes, asked, attained=attained)
+        for values, estimate in zip(SETS, said(boxes, attained=attained), strict=True):
+            means, empty = means_of_all(boxes, values, attained=attained)
             assert estimate.domain_may_be_empty is empty
             if not means:
                 assert (estimate.guaranteed, estimate.estimate) == (None, None)
@@ -85,5 +85,5 @@ def test_an_ordinal_domain_is_told_by_the_ranges_of_its_values() -> None:
 def test_other_statistics_say_nothing_of_a_domain() -> None:
     readings = Readings(drawn(np.random.default_rng(1), attained=False), Meaning())
     for statistic in (Statistic("mean", (0,)), Statistic("share", (1,)), Statistic("quantile", (0,), p=0.5)):
-        found = estimates(statistic, readings, reading_steps(statistic, readings).finish())
-        assert {each.domain_may_be_empty for each in found} == {None}
+        results = estimates(statistic, readings, reading_steps(statistic, readings).finish())
+        assert {each.domain_may_be_empty for each in results} == {None}

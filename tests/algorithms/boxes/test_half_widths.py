@@ -41,9 +41,9 @@ def test_weighed_records_count_by_their_weight_and_are_as_dense_as_they_are(shar
     rng = np.random.default_rng(21)
     x = two_squares(rng)
     weight = np.repeat([share, 1.0 - share], 20_000) / 20_000
-    found = asymptotic_uncertainty(x, influences(MEANS, moments(x, weight)), 10, rng, weight)
+    uncertainty = asymptotic_uncertainty(x, influences(MEANS, moments(x, weight)), 10, rng, weight)
     wanted = share * np.sqrt(10 / 20_000) + (1.0 - share) * np.sqrt(10 / 200)
-    assert found == pytest.approx(wanted, rel=0.06)
+    assert uncertainty == pytest.approx(wanted, rel=0.06)
 
 
 def test_equal_weights_change_nothing() -> None:
@@ -61,7 +61,7 @@ def test_what_is_dismissed_counts_neither_in_density_nor_in_uncertainty() -> Non
     x = np.vstack([rng.uniform(size=(6000, 2)), rng.uniform(-50.0, 50.0, size=(300, 2))])
     kept, dismissed = (
         run(x, BoxesRequest(10, MEANS, partition="fast", bounds="tight", rare_records=rare))  # type: ignore[arg-type]
-        for rare in ("keep", "dismiss")
+        for rare in ("keep", "suppress")
     )
     rows = dismissed.chosen.rows
     assert rows is not None

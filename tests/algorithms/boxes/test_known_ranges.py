@@ -46,9 +46,9 @@ def test_the_covariance_is_that_of_the_best_and_the_worst_vertex(seed: int) -> N
     y, known = columns_of(x, lower, upper, counts)
     data, share = at_all_ends(lower, upper), counts / counts.sum()
     c = data @ (share * (x[:, 0] - share @ x[:, 0]))
-    for found in (covariance_range(known, y), covariance_range(y, known)):
-        outer, inner = ends(found)
-        assert found.exact
+    for bounds in (covariance_range(known, y), covariance_range(y, known)):
+        outer, inner = ends(bounds)
+        assert bounds.exact
         assert outer.lower <= c.min() + 1e-15
         assert c.max() - 1e-15 <= outer.upper
         assert (inner.lower, inner.upper) == (pytest.approx(c.min(), rel=1e-12), pytest.approx(c.max(), rel=1e-12))
@@ -101,24 +101,24 @@ def largest_correlation(x: np.ndarray, lower: np.ndarray, upper: np.ndarray, cou
 def test_the_correlation_is_what_an_optimizer_finds(seed: int, slope: float) -> None:
     x, lower, upper, counts = boxes(seed, 60, 1, slope)
     y, known = columns_of(x, lower, upper, counts)
-    found = correlation_range(known, y)
-    outer, inner = ends(found)
+    bounds = correlation_range(known, y)
+    outer, inner = ends(bounds)
     most, least = (s * largest_correlation(x[:, 0], lower, upper, counts, s) for s in (1.0, -1.0))
     assert outer.lower - 1e-9 <= least
     assert most <= outer.upper + 1e-9
     assert inner.upper >= most - 2e-3 * outer.width  # an optimizer may stop at a lesser one
     assert inner.lower <= least + 2e-3 * outer.width
-    assert found.gap is not None
-    assert found.gap < 0.01
+    assert bounds.gap is not None
+    assert bounds.gap < 0.01
     if inner.lower < -0.01 and inner.upper > 0.01:
-        assert found.exact
+        assert bounds.exact
 
 
 def test_a_correlation_that_may_be_perfect_is_not_promised_below_one() -> None:
     x = np.linspace(-1.0, 1.0, 20)
     y = box_column(2.0 * x - 0.3, 2.0 * x + 0.1, np.full(20, 3.0))
-    found = correlation_range(box_column(x, x, np.full(20, 3.0)), y)
-    outer, inner = ends(found)
+    bounds = correlation_range(box_column(x, x, np.full(20, 3.0)), y)
+    outer, inner = ends(bounds)
     assert outer.upper == 1.0
     assert inner.upper == pytest.approx(1.0, abs=1e-9)
 

@@ -10,7 +10,7 @@ from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.state import BoxesRequest
 
-ASKED = (*all_moments(2), Statistic("standard_deviation", (0,)))
+STATISTICS = (*all_moments(2), Statistic("standard_deviation", (0,)))
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,8 @@ def records() -> np.ndarray:
 
 
 def test_a_marked_release_holds_for_all_records_and_for_its_core(records: np.ndarray) -> None:
-    outcome = run(records, BoxesRequest(5, ASKED, rare_records="mark", dismiss_at_most=0.1))
-    plain = run(records, BoxesRequest(5, ASKED))
+    outcome = run(records, BoxesRequest(5, STATISTICS, rare_records="mark", max_suppressed=0.1))
+    plain = run(records, BoxesRequest(5, STATISTICS))
     core = outcome.chosen.core
     assert core is not None
     assert outcome.chosen.rows is None, "nobody is left out"
@@ -47,12 +47,12 @@ def test_a_marked_release_holds_for_all_records_and_for_its_core(records: np.nda
 
 def test_the_core_follows_from_the_boxes_alone(records: np.ndarray) -> None:
     """Whoever has the table of boxes finds the same core; dismissing publishes that and nothing else."""
-    request = BoxesRequest(5, ASKED, domains=((-60.0, 60.0),) * 2, rare_records="mark")
+    request = BoxesRequest(5, STATISTICS, domains=((-60.0, 60.0),) * 2, rare_records="mark")
     outcome = run(records, request)
     unlinked = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
-    again = core_boxes(unlinked, ASKED, confidence=0.95, at_most=0.05)
+    again = core_boxes(unlinked, STATISTICS, confidence=0.95, at_most=0.05)
     np.testing.assert_array_equal(outcome.chosen.core, again)
-    dismissed = run(records, replace(request, rare_records="dismiss", objective="with_shift"))
+    dismissed = run(records, replace(request, rare_records="suppress", objective="bias_aware"))
     assert outcome.chosen.core is not None
     np.testing.assert_array_equal(dismissed.boxes.lower, outcome.boxes.lower[outcome.chosen.core])
     assert dismissed.chosen.rows is not None
@@ -60,9 +60,9 @@ def test_the_core_follows_from_the_boxes_alone(records: np.ndarray) -> None:
 
 
 def test_with_the_shift_far_fewer_are_dismissed_and_the_statistics_move_less(records: np.ndarray) -> None:
-    asked = all_moments(2)
-    paper = run(records, BoxesRequest(5, asked, rare_records="dismiss"))
-    shift = run(records, BoxesRequest(5, asked, rare_records="dismiss", objective="with_shift"))
+    statistics = all_moments(2)
+    paper = run(records, BoxesRequest(5, statistics, rare_records="suppress"))
+    shift = run(records, BoxesRequest(5, statistics, rare_records="suppress", objective="bias_aware"))
     assert paper.chosen.rows is not None
     assert shift.chosen.rows is not None
     assert len(paper.chosen.rows) < 0.8 * len(records)

@@ -120,8 +120,8 @@ def value(statistic: Statistic, x: FloatArray, y: FloatArray, codes: Any, weight
     return [float(share @ x - slope * (share @ y)), slope]
 
 
-@pytest.mark.parametrize(("asked", "tables"), [(STATISTICS, 120), (PAIRS, 12)], ids=["single", "pairs"])
-def test_no_admissible_law_lies_outside(asked: tuple[Statistic, ...], tables: int) -> None:
+@pytest.mark.parametrize(("statistics", "tables"), [(STATISTICS, 120), (PAIRS, 12)], ids=["single", "pairs"])
+def test_no_admissible_law_lies_outside(statistics: tuple[Statistic, ...], tables: int) -> None:
     draw, proven = np.random.default_rng(3), set()
     for _ in range(tables):
         sides = [boxes(draw, 6) for _ in range(2)]
@@ -132,16 +132,16 @@ def test_no_admissible_law_lies_outside(asked: tuple[Statistic, ...], tables: in
             sides[0][2].astype(np.int64), sets=(sets,), survey_ends=sides[0][3],
         )  # fmt: skip
         readings = Readings(published, Meaning())
-        ranges = {one: reading_steps(one, readings, 64).finish() for one in asked}
+        ranges = {one: reading_steps(one, readings, 64).finish() for one in statistics}
         for _ in range(20):
             records = law(draw, published)
-            for one, found in ranges.items():
-                for number, part in zip(value(one, *records), found, strict=False):
+            for one, components in ranges.items():
+                for number, part in zip(value(one, *records), components, strict=False):
                     if part.outer is not None:
                         proven.add(one)
                         play = 1e-9 * max(1.0, abs(number))
                         assert part.outer.lower - play <= number <= part.outer.upper + play, (one, number, part)
-    assert proven == set(asked), "else nothing is seen of the others"
+    assert proven == set(statistics), "else nothing is seen of the others"
 
 
 def test_means_of_whole_weights_lie_within_their_intervals_to_the_last_place() -> None:

@@ -61,7 +61,7 @@ def check_members(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> int:
         low, high, value = low[~lacking], high[~lacking], value[~lacking]
         assert ((low <= value) & (value <= high)).all()
         assert column.step != 1.0 or ((low == np.floor(low)) & (high == np.floor(high))).all()
-        assert (high - low >= column.minimum_width).all()
+        assert (high - low >= column.min_width).all()
     for sets, nominal in zip(boxes.sets, request.nominal, strict=True):
         held, codes = sets[boxes.box], nominal.codes[rows]
         lacking = ~held.any(axis=1)
@@ -175,9 +175,9 @@ def check(case: Case) -> Nodes | None:
     size = len(case.x)
     rows = np.arange(size) if outcome.chosen.rows is None else outcome.chosen.rows
     left_out = np.setdiff1d(np.arange(size), rows)
-    assert outcome.suppressed <= request.suppress_at_most * size
+    assert outcome.suppressed <= request.max_suppressed_classes * size
     dismissed = len(left_out) - outcome.suppressed
-    assert 0 <= dismissed <= request.dismiss_at_most * size * (request.rare_records == "dismiss")
+    assert 0 <= dismissed <= request.max_suppressed * size * (request.rare_records == "suppress")
     assert len(left_out) == 0 or _units(request.demands, left_out) >= request.k
     check_demands_hold(case, outcome, rows)
     assert check_members(case, outcome, rows) == outcome.blanked
@@ -202,8 +202,8 @@ def test_values_given_up_are_counted_of_the_records_that_are_published() -> None
 @pytest.mark.parametrize("part", range(4))
 def test_every_guarantee_holds_on_small_random_tables(part: int) -> None:
     """benchmarks/attack_boxes.py goes through 100,000 of them."""
-    found = [check(drawn(seed)) for seed in range(250 * part, 250 * part + 250)]
-    met = [nodes for nodes in found if nodes is not None]
+    node_counts = [check(drawn(seed)) for seed in range(250 * part, 250 * part + 250)]
+    met = [nodes for nodes in node_counts if nodes is not None]
     assert len(met) > 200
     for cut in ("halved", "sampled", "measured"):
         assert sum(getattr(nodes, cut) > 0 for nodes in met) > 5, cut

@@ -20,8 +20,8 @@ def left_over_secrets(record: float, others: tuple[float, ...], width: float, st
     box = np.repeat(np.arange(SECRETS, dtype=np.int32), c)
     boxes = Boxes(at[:, None], at[:, None] + width, np.full(SECRETS, c), box, np.zeros(1, dtype=bool))
     keys = new_keys(1, np.random.default_rng(5))
-    found = mean_intervals(x, boxes, keys, content="rounded_means", steps=(step,), attained=False)
-    low, high = (c * (ends[:, 0] - at) - sum(others) for ends in (found.lower, found.upper))
+    intervals = mean_intervals(x, boxes, keys, box_means="rounded", steps=(step,), attained=False)
+    low, high = (c * (ends[:, 0] - at) - sum(others) for ends in (intervals.lower, intervals.upper))
     low, high = np.fmax(low, 0.0), np.fmin(high, width)
     return (high - low) / width if step is None else (np.floor(high + 1e-6) - np.ceil(low - 1e-6) + 1.0) / (width + 1.0)
 
@@ -47,16 +47,16 @@ def test_a_bound_that_moved_does_not_make_a_mean_say_all_values() -> None:
     keys = new_keys(1, np.random.default_rng(6))
     least: dict[bool, int] = {}
     for drawn in (None, Drawn((2.0,), 2)):
-        found = mean_intervals(
+        intervals = mean_intervals(
             (at[:, None] + records).reshape(-1, 1),
             boxes,
             keys,
-            content="rounded_means",
+            box_means="rounded",
             steps=(1.0,),
             attained=False,
             drawn=drawn,
         )
-        most = np.floor(5.0 * (found.upper[:, 0] - at) + 1e-6)
+        most = np.floor(5.0 * (intervals.upper[:, 0] - at) + 1e-6)
         least[drawn is None] = int(np.nanmin(most))
     assert least == {True: 2, False: 3}
 

@@ -1,4 +1,4 @@
-"""Cuts of columns of all kinds: orders of values, unused values, snug ends, large tables."""
+"""Cuts of columns of all kinds: orders of values, unused values, ends on grids, large tables."""
 
 from dataclasses import replace
 
@@ -32,8 +32,11 @@ def cut(
     state = cutting.init(np.empty((len(codes), 0)), nominal, k=k, costs=costs, method=method, demands=demands)
     while not cutting.done(state):
         state = cutting.step(state, values=values)
-    found = cutting.result(state)
-    return [set(codes[found.order[a:b]].tolist()) for a, b in zip(found.starts[:-1], found.starts[1:], strict=True)]
+    partitioning = cutting.result(state)
+    return [
+        set(codes[partitioning.order[a:b]].tolist())
+        for a, b in zip(partitioning.starts[:-1], partitioning.starts[1:], strict=True)
+    ]
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
@@ -134,13 +137,13 @@ def test_fast_cuts_large_nodes_as_it_cuts_blocks(tree: bool) -> None:
     shares = (Statistic("share", (3 + j,), 1.0 / column.values) for j, column in enumerate(nominal))
     statistics = (*means, *shares)  # all columns cost 1 where they are whole, but for rounding
     request = BoxesRequest(7, statistics, partition="fast", bounds="tight", nominal=nominal)
-    found = []
+    box_arrays = []
     for block in (3000, 100):
         outcome, nodes = followed(Case(x, replace(request, effort=usual(3000)._replace(block=block))))
         assert nodes.halved > 20 or block == 3000
         boxes = outcome.boxes
-        found.append((boxes.counts, boxes.lower, boxes.upper, *boxes.sets, boxes.box))
-    for whole, halved in zip(*found, strict=True):
+        box_arrays.append((boxes.counts, boxes.lower, boxes.upper, *boxes.sets, boxes.box))
+    for whole, halved in zip(*box_arrays, strict=True):
         np.testing.assert_array_equal(whole, halved)
 
 
@@ -178,9 +181,16 @@ def test_tables_larger_than_a_block_keep_every_guarantee(method: Method) -> None
         persons=rng.integers(0, 5000, 9000).astype(np.int32),
     )
     statistics = (Statistic("mean", (0,)), Statistic("share", (2,)), Statistic("domain_mean", (0, 3)))
-    columns = (NumericColumn(snug=0.1), NumericColumn(1.0))
+    columns = (NumericColumn(value_step=0.1), NumericColumn(1.0))
     request = BoxesRequest(
-        12, statistics, partition=method, bounds="snug", columns=columns, nominal=nominal, demands=demands, floor=0.03
+        12,
+        statistics,
+        partition=method,
+        bounds="grid",
+        columns=columns,
+        nominal=nominal,
+        demands=demands,
+        unlisted_column_weight=0.03,
     )
     case = Case(x, request)
     outcome = anonymized(case)
@@ -200,7 +210,7 @@ def test_missing_patterns_of_a_large_table_are_cut_apart() -> None:
     x[:3] = np.nan
     request = BoxesRequest(
         10, (Statistic("mean", (0,)), Statistic("share", (3,))), columns=(NumericColumn(), NumericColumn(1.0)),
-        nominal=nominal, patterns=True, floor=0.03,
+        nominal=nominal, patterns=True, unlisted_column_weight=0.03,
     )  # fmt: skip
     case = Case(x, request)
     outcome = anonymized(case)
@@ -234,7 +244,7 @@ def test_what_is_asked_again_is_answered_alike() -> None:
     """With the columns' secrets the boxes are a function of the records."""
     x, nominal = large(800, 8)
     keys = np.random.default_rng(9).integers(0, 2**32, (4, 8), dtype=np.uint32)
-    request = BoxesRequest(6, (Statistic("share", (2,)),), nominal=nominal, keys=keys, floor=0.1)
+    request = BoxesRequest(6, (Statistic("share", (2,)),), nominal=nominal, keys=keys, unlisted_column_weight=0.1)
     first, second = (anonymized(Case(x, request), seed).boxes for seed in (1, 2))
     assert (first.lower == second.lower).all()
     assert all((a == b).all() for a, b in zip(first.sets, second.sets, strict=True))

@@ -14,8 +14,8 @@ def test_kernels_are_compiled_once() -> None:
     rng = np.random.default_rng(4)
     x, codes = rng.normal(size=(300, 2)), NominalColumn(rng.integers(0, 5, 300).astype(np.int32), 5)
     for method in ("optimal", "fast"):
-        asked = BoxesRequest(5, (Statistic("mean", (0,)), Statistic("share", (2,))), method, nominal=(codes,))
-        anonymized(Case(x, asked))
+        request = BoxesRequest(5, (Statistic("mean", (0,)), Statistic("share", (2,))), method, nominal=(codes,))
+        anonymized(Case(x, request))
     for module in (candidates, growing, holding, measure, orders, widths):
         own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
         kernels = [each for each in own if hasattr(each, "signatures")]

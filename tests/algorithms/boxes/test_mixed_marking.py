@@ -17,7 +17,7 @@ from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
 
 #: One of every kind, on one numeric and two nominal columns of 2 and 3 values.
-ASKED = (
+STATISTICS = (
     Statistic("mean", (0,), 0.7),
     Statistic("share", (2,), 0.5),
     Statistic("share", (2,), 2.0, values=(0, 2)),
@@ -46,7 +46,7 @@ def place(boxes: PublishedBoxes, b: int) -> tuple[float, np.ndarray, np.ndarray]
 
 
 def numbers(boxes: PublishedBoxes, kept: list[int]) -> list[float]:
-    """What ASKED asks at the centres, box by box."""
+    """What STATISTICS asks at the centres, box by box."""
     total, mean, shares, cells = 0.0, 0.0, np.zeros(3), np.zeros((2, 3))
     within, squares, ones, together = np.zeros(3), 0.0, 0.0, 0.0
     for b in kept:
@@ -70,44 +70,44 @@ def added(boxes: PublishedBoxes, b: int) -> float:
     y_half = float(boxes.half_width[b, 0])
     first, second = (sets[b] & (sets[b].sum() > 1) for sets in boxes.sets)
     _, _, at = place(boxes, b)
-    found = 0.7 * y_half + 0.5 * 0.5 * second.sum()
-    found += 2.0 * 0.5 * (second[[0, 2]].any() and boxes.sets[1][b, 1])
-    found += 0.01 * total * 0.5 * (first.sum() + second.sum())  # other columns' shares sum to 1
+    contribution = 0.7 * y_half + 0.5 * 0.5 * second.sum()
+    contribution += 2.0 * 0.5 * (second[[0, 2]].any() and boxes.sets[1][b, 1])
+    contribution += 0.01 * total * 0.5 * (first.sum() + second.sum())  # other columns' shares sum to 1
     for v in range(3):
         away = sum(boxes.counts[z] * abs(place(boxes, z)[0] - means[v]) for z in range(len(boxes.counts))) / total
-        found += 0.3 / shares[v] * (at[v] * y_half + 0.5 * second[v] * away)
-    return found
+        contribution += 0.3 / shares[v] * (at[v] * y_half + 0.5 * second[v] * away)
+    return contribution
 
 
 def test_what_boxes_add_is_what_the_definitions_say() -> None:
     for seed in range(5):
         boxes = table(seed, 12)
-        found = judged(boxes, ASKED[:-1], ddof=0, least=0.0)
-        assert found is not None
+        assessment = judged(boxes, STATISTICS[:-1], ddof=0, least=0.0)
+        assert assessment is not None
         expected = [added(boxes, b) for b in range(12)]
-        np.testing.assert_allclose(found.g, expected, rtol=1e-9)
+        np.testing.assert_allclose(assessment.g, expected, rtol=1e-9)
 
 
 def test_the_core_is_the_least_of_all_subsets_nearly_always() -> None:
     missed = 0
     for seed in range(30):
         boxes = table(seed, 7)
-        found = judged(boxes, ASKED, ddof=0, least=0.0)
-        assert found is not None
+        assessment = judged(boxes, STATISTICS, ddof=0, least=0.0)
+        assert assessment is not None
         omega = np.array([0.7, *[0.5] * 3, 2.0, *[0.01 * boxes.counts.sum()] * 6, *[0.3] * 3, 0.4])
         every, z = np.array(numbers(boxes, list(range(7)))), 1.959963984540054
-        statistical = z * found.uncertainty
+        statistical = z * assessment.uncertainty
 
         def objective(kept: list[int]) -> float:
             size = boxes.counts[kept].sum()  # noqa: B023 - called in this round only
             shift = omega @ np.abs(every - np.array(numbers(boxes, kept)))  # noqa: B023
-            least = float(found.g[kept] @ boxes.counts[kept] / size + statistical / np.sqrt(size) + shift)  # noqa: B023
+            least = float(assessment.g[kept] @ boxes.counts[kept] / size + statistical / np.sqrt(size) + shift)  # noqa: B023
             return least if np.isfinite(least) else np.inf
 
         subsets = [[b for b in range(7) if s[b]] for s in itertools.product([False, True], repeat=7) if sum(s) > 1]
         with np.errstate(all="ignore"):
             least = min(map(objective, subsets))
-            kept = np.flatnonzero(core_boxes(boxes, ASKED, confidence=0.95, at_most=0.9999)).tolist()
+            kept = np.flatnonzero(core_boxes(boxes, STATISTICS, confidence=0.95, at_most=0.9999)).tolist()
             own = objective(kept)
         assert own >= least - 1e-9 * abs(least)
         missed += own > least + 1e-9 * abs(least)
@@ -122,7 +122,7 @@ def records() -> tuple[np.ndarray, tuple[NominalColumn, ...]]:
     return x, tuple(NominalColumn(c.astype(np.int32), m) for c, m in zip(codes, (4, 2), strict=True))
 
 
-def asked(x: np.ndarray, nominal: tuple[NominalColumn, ...], **change: object) -> BoxesRequest:
+def request_for(x: np.ndarray, nominal: tuple[NominalColumn, ...], **change: object) -> BoxesRequest:
     rng = np.random.default_rng(1)
     statistics = (
         *(Statistic(kind, (i,)) for kind in ("mean", "variance") for i in (0, 1)),  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ def asked(x: np.ndarray, nominal: tuple[NominalColumn, ...], **change: object) -
     )
     columns = (NumericColumn(), NumericColumn(step=1.0))
     base = BoxesRequest(
-        4, statistics, nominal=nominal, columns=columns, demands=demands, partition="fast", objective="with_shift"
+        4, statistics, nominal=nominal, columns=columns, demands=demands, partition="fast", objective="bias_aware"
     )
     return replace(base, **change)  # type: ignore[arg-type]
 
@@ -147,9 +147,9 @@ def test_dismissing_publishes_the_core_and_says_what_that_moved(
 ) -> None:
     x, nominal = records
     domains = ((-1e4, 1e4), (0.0, 120.0))
-    marked = run(x, asked(x, nominal, domains=domains, rare_records="mark"))
-    kept = run(x, asked(x, nominal, domains=domains, rare_records="dismiss"))
-    plain = run(x, asked(x, nominal, domains=domains))
+    marked = run(x, request_for(x, nominal, domains=domains, rare_records="mark"))
+    kept = run(x, request_for(x, nominal, domains=domains, rare_records="suppress"))
+    plain = run(x, request_for(x, nominal, domains=domains))
     core, rows = marked.chosen.core, kept.chosen.rows
     assert core is not None
     assert rows is not None
@@ -177,7 +177,7 @@ def test_bounds_that_nobody_declared_do_not_tell_of_who_is_left_out(
     records: tuple[np.ndarray, tuple[NominalColumn, ...]],
 ) -> None:
     x, nominal = records
-    kept = run(x, asked(x, nominal, rare_records="dismiss", dismiss_at_most=0.3))
+    kept = run(x, request_for(x, nominal, rare_records="suppress", max_suppressed=0.3))
     rows = kept.chosen.rows
     assert rows is not None
     inside = x[rows]
@@ -194,9 +194,9 @@ def test_bounds_that_nobody_declared_do_not_tell_of_who_is_left_out(
     ("change", "why"),
     [
         ({"rare_records": "weigh"}, "weights"),
-        ({"rare_records": "dismiss", "objective": "paper"}, "objective"),
+        ({"rare_records": "suppress", "objective": "paper"}, "objective"),
         ({"rare_records": "weigh", "survey": np.ones(900)}, "weights"),
-        ({"rare_records": "dismiss", "objective": "paper", "patterns": True}, "objective"),
+        ({"rare_records": "suppress", "objective": "paper", "patterns": True}, "objective"),
     ],
 )
 def test_what_is_not_defined_is_refused(
@@ -204,7 +204,7 @@ def test_what_is_not_defined_is_refused(
 ) -> None:
     x, nominal = records
     with pytest.raises(ValueError, match=why):
-        anonymization.init(x, asked(x, nominal, **change))
-    closeness = replace(asked(x, nominal).demands, closeness=0.3)
+        anonymization.init(x, request_for(x, nominal, **change))
+    closeness = replace(request_for(x, nominal).demands, closeness=0.3)
     with pytest.raises(ValueError, match="t compares"):
-        anonymization.init(x, asked(x, nominal, rare_records="dismiss", demands=closeness))
+        anonymization.init(x, request_for(x, nominal, rare_records="suppress", demands=closeness))

@@ -17,8 +17,8 @@ from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleDiver
 
 def test_a_column_that_nobody_has_left_is_no_error() -> None:
     x = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan], [4.0, 5.0]])
-    asked = (Statistic("mean", (0,)), Statistic("quantile", (1,), 1.0, p=0.5))
-    request = BoxesRequest(2, asked, columns=(NumericColumn(), NumericColumn()), patterns=True)
+    statistics = (Statistic("mean", (0,)), Statistic("quantile", (1,), 1.0, p=0.5))
+    request = BoxesRequest(2, statistics, columns=(NumericColumn(), NumericColumn()), patterns=True)
     outcome = anonymized(Case(x, request))
     assert outcome.certificates[1].published[0].guaranteed is None
     assert outcome.blanked == 1
@@ -29,28 +29,28 @@ def test_multiples_of_a_decimal_step_lie_in_their_boxes(step: float) -> None:
     """3 times 0.1 is a float above 0.3: bounds are the floats that multiples are read as, however the records are."""
     number = np.random.default_rng(3).integers(-60, 60, 300)
     read = np.array([float(Decimal(repr(step)) * int(each)) for each in number])
-    asked = BoxesRequest(
+    request = BoxesRequest(
         3, (Statistic("mean", (0,)),), columns=(NumericColumn(step=step),), keys=np.zeros((1, 8), "u4")
     )
     for records in (read, number * step):
-        boxes = anonymized(Case(records[:, None], asked)).boxes
+        boxes = anonymized(Case(records[:, None], request)).boxes
         assert (boxes.lower[boxes.box, 0] <= read).all()
         assert (read <= boxes.upper[boxes.box, 0]).all()
         assert set(boxes.lower[1:, 0].tolist()) <= {float(Decimal(repr(step)) * j) for j in range(-99, 99)}
     with pytest.raises(InvalidColumnError):
-        anonymization.init(read[:, None] + 1e-12, asked)
+        anonymization.init(read[:, None] + 1e-12, request)
 
 
 def test_the_true_value_has_the_records_own_weights() -> None:
     """Where weights go with values it is no value of records of the mean weight; ranges hold it all the same."""
     x = (10.0 * np.arange(20)[:, None] + [0.0, 1.0]).reshape(-1, 1)
     weight = np.tile([1.0, 3.0], 20)
-    asked = BoxesRequest(2, (Statistic("mean", (0,), 1.0),), bounds="tight", survey=weight)
-    (found,) = anonymized(Case(x, asked)).certificates
-    guaranteed = found.published[0].guaranteed
+    request = BoxesRequest(2, (Statistic("mean", (0,), 1.0),), bounds="tight", survey=weight)
+    (certificate,) = anonymized(Case(x, request)).certificates
+    guaranteed = certificate.published[0].guaranteed
     assert guaranteed is not None
     assert guaranteed.lower <= 95.75 <= guaranteed.upper
-    assert found.true_value == (pytest.approx(95.75),)
+    assert certificate.true_value == (pytest.approx(95.75),)
 
 
 LEFT = np.array([0, 0, 0, 0, 1, 2, 3, 4, 5, 6], dtype=np.int32)  # all but four are in classes of their own
@@ -66,7 +66,7 @@ def test_what_all_records_meet_is_demanded_of_those_that_are_left(
     """Rare classes of kept columns go first: the four that are left have one sensitive value."""
     codes = np.where(LEFT == 0, 0, 1).astype(np.int32)[:, None]
     demands = BoxConstraints(**demanded, codes=codes, ordered=(False,), kept=LEFT)
-    request = BoxesRequest(3, (Statistic("mean", (0,), 1.0),), demands=demands, suppress_at_most=1.0)
+    request = BoxesRequest(3, (Statistic("mean", (0,), 1.0),), demands=demands, max_suppressed_classes=1.0)
     with pytest.raises(error):
         anonymized(Case(np.arange(10.0)[:, None], request))
 
@@ -74,7 +74,9 @@ def test_what_all_records_meet_is_demanded_of_those_that_are_left(
 def test_a_least_width_is_demanded_of_those_that_are_left() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0, 50.0, 51.0, 52.0, 53.0, 54.0, 55.0])[:, None]
     demands = BoxConstraints(kept=LEFT)
-    columns = (NumericColumn(minimum_width=10.0),)
-    request = BoxesRequest(3, (Statistic("mean", (0,), 1.0),), demands=demands, suppress_at_most=1.0, columns=columns)
+    columns = (NumericColumn(min_width=10.0),)
+    request = BoxesRequest(
+        3, (Statistic("mean", (0,), 1.0),), demands=demands, max_suppressed_classes=1.0, columns=columns
+    )
     with pytest.raises(InvalidColumnError, match="left do not span"):
         anonymized(Case(x, request))

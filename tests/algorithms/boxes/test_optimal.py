@@ -11,15 +11,15 @@ from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.selection import is_open
 
 
-def cost(x: np.ndarray, found: partition.Partition, worth: np.ndarray) -> float:
+def cost(x: np.ndarray, partitioning: partition.Partition, worth: np.ndarray) -> float:
     """Sum over records of sum_i a_i w_i / range_i."""
     a = np.broadcast_to(worth, x.shape)
     ranges = np.where(np.ptp(x, axis=0) > 0, np.ptp(x, axis=0), 1.0)
-    return float(sum((a[g].sum(axis=0) * np.ptp(x[g], axis=0) / ranges).sum() for g in members(found)))
+    return float(sum((a[g].sum(axis=0) * np.ptp(x[g], axis=0) / ranges).sum() for g in members(partitioning)))
 
 
-def members(found: partition.Partition) -> list[np.ndarray]:
-    return np.split(found.order, found.starts[1:-1])
+def members(partitioning: partition.Partition) -> list[np.ndarray]:
+    return np.split(partitioning.order, partitioning.starts[1:-1])
 
 
 @settings(deadline=None, max_examples=150)
@@ -47,8 +47,8 @@ def test_one_column_with_influences_per_record_is_cut_as_well_as_can_be(seed: in
     k = min(k, size)
     x = np.sort(rng.integers(0, 40, size)).astype(np.float64)
     a = rng.integers(0, 5, size).astype(np.float32)
-    found = parts(x[:, None], k, "optimal", a[:, None].copy())
-    reached = cost(x[:, None], found, a[:, None]) * (np.ptp(x) or 1.0)
+    partitioning = parts(x[:, None], k, "optimal", a[:, None].copy())
+    reached = cost(x[:, None], partitioning, a[:, None]) * (np.ptp(x) or 1.0)
     if a.any():
         assert reached == pytest.approx(best_in_line(x, a.astype(float), k), rel=1e-6)
 
@@ -112,13 +112,13 @@ def test_more_records_than_a_block_holds(method: partition.Method) -> None:
     x[7, 2] = 1e12  # nearly all records in one bin
     whole = cost(x, parts(x, 5, method), np.ones(3))
     small = partition.Search(block=200)
-    found = parts(x, 5, method, search=small)
-    assert found.counts.min() >= 5
-    assert sorted(found.order.tolist()) == list(range(3000))
-    assert cost(x, found, np.ones(3)) < 1.1 * whole
+    partitioning = parts(x, 5, method, search=small)
+    assert partitioning.counts.min() >= 5
+    assert sorted(partitioning.order.tolist()) == list(range(3000))
+    assert cost(x, partitioning, np.ones(3)) < 1.1 * whole
     order = rng.permutation(3000)
     assert {frozenset(order[list(g)].tolist()) for g in groups(parts(x[order], 5, method, search=small))} == groups(
-        found
+        partitioning
     )
 
 
@@ -141,6 +141,6 @@ def test_every_effort_keeps_the_invariants(records: int) -> None:
     """The effort falls with the number of records; here it is set, not the records."""
     effort = next(one for one in partition.USUAL.efforts if records <= one[0])
     x = np.random.default_rng(7).normal(size=(1500, 12)).round(1)
-    found = parts(x, 7, "optimal", search=partition.Search(efforts=((2**31, *effort[1:]),)))
-    assert found.counts.min() >= 7
-    assert cost(x, found, np.ones(12)) < cost(x, parts(x, 7, "fast"), np.ones(12))
+    partitioning = parts(x, 7, "optimal", search=partition.Search(efforts=((2**31, *effort[1:]),)))
+    assert partitioning.counts.min() >= 7
+    assert cost(x, partitioning, np.ones(12)) < cost(x, parts(x, 7, "fast"), np.ones(12))

@@ -22,7 +22,7 @@ from workers.algorithms.boxes.values import pairwise, true_values
 Y, GRADE, SIZE, SEX = 0, 1, 2, 3
 VALUES = {GRADE: 4, SIZE: 3, SEX: 2}
 RANKS = (None, 4, 3)
-ASKED = (
+STATISTICS = (
     Statistic("share", (GRADE,)),
     Statistic("share", (GRADE,), values=(0, 2)),
     Statistic("crosstab", (GRADE, SEX)),
@@ -68,12 +68,12 @@ def completions(boxes: PublishedBoxes, b: int, used: list[int], *, attained: boo
             low, high = boxes.lower[b, column], boxes.upper[b, column]
             values.append(np.arange(low, high + 1.0).tolist())
             ends.append([low, high])
-    found = []
+    tables = []
     for table in tables_of_box(values, int(boxes.counts[b]), ends if attained else []):
         whole = np.zeros((len(table), 4))
         whole[:, used] = table
-        found.append(whole)
-    return found
+        tables.append(whole)
+    return tables
 
 
 @pytest.mark.parametrize("attained", [False, True])
@@ -81,12 +81,12 @@ def completions(boxes: PublishedBoxes, b: int, used: list[int], *, attained: boo
 def test_ranges_are_what_all_data_that_fit_the_boxes_reach(seed: int, attained: bool) -> None:
     boxes = small(seed)
     readings = Readings(boxes, Meaning(attained, (1.0, 1.0, 1.0), ranks=RANKS))
-    for statistic in ASKED:
+    for statistic in STATISTICS:
         tables = [completions(boxes, b, sorted(statistic.of), attained=attained) for b in range(2)]
         reached = np.array([plainly(statistic, np.vstack(parts)) for parts in itertools.product(*tables)])
-        found = reading_steps(statistic, readings).finish()
-        assert len(found) == reached.shape[1] == components_of(statistic, readings)
-        for r, said, values in zip(found, estimates(statistic, readings, found), reached.T, strict=True):
+        ranges = reading_steps(statistic, readings).finish()
+        assert len(ranges) == reached.shape[1] == components_of(statistic, readings)
+        for r, said, values in zip(ranges, estimates(statistic, readings, ranges), reached.T, strict=True):
             there = values[~np.isnan(values)]
             if not len(there):
                 assert r.outer is None
@@ -141,7 +141,7 @@ def test_true_values_are_those_of_the_definitions() -> None:
     data = np.column_stack([x, sex.codes])[~np.isnan(x[:, GRADE])]
     share = np.full(len(x), 1.0 / len(x))
     records = Records(x, (sex,), share, pairwise(x, share, 0), 1.0 / len(x), ranks=RANKS)
-    for statistic in ASKED:
+    for statistic in STATISTICS:
         assert true_values(statistic, records, 0, []) == pytest.approx(plainly(statistic, data))
 
 
@@ -154,10 +154,10 @@ def test_the_partition_serves_them(partition: str) -> None:
     narrow = Statistic("share", (GRADE,), 1.0, values=(2, 3))
     width = []
     for weight in (1.0, 1e-9):
-        asked = (Statistic("mean", (Y,), 1e-3), Statistic("share", (GRADE,), weight, values=(2, 3)))
+        statistics = (Statistic("mean", (Y,), 1e-3), Statistic("share", (GRADE,), weight, values=(2, 3)))
         request = BoxesRequest(
             8,
-            asked,
+            statistics,
             partition=partition,
             domains=domains,
             columns=columns,
@@ -165,13 +165,13 @@ def test_the_partition_serves_them(partition: str) -> None:
             bounds="tight",  # type: ignore[arg-type]
         )
         outcome = run(x, request)
-        (found,) = outcome.certificates[1].published
+        (estimate,) = outcome.certificates[1].published
         (true,) = plainly(narrow, x)
         assert outcome.certificates[1].true_value == pytest.approx((true,))
-        assert found.guaranteed is not None
-        assert found.guaranteed.lower <= true <= found.guaranteed.upper
-        assert found.exact
-        width.append(found.guaranteed.width)
+        assert estimate.guaranteed is not None
+        assert estimate.guaranteed.lower <= true <= estimate.guaranteed.upper
+        assert estimate.exact
+        width.append(estimate.guaranteed.width)
     assert width[0] < 0.5 * width[1]
 
 

@@ -22,11 +22,11 @@ def test_groups_hold_k_and_every_record_once_and_are_separated(
     method: partition.Method, table: tuple[np.ndarray, int]
 ) -> None:
     x, k = table
-    found = parts(x, k, method)
-    assert found.counts.min() >= k
-    assert sorted(found.order.tolist()) == list(range(len(x)))
+    partitioning = parts(x, k, method)
+    assert partitioning.counts.min() >= k
+    assert sorted(partitioning.order.tolist()) == list(range(len(x)))
     low, high = [], []
-    for g in np.split(found.order, found.starts[1:-1]):
+    for g in np.split(partitioning.order, partitioning.starts[1:-1]):
         low.append(x[g].min(axis=0))
         high.append(x[g].max(axis=0))
     for a, b in itertools.combinations(range(len(low)), 2):
@@ -41,8 +41,8 @@ def test_no_group_that_could_be_cut_is_left_whole(method: partition.Method, tabl
     assert not left_whole(x, k, method, parts(x, k, method))
 
 
-def _order_and_cuts(found: partition.Partition) -> tuple[np.ndarray, np.ndarray]:
-    return found.order, found.starts[1:-1]
+def _order_and_cuts(partitioning: partition.Partition) -> tuple[np.ndarray, np.ndarray]:
+    return partitioning.order, partitioning.starts[1:-1]
 
 
 @pytest.mark.parametrize(("records", "k"), [(1000, 5), (1003, 5), (512, 8), (37, 10), (999, 1)])
@@ -82,7 +82,7 @@ def test_values_all_but_equal_do_no_harm(method: partition.Method) -> None:
 def test_k_above_the_records_is_refused_with_the_largest() -> None:
     with pytest.raises(InfeasibleKError, match="k = 50 asked, 31 records: the largest k is 31") as caught:
         partition.init(np.zeros((31, 2)), k=50, worth=np.ones(2), method="fast")
-    assert (caught.value.asked, caught.value.largest) == (50, 31)
+    assert (caught.value.required, caught.value.largest) == (50, 31)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
@@ -96,9 +96,9 @@ def test_values_nothing_can_be_computed_with_are_refused(bad: float) -> None:
 
 def test_free_axes_are_never_cut() -> None:
     x = np.random.default_rng(4).normal(size=(400, 3))
-    found = parts(x, 5, worth=np.array([1.0, 0.0, 1.0]))
-    assert 1 not in found.axis
-    assert {0, 2} <= set(found.axis.tolist())
+    partitioning = parts(x, 5, worth=np.array([1.0, 0.0, 1.0]))
+    assert 1 not in partitioning.axis
+    assert {0, 2} <= set(partitioning.axis.tolist())
 
 
 def test_the_axis_is_where_mean_influence_times_width_is_largest() -> None:
@@ -114,9 +114,9 @@ def test_influences_per_record_travel_with_their_records() -> None:
     x = rng.uniform(size=(600, 2))
     right = x[:, 0] > 0.5  # left of 0.5 only column 0 matters, right of it only column 1
     worth = np.column_stack([~right, right]).astype(np.float32) + np.float32(1e-3)
-    found = parts(x, 20, worth=worth)
-    wide = [np.ptp(x[g], axis=0) for g in np.split(*_order_and_cuts(found)) if right[g].all()]
-    narrow = [np.ptp(x[g], axis=0) for g in np.split(*_order_and_cuts(found)) if not right[g].any()]
+    partitioning = parts(x, 20, worth=worth)
+    wide = [np.ptp(x[g], axis=0) for g in np.split(*_order_and_cuts(partitioning)) if right[g].all()]
+    narrow = [np.ptp(x[g], axis=0) for g in np.split(*_order_and_cuts(partitioning)) if not right[g].any()]
     assert np.mean(wide, axis=0)[0] > 3 * np.mean(wide, axis=0)[1]
     assert np.mean(narrow, axis=0)[1] > 3 * np.mean(narrow, axis=0)[0]
 
@@ -181,8 +181,8 @@ def test_one_column_is_never_below_the_best_partition_and_meets_it_where_there_i
     v: list[int], k: int
 ) -> None:
     x = np.sort(np.array(v, dtype=np.float64))
-    found = parts(x[:, None], k)
-    width = sum(len(g) * np.ptp(x[g]) for g in np.split(*_order_and_cuts(found)))
+    partitioning = parts(x[:, None], k)
+    width = sum(len(g) * np.ptp(x[g]) for g in np.split(*_order_and_cuts(partitioning)))
     assert width >= least_width(x, k)
     if len(x) == 2 * k or len(x) < 2 * k or k == 1:
         assert width == least_width(x, k)

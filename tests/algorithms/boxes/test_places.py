@@ -129,12 +129,12 @@ def oracle(a: float, b: float, key: KeyArray) -> float:
             return arrival
         if depth == 64:
             return None
-        found = []
+        solutions = []
         for part in (start, start | 1 << (63 - depth)):
             own = first(part, depth + 1) if (arrival[1] ^ part) >> (63 - depth) else None
             later = arrival if not (arrival[1] ^ part) >> (63 - depth) else own and (arrival[0] + own[0], own[1])
-            found.append(search(part, depth + 1, later))
-        return min((one for one in found if one is not None), default=None)
+            solutions.append(search(part, depth + 1, later))
+        return min((one for one in solutions if one is not None), default=None)
 
     low, last = int(encoded(np.array([a]))[0]) + 1, int(encoded(np.array([b or -0.0]))[0]) - 1
     best = search(0, 0, first(0, 0))

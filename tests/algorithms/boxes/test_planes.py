@@ -55,13 +55,13 @@ def test_a_plane_is_never_below_the_exact_mean_and_hardly_above(form: Form, weig
             sides.append(box_column(lower, lower + rng.uniform(0, 0.5, 12), counts, weights if weighted else None))
         x, y = sides
         p, q = rng.normal(size=2)
-        found = plane(pair_of(x, y), form, p, q)
+        support = plane(pair_of(x, y), form, p, q)
         mass = [Fraction(c) * Fraction(w) for c, w in zip(counts, weights, strict=True)]
         ends = zip(*(map(Fraction, each) for each in (x.lower, x.upper, y.lower, y.upper)), strict=True)
         largest = [exact_largest(form, each, Fraction(p), Fraction(q)) for each in ends]
         exact = sum((m * g for m, g in zip(mass, largest, strict=True)), Fraction(0)) / sum(mass)
-        assert Fraction(found.phi) >= exact
-        assert found.phi - float(exact) < 1e-12
+        assert Fraction(support.phi) >= exact
+        assert support.phi - float(exact) < 1e-12
 
 
 @settings(deadline=None, max_examples=100)
@@ -70,7 +70,7 @@ def test_a_plane_lies_above_all_data_and_touches_its_own(seed: int, form: Form) 
     rng = np.random.default_rng(seed)
     x, y = two_columns(rng, 9, weighted=False)
     p, q = rng.normal(size=2)
-    found = plane(pair_of(x, y), form, p, q)
+    support = plane(pair_of(x, y), form, p, q)
     share = x.mass.of_box / x.mass.of_box.sum()
 
     def mean_of_form(at: tuple[np.ndarray, np.ndarray]) -> float:
@@ -79,10 +79,10 @@ def test_a_plane_lies_above_all_data_and_touches_its_own(seed: int, form: Form) 
     for _ in range(20):
         at = [c.lower + rng.choice([0.0, 0.5, 1.0], 9) * (c.upper - c.lower) for c in (x, y)]
         means = share @ at[0], share @ at[1]
-        assert mean_of_form((at[0], at[1])) <= found.phi + p * means[0] + q * means[1]
-    t = found.touched
+        assert mean_of_form((at[0], at[1])) <= support.phi + p * means[0] + q * means[1]
+    t = support.touched
     touched = form.s * (t.xy + t.x * t.y) + form.a * (t.xx + t.x**2) + form.b * (t.yy + t.y**2)
-    assert touched == pytest.approx(found.phi + p * t.x + q * t.y, abs=1e-12)
+    assert touched == pytest.approx(support.phi + p * t.x + q * t.y, abs=1e-12)
 
 
 def made_up(form: Form, phi: float, p: float, q: float) -> Plane:
@@ -165,9 +165,9 @@ def test_masses_are_counts_times_weights_whatever_the_weights_unit() -> None:
     exact = sum(Fraction(c) * Fraction(w) * Fraction(v) for c, w, v in zip(counts, weights, values, strict=True))
     exact /= sum(Fraction(c) * Fraction(w) for c, w in zip(counts, weights, strict=True))
     for unit in (1.0, 2.0**-1000, 2.0**900):
-        found = mass_of(counts, weights * unit).mean(values)
-        assert Fraction(found.lower) <= exact <= Fraction(found.upper)
-        assert found.width < 1e-14
+        mean = mass_of(counts, weights * unit).mean(values)
+        assert Fraction(mean.lower) <= exact <= Fraction(mean.upper)
+        assert mean.width < 1e-14
 
 
 @settings(deadline=None, max_examples=100)
@@ -178,9 +178,9 @@ def test_weighted_means_hold_the_exact_one(seed: int, boxes: int) -> None:
     values = rng.normal(size=boxes) + 1e3
     mass = [Fraction(c) * Fraction(w) for c, w in zip(counts, weights, strict=True)]
     exact = sum((m * Fraction(v) for m, v in zip(mass, values, strict=True)), Fraction(0)) / sum(mass)
-    found = mass_of(counts, weights).mean(values)
-    assert Fraction(found.lower) <= exact <= Fraction(found.upper)
-    assert found.width < 1e-11
+    mean = mass_of(counts, weights).mean(values)
+    assert Fraction(mean.lower) <= exact <= Fraction(mean.upper)
+    assert mean.width < 1e-11
 
 
 @pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -0.5], [1.0, np.nan], [np.inf, 1.0]])

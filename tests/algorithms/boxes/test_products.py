@@ -42,12 +42,12 @@ def test_the_largest_sum_is_that_of_all_edges(seed: int, columns: int, weighted:
     boxes = some(seed, 7, columns, weighted)
     rng = np.random.default_rng(seed + 1)
     a, c = rng.normal(size=(2, columns + 1)) * rng.choice([0.0, 1.0, 1.0, 5.0], size=(2, columns + 1))
-    found = boxes.largest(a, c, np.zeros_like(c))
+    maximum = boxes.largest(a, c, np.zeros_like(c))
     expected = by_search(boxes, a, c)
     size = float(np.abs(a) @ boxes.sizes @ np.abs(c)) + 1e-280
-    assert expected <= found.bound <= expected + 1e-4 * size  # 400 places on an edge miss its peak by so much at most
-    second = boxes.moments(found)
-    assert boxes.mass.middle * float(a @ second @ c) == pytest.approx(found.bound, abs=1e-9 * size)
+    assert expected <= maximum.bound <= expected + 1e-4 * size  # 400 places on an edge miss its peak by so much at most
+    second = boxes.moments(maximum)
+    assert boxes.mass.middle * float(a @ second @ c) == pytest.approx(maximum.bound, abs=1e-9 * size)
 
 
 def test_the_moments_are_those_of_data_in_the_boxes() -> None:

@@ -16,10 +16,10 @@ ANY = Interval(1e-100, 1e100)
 
 def test_the_highest_of_several_facets_gives_height_and_slopes() -> None:
     corners = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 3.0], [0.0, 1.0, 0.0], [1.0, 1.0, -9.0]])
-    found = facet(corners, 0.25, 0.25, (2.0, 0.5))
-    assert found is not None
-    assert found.height == pytest.approx(1.25)
-    assert (found.p, found.q) == pytest.approx((2.0, -1.0))
+    top_facet = facet(corners, 0.25, 0.25, (2.0, 0.5))
+    assert top_facet is not None
+    assert top_facet.height == pytest.approx(1.25)
+    assert (top_facet.p, top_facet.q) == pytest.approx((2.0, -1.0))
     assert facet(corners, 1.5, 0.5, (1.0, 1.0)) is None
     assert facet(corners[:2], 0.5, 0.0, (1.0, 1.0)) is None
 
@@ -27,10 +27,10 @@ def test_the_highest_of_several_facets_gives_height_and_slopes() -> None:
 def test_of_many_points_the_near_ones_are_taken() -> None:
     grid = np.array([(x, y) for x in np.linspace(-1.0, 1.0, 15) for y in np.linspace(-1.0, 1.0, 15)])
     surface = np.column_stack([grid, 1.0 - grid[:, 0] ** 2 - 2.0 * grid[:, 1] ** 2])
-    found = facet(surface, 0.3, -0.2, (1.0, 1.0))
-    assert found is not None
-    assert found.height == pytest.approx(1.0 - 0.09 - 0.08, abs=0.02)
-    assert (found.p, found.q) == pytest.approx((-0.6, 0.8), abs=0.3)
+    top_facet = facet(surface, 0.3, -0.2, (1.0, 1.0))
+    assert top_facet is not None
+    assert top_facet.height == pytest.approx(1.0 - 0.09 - 0.08, abs=0.02)
+    assert (top_facet.p, top_facet.q) == pytest.approx((-0.6, 0.8), abs=0.3)
 
 
 def test_a_plane_touches_each_box_where_it_says() -> None:
@@ -39,11 +39,11 @@ def test_a_plane_touches_each_box_where_it_says() -> None:
     counts = rng.integers(1, 5, 20).astype(float)
     x, y = (box_column(lower[:, i], lower[:, i] + rng.uniform(size=20), counts) for i in (0, 1))
     pair = pair_of(x, y)
-    found = plane(pair, Form(1.0, -0.4, -0.3), 0.1, -0.2)
-    at_x, at_y = places(pair, found, np.arange(20, dtype=np.int32))
+    support = plane(pair, Form(1.0, -0.4, -0.3), 0.1, -0.2)
+    at_x, at_y = places(pair, support, np.arange(20, dtype=np.int32))
     share = counts / counts.sum()
-    assert share @ at_x == pytest.approx(found.touched.x)
-    assert share @ at_y == pytest.approx(found.touched.y)
+    assert share @ at_x == pytest.approx(support.touched.x)
+    assert share @ at_y == pytest.approx(support.touched.y)
     assert ((x.lower <= at_x) & (at_x <= x.upper) & (y.lower <= at_y) & (at_y <= y.upper)).all()
 
 
@@ -61,9 +61,9 @@ def test_divided_boxes_reach_more_and_nothing_that_whole_records_cannot(kind: Ki
         exact = {"covariance": c, "correlation": c / np.sqrt(v * u)}[kind]
         unit = {"covariance": x.exponent + y.exponent, "correlation": 0}[kind]
         pair, objective = pair_of(x, y), Objective(kind, s, ANY, ANY)
-        found = plane(pair, Form(s, 0.0, 0.0), 0.0, 0.0)  # touches corners only
-        whole = objective.value(found.touched)
-        reached = divided(pair, objective, found, decisive(pair))
+        support = plane(pair, Form(s, 0.0, 0.0), 0.0, 0.0)  # touches corners only
+        whole = objective.value(support.touched)
+        reached = divided(pair, objective, support, decisive(pair))
         assert whole <= reached <= float(np.ldexp((s * exact).max(), -unit)) + 1e-9
         gained += reached > whole + 1e-9
     assert gained >= 4

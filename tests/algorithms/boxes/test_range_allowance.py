@@ -150,16 +150,16 @@ def test_passes_are_bounded_the_same_each_time_and_no_data_lie_outside(
     for kind, size, ceiling in kinds:
         statistic = Statistic(kind, tuple(range(size)), 1.0)
         steps, again = (range_steps(statistic, columns, effort) for _ in range(2))
-        found = steps.finish()
+        ranges = steps.finish()
         assert steps.passes <= ceiling, kind
-        assert (again.finish(), again.passes) == (found, steps.passes)
+        assert (again.finish(), again.passes) == (ranges, steps.passes)
         if kind in ("covariance", "correlation") and boxes < 100:
             shares = counts * (np.ones(boxes) if weights is None else weights)
             for _ in range(4):
                 place = rng.choice([0.0, 1.0, 0.3], (boxes, 2))
                 low, high = (np.column_stack([bounds[0][end], bounds[1][end]]) for end in (0, 1))
                 c, v, u = exact_moments(np.clip(low + place * (high - low), low, high), shares)
-                outer = found[0].outer
+                outer = ranges[0].outer
                 assert outer is not None
                 if kind == "covariance":
                     assert Fraction(outer.lower) <= c <= Fraction(outer.upper)

@@ -40,10 +40,10 @@ def columns(lower: np.ndarray, upper: np.ndarray, counts: np.ndarray, means: lis
 def test_no_completion_lies_outside(seed: int, width: float) -> None:
     lower, upper, counts, means, every = tables(seed, width)
     x, y = columns(lower, upper, counts, means)
-    found = {"mean": x.column.mean, "variance": x.column.variance}
+    ranges = {"mean": x.column.mean, "variance": x.column.variance}
     for kind in ("covariance", "correlation"):
-        (found[kind],) = RangeSteps(content_work(kind, x, y, 200), 4).finish()  # type: ignore[arg-type]
-    values: dict[str, list[float]] = {kind: [] for kind in found}
+        (ranges[kind],) = RangeSteps(content_work(kind, x, y, 200), 4).finish()  # type: ignore[arg-type]
+    values: dict[str, list[float]] = {kind: [] for kind in ranges}
     for parts in itertools.product(*every):
         data = np.concatenate(parts)
         c = np.cov(data.T, ddof=0)
@@ -52,17 +52,17 @@ def test_no_completion_lies_outside(seed: int, width: float) -> None:
         values["covariance"].append(c[0, 1])
         if c[0, 0] > 0.0 and c[1, 1] > 0.0:
             values["correlation"].append(c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]))
-    for kind, r in found.items():
+    for kind, r in ranges.items():
         assert r.outer is not None
         if values[kind]:
             assert r.outer.lower <= min(values[kind]) + 1e-9, kind
             assert r.outer.upper >= max(values[kind]) - 1e-9, kind
     if width == 0.0:
-        assert found["variance"].outer is not None
-        assert found["variance"].outer.upper == pytest.approx(max(values["variance"]), abs=1e-6)
-        assert found["covariance"].outer is not None
-        assert found["covariance"].outer.upper == pytest.approx(max(values["covariance"]), abs=5e-3)
-        assert found["covariance"].outer.lower == pytest.approx(min(values["covariance"]), abs=5e-3)
+        assert ranges["variance"].outer is not None
+        assert ranges["variance"].outer.upper == pytest.approx(max(values["variance"]), abs=1e-6)
+        assert ranges["covariance"].outer is not None
+        assert ranges["covariance"].outer.upper == pytest.approx(max(values["covariance"]), abs=5e-3)
+        assert ranges["covariance"].outer.lower == pytest.approx(min(values["covariance"]), abs=5e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))

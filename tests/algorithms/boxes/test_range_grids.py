@@ -35,13 +35,13 @@ def variances(
 
 
 def check(column: BoxColumn, means: list[float], values: list[float]) -> None:
-    for found, oracle in ((column.mean, means), (column.variance, values)):
-        assert found.outer is not None
-        assert found.inner is not None
+    for bounds, oracle in ((column.mean, means), (column.variance, values)):
+        assert bounds.outer is not None
+        assert bounds.inner is not None
         play = 1e-12 * (1.0 + max(map(abs, oracle)))
-        assert found.outer.lower <= min(oracle) + play
-        assert found.outer.upper >= max(oracle) - play
-        assert found.inner.lower == pytest.approx(min(oracle), rel=1e-12, abs=1e-11)
+        assert bounds.outer.lower <= min(oracle) + play
+        assert bounds.outer.upper >= max(oracle) - play
+        assert bounds.inner.lower == pytest.approx(min(oracle), rel=1e-12, abs=1e-11)
     assert column.mean.inner is not None
     assert column.mean.inner.upper == pytest.approx(max(means), rel=1e-12, abs=1e-11)
     assert column.variance.outer is not None

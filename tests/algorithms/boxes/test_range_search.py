@@ -51,9 +51,9 @@ COLUMNS = columns_of(BOXES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
 def test_the_gap_is_small(kind: str, pair: tuple[int, int]) -> None:
-    found = KINDS[kind](COLUMNS[pair[0]], COLUMNS[pair[1]])
-    assert found.gap is not None
-    assert found.gap < 0.01
+    bounds = KINDS[kind](COLUMNS[pair[0]], COLUMNS[pair[1]])
+    assert bounds.gap is not None
+    assert bounds.gap < 0.01
     mirrored = KINDS[kind](COLUMNS[pair[0]], COLUMNS[pair[1]], effort=40)
     assert mirrored.gap is not None
     assert mirrored.gap < 0.08
@@ -81,14 +81,14 @@ def test_a_dozen_records_in_every_way_at_the_corners_stay_inside(seed: int) -> N
     x, y = (box_column(lower[:, i], upper[:, i], counts.astype(float)) for i in (0, 1))
     values = {"covariance": (covariance_range(x, y), c), "correlation": (correlation_range(x, y), c / np.sqrt(v * u))}
     values["slope"] = (regression_ranges((y, x))[1], c / v)
-    for kind, (found, reached) in values.items():
-        if found.outer is None:
+    for kind, (bounds, reached) in values.items():
+        if bounds.outer is None:
             continue
-        assert found.outer.lower <= reached.min()
-        assert reached.max() <= found.outer.upper
-        if found.inner is not None and kind == "covariance":
-            assert found.inner.upper <= reached.max() + 1e-12
-            assert reached.min() - 1e-12 <= found.inner.lower
+        assert bounds.outer.lower <= reached.min()
+        assert reached.max() <= bounds.outer.upper
+        if bounds.inner is not None and kind == "covariance":
+            assert bounds.inner.upper <= reached.max() + 1e-12
+            assert reached.min() - 1e-12 <= bounds.inner.lower
 
 
 def test_the_certain_covariance_of_many_records_is_the_best_of_all_vertices() -> None:
@@ -212,8 +212,8 @@ def test_points_leave_no_gap(kind: str) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(5000, 2)) + 10.0
     columns = [box_column(x[:, i], x[:, i], np.full(5000, 2.0)) for i in (0, 1)]
-    found = KINDS[kind](columns[0], columns[1])
-    outer, inner = ends(found)
+    bounds = KINDS[kind](columns[0], columns[1])
+    outer, inner = ends(bounds)
     assert outer.width < 1e-12
     assert outer.lower <= inner.lower <= inner.upper <= outer.upper
 

@@ -48,7 +48,7 @@ class Small:
 
     def data(self, columns: str) -> list[list[np.ndarray]]:
         """All tables of each box in some of the columns y, u, v."""
-        found = []
+        tables = []
         for b, count in enumerate(self.counts):
             ends = sorted({self.lower[b], self.upper[b]})
             held = {"y": ends, "u": np.flatnonzero(self.sets[b]).tolist(), "v": sorted(set(self.ranks[b].tolist()))}
@@ -57,8 +57,8 @@ class Small:
                 "v": np.arange(self.ranks[b, 0], self.ranks[b, 1] + 1).tolist(),
             }
             present = [held[name] for name in columns] if self.attained else []
-            found.append(tables_of_box([sides[name] for name in columns], int(count), present))
-        return found
+            tables.append(tables_of_box([sides[name] for name in columns], int(count), present))
+        return tables
 
 
 def small(seed: int, *, attained: bool, weighted: bool = False) -> Small:
@@ -75,16 +75,16 @@ def small(seed: int, *, attained: bool, weighted: bool = False) -> Small:
     return Small(lower, upper, sets, ranks, counts, rng.uniform(0.5, 3.0, 3) if weighted else None, attained)
 
 
-def meets(found: Range, values: list[float]) -> None:
+def meets(bounds: Range, values: list[float]) -> None:
     """The range is that of the values: certain and reached."""
-    assert found.outer is not None
-    assert found.inner is not None
+    assert bounds.outer is not None
+    assert bounds.inner is not None
     size = 1e-12 * max(1.0, abs(max(values)), abs(min(values)))
-    assert found.outer.lower <= min(values) + size
-    assert found.outer.upper >= max(values) - size
-    assert found.inner.lower == pytest.approx(min(values), abs=1e-9)
-    assert found.inner.upper == pytest.approx(max(values), abs=1e-9)
-    assert found.exact
+    assert bounds.outer.lower <= min(values) + size
+    assert bounds.outer.upper >= max(values) - size
+    assert bounds.inner.lower == pytest.approx(min(values), abs=1e-9)
+    assert bounds.inner.upper == pytest.approx(max(values), abs=1e-9)
+    assert bounds.exact
 
 
 CASES = [(seed, attained, weighted) for seed in range(5) for attained in (False, True) for weighted in (False, True)]
@@ -94,8 +94,8 @@ CASES = [(seed, attained, weighted) for seed in range(5) for attained in (False,
 def test_shares_are_exactly_those_of_all_consistent_data(seed: int, attained: bool, weighted: bool) -> None:
     boxes = small(seed, attained=attained, weighted=weighted)
     for column, name in ((boxes.nominal, "u"), (boxes.ordinal, "v")):
-        for asked in ALL[1:]:
-            inside = np.array(asked)
+        for subset in ALL[1:]:
+            inside = np.array(subset)
             sums = sums_of_all(boxes.data(name), lambda t, b, a=inside: (boxes.each[b] * a[t[:, 0].astype(int)].sum(),))
             values = [float(each[0]) for each in sums]
             members = members_of(column, inside, boxes.counts)
@@ -111,29 +111,29 @@ def test_weights_of_rows_are_given_to_values_in_every_order(seed: int, attained:
     boxes, rng = small(seed, attained=attained), np.random.default_rng(seed + 100)
     box = rng.permutation(np.repeat(np.arange(3, dtype=np.int32), boxes.counts.astype(int)))
     weights = rng.uniform(0.1, 2.0, len(box))
-    asked = np.array([True, False, True])
+    inside = np.array([True, False, True])
     least, most = np.zeros(3), np.zeros(3)
     for b, tables in enumerate(boxes.data("u")):
         own = weights[box == b]
-        sums = [own @ asked[np.array(p)] for t in tables for p in itertools.permutations(t[:, 0].astype(int))]
+        sums = [own @ inside[np.array(p)] for t in tables for p in itertools.permutations(t[:, 0].astype(int))]
         least[b], most[b] = min(sums), max(sums)
-    found = share_range_of_rows(members_of(boxes.nominal, asked, boxes.counts), box, weights)
-    meets(found, [least.sum() / weights.sum(), most.sum() / weights.sum()])
+    bounds = share_range_of_rows(members_of(boxes.nominal, inside, boxes.counts), box, weights)
+    meets(bounds, [least.sum() / weights.sum(), most.sum() / weights.sum()])
 
 
 @pytest.mark.parametrize(("seed", "attained", "weighted"), CASES)
 def test_every_cell_of_a_cross_table_has_its_exact_range(seed: int, attained: bool, weighted: bool) -> None:
     boxes = small(seed, attained=attained, weighted=weighted)
-    found = cross_table(boxes.nominal, boxes.ordinal, boxes.mass, boxes.counts)
+    table = cross_table(boxes.nominal, boxes.ordinal, boxes.mass, boxes.counts)
     scale = boxes.mass.of_record[0] / boxes.each[0]
     data = boxes.data("uv")
     for u, v in itertools.product(range(VALUES), repeat=2):
         counted = [[boxes.each[b] * np.all(t == (u, v), axis=1).sum() for t in part] for b, part in enumerate(data)]
         least, most = sum(map(min, counted)) * scale, sum(map(max, counted)) * scale
-        assert found.least[u, v] == pytest.approx(least)
-        assert found.most[u, v] == pytest.approx(most)
-        assert found.least[u, v] <= least * (1.0 + 1e-15)
-        assert found.most[u, v] >= most * (1.0 - 1e-15)
+        assert table.least[u, v] == pytest.approx(least)
+        assert table.most[u, v] == pytest.approx(most)
+        assert table.least[u, v] <= least * (1.0 + 1e-15)
+        assert table.most[u, v] >= most * (1.0 - 1e-15)
 
 
 @pytest.mark.parametrize(("seed", "attained", "weighted"), CASES)
@@ -150,8 +150,8 @@ def test_two_columns_sets_are_met_independently(seed: int, attained: bool, weigh
 def test_the_mean_within_a_set_has_its_exact_range(seed: int, attained: bool, weighted: bool) -> None:
     boxes = small(seed, attained=attained, weighted=weighted)
     data = boxes.data("yu")
-    for asked in ALL[1:]:
-        inside = np.array(asked)
+    for subset in ALL[1:]:
+        inside = np.array(subset)
 
         def sums(table: np.ndarray, b: int, inside: np.ndarray = inside) -> tuple[float, float]:
             held = inside[table[:, 1].astype(int)]
@@ -160,12 +160,12 @@ def test_the_mean_within_a_set_has_its_exact_range(seed: int, attained: bool, we
         both = list(sums_of_all(data, sums))
         values = [float(top / mass) for mass, top in both if mass > 0.0]
         members = members_of(boxes.nominal, inside, boxes.counts)
-        found = domain_mean_range(boxes.lower, boxes.upper, members, boxes.mass, attained=attained)
-        assert found.may_be_empty == any(mass == 0.0 for mass, _ in both)
+        domain_mean = domain_mean_range(boxes.lower, boxes.upper, members, boxes.mass, attained=attained)
+        assert domain_mean.may_be_empty == any(mass == 0.0 for mass, _ in both)
         if values:
-            meets(found.range, values)
+            meets(domain_mean.range, values)
         else:
-            assert found.range.outer is None
+            assert domain_mean.range.outer is None
 
 
 @pytest.mark.parametrize("p", [0.1, 0.25, 0.5, 0.9])
@@ -191,5 +191,5 @@ def test_the_distribution_function_is_that_of_all_consistent_data(
     boxes = small(seed, attained=attained, weighted=weighted)
     total = float(boxes.counts @ boxes.each)
     sums = sums_of_all(boxes.data("y"), lambda t, b: (boxes.each[b] * (t[:, 0] <= at).sum(),))
-    found = distribution_range(boxes.lower, boxes.upper, boxes.counts, boxes.mass, at, attained=attained)
-    meets(found, [float(each[0]) / total for each in sums])
+    bounds = distribution_range(boxes.lower, boxes.upper, boxes.counts, boxes.mass, at, attained=attained)
+    meets(bounds, [float(each[0]) / total for each in sums])

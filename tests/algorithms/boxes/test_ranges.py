@@ -20,7 +20,7 @@ def boxes_of(lower: np.ndarray, upper: np.ndarray, counts: np.ndarray) -> Boxes:
     return Boxes(lower, upper, np.asarray(counts), box, np.zeros(lower.shape[1], dtype=np.bool_))
 
 
-def found(kind: Kind, of: tuple[int, ...], boxes: Boxes) -> tuple[Range, ...]:
+def range_of(kind: Kind, of: tuple[int, ...], boxes: Boxes) -> tuple[Range, ...]:
     counts = boxes.counts.astype(float)
     columns = [box_column(boxes.lower[:, i], boxes.upper[:, i], counts) for i in range(boxes.lower.shape[1])]
     return ranges(Statistic(kind, of, 1.0), columns)
@@ -57,7 +57,7 @@ def test_variance_meets_the_enumeration_of_all_vertices(seed: int) -> None:
     boxes = random_boxes(seed, 5, 1)
     data = vertices(boxes, (0,))[:, :, 0]
     most = data.var(axis=1).max()
-    (r,) = found("variance", (0,), boxes)
+    (r,) = range_of("variance", (0,), boxes)
     assert r.outer is not None
     assert r.inner is not None
     assert r.outer.upper >= most >= r.inner.upper - 1e-12
@@ -73,7 +73,7 @@ def test_variance_is_exact_below(seed: int) -> None:
     z = 0.5 * (low + high)
     for _ in range(20_000):  # projected gradient: a second way to the convex minimum
         z = np.clip(z - 0.5 * (z - z.mean()), low, high)
-    (r,) = found("variance", (0,), boxes)
+    (r,) = range_of("variance", (0,), boxes)
     assert r.outer is not None
     assert r.inner is not None
     assert r.outer.lower <= z.var() + 1e-13
@@ -91,7 +91,7 @@ def test_pairs_hold_every_vertex_and_nothing_inside_is_invented(kind: Kind, seed
     at = {"covariance": [c], "correlation": [c / (x.std(axis=1) * y.std(axis=1))]}
     slope = c / y.var(axis=1)
     at["regression"] = [x.mean(axis=1) - slope * y.mean(axis=1), slope]
-    for r, reached in zip(found(kind, (0, 1), boxes), at[kind], strict=True):
+    for r, reached in zip(range_of(kind, (0, 1), boxes), at[kind], strict=True):
         if r.outer is not None:
             assert r.outer.lower <= reached.min()
             assert reached.max() <= r.outer.upper
@@ -102,17 +102,17 @@ def test_pairs_hold_every_vertex_and_nothing_inside_is_invented(kind: Kind, seed
 
 def test_a_regression_that_the_boxes_leave_open_has_no_certain_range() -> None:
     boxes = boxes_of(np.zeros((2, 2)), np.ones((2, 2)), np.array([3, 3]))
-    assert [r.outer for r in found("regression", (0, 1), boxes)] == [None, None]
-    assert not any(r.exact for r in found("regression", (0, 1), boxes))
+    assert [r.outer for r in range_of("regression", (0, 1), boxes)] == [None, None]
+    assert not any(r.exact for r in range_of("regression", (0, 1), boxes))
 
 
 def test_a_correlation_is_never_promised_beyond_one() -> None:
     wide = boxes_of(np.zeros((2, 2)), np.ones((2, 2)), np.array([3, 3]))
-    (r,) = found("correlation", (0, 1), wide)
+    (r,) = range_of("correlation", (0, 1), wide)
     assert r.outer is not None
     assert (r.outer.lower, r.outer.upper) == (-1.0, 1.0)
     line = np.arange(5.0)[:, None] * np.array([[1.0, 2.0]])
-    (r,) = found("correlation", (0, 1), boxes_of(line, line, np.full(5, 2)))
+    (r,) = range_of("correlation", (0, 1), boxes_of(line, line, np.full(5, 2)))
     assert r.outer is not None
     assert r.outer.upper == 1.0
     assert r.outer.lower > 1.0 - 1e-12
@@ -137,7 +137,7 @@ def test_ranges_hold_the_exact_value_whatever_the_rounding(seed: int, shift: flo
     datasets = [low, high, np.where(rng.random(low.shape) < 0.5, low, high)]
     datasets.append(np.clip(low + rng.random(low.shape) * (high - low), low, high))
     for kind, of in (("mean", (0,)), ("variance", (1,)), ("covariance", (0, 1))):
-        (r,) = found(kind, of, boxes)  # type: ignore[arg-type]
+        (r,) = range_of(kind, of, boxes)  # type: ignore[arg-type]
         assert r.outer is not None
         for data in datasets:
             assert Fraction(r.outer.lower) <= exact(kind, data[:, of]) <= Fraction(r.outer.upper)
@@ -150,7 +150,7 @@ def test_degenerate_boxes_give_the_value_itself(seed: int, shift: float) -> None
     x = shift + np.round(rng.normal(size=(8, 2)), 1)
     boxes = boxes_of(x, x, np.full(8, 3))
     for kind, of in (("mean", (0,)), ("variance", (0,)), ("standard_deviation", (1,)), ("covariance", (0, 1))):
-        (r,) = found(kind, of, boxes)  # type: ignore[arg-type]
+        (r,) = range_of(kind, of, boxes)  # type: ignore[arg-type]
         assert r.outer is not None
         scale = max(abs(r.outer.lower), abs(r.outer.upper), x[:, 0].std() * x[:, 1].std())
         assert r.outer.width <= (1e-9 if kind == "covariance" else 1e-12) * scale
@@ -160,9 +160,9 @@ def test_degenerate_boxes_give_the_value_itself(seed: int, shift: float) -> None
 
 def test_mean_and_standard_deviation_are_reported_exact() -> None:
     boxes = random_boxes(4, 400, 1)
-    (mean,) = found("mean", (0,), boxes)
-    (deviation,) = found("standard_deviation", (0,), boxes)
-    (variance,) = found("variance", (0,), boxes)
+    (mean,) = range_of("mean", (0,), boxes)
+    (deviation,) = range_of("standard_deviation", (0,), boxes)
+    (variance,) = range_of("variance", (0,), boxes)
     assert mean.exact
     assert mean.outer is not None
     assert mean.outer.lower == pytest.approx(boxes.counts @ boxes.lower[:, 0] / boxes.counts.sum(), rel=1e-13)
@@ -176,8 +176,8 @@ def test_mean_and_standard_deviation_are_reported_exact() -> None:
 @pytest.mark.parametrize("kind", ["covariance", "correlation"])
 def test_wider_boxes_never_narrow_a_range(kind: Kind) -> None:
     boxes = random_boxes(5, 40, 2, spread=0.1)
-    (narrow,) = found(kind, (0, 1), boxes)
-    (wide,) = found(kind, (0, 1), boxes_of(boxes.lower - 0.1, boxes.upper + 0.1, boxes.counts))
+    (narrow,) = range_of(kind, (0, 1), boxes)
+    (wide,) = range_of(kind, (0, 1), boxes_of(boxes.lower - 0.1, boxes.upper + 0.1, boxes.counts))
     assert narrow.outer is not None
     assert wide.outer is not None
     assert wide.outer.lower < narrow.outer.lower < narrow.outer.upper < wide.outer.upper
@@ -190,7 +190,7 @@ def test_inner_covariance_meets_the_vertices_on_small_cases() -> None:
         data = vertices(boxes, (0, 1))
         u = data - data.mean(axis=1, keepdims=True)
         c = (u[:, :, 0] * u[:, :, 1]).mean(axis=1)
-        (r,) = found("covariance", (0, 1), boxes)
+        (r,) = range_of("covariance", (0, 1), boxes)
         assert r.inner is not None
         met += abs(r.inner.upper - c.max()) < 1e-12
         met += abs(r.inner.lower - c.min()) < 1e-12

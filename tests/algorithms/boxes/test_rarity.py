@@ -27,7 +27,7 @@ def records() -> np.ndarray:
     return x * np.array([10.0, 0.1]) + np.array([500.0, -3.0])
 
 
-ASKED = (*all_moments(2), Statistic("standard_deviation", (0,)), Statistic("covariance", (0, 1)))
+STATISTICS = (*all_moments(2), Statistic("standard_deviation", (0,)), Statistic("covariance", (0, 1)))
 UNIT = (Statistic("mean", (0,), 1.0), Statistic("variance", (0,), 1.0))
 
 
@@ -59,14 +59,14 @@ def value_of(kind: str, part: np.ndarray, w: np.ndarray) -> float:
     table=tables(),
     bounds=st.sampled_from(["cells", "tight"]),
     method=st.sampled_from(["optimal", "fast"]),
-    rare=st.sampled_from(["dismiss", "weigh"]),
+    rare=st.sampled_from(["suppress", "weigh"]),
 )
 def test_every_promise_holds_for_the_kept_records(
     table: tuple[np.ndarray, int], bounds: str, method: str, rare: str
 ) -> None:
     x, k = table
-    asked = tuple(Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(x.shape[1]))  # type: ignore[arg-type]
-    outcome = run(x, BoxesRequest(k, asked, partition=method, bounds=bounds, rare_records=rare))  # type: ignore[arg-type]
+    statistics = tuple(Statistic(kind, (i,), 1.0) for kind in ("mean", "variance") for i in range(x.shape[1]))  # type: ignore[arg-type]
+    outcome = run(x, BoxesRequest(k, statistics, partition=method, bounds=bounds, rare_records=rare))  # type: ignore[arg-type]
     boxes, rows = outcome.boxes, outcome.chosen.rows
     assert rows is not None
     kept, w = x[rows], weights_of_records(outcome)
@@ -88,9 +88,9 @@ def test_every_promise_holds_for_the_kept_records(
         assert certificate.shift[0] == pytest.approx(before - value, abs=slack)
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, rare: str) -> None:
-    outcome = run(records, BoxesRequest(5, ASKED, rare_records=rare))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, STATISTICS, rare_records=rare))  # type: ignore[arg-type]
     rows, boxes, criterion = outcome.chosen.rows, outcome.boxes, outcome.chosen.criterion
     assert rows is not None
     assert criterion is not None
@@ -103,11 +103,11 @@ def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, 
         assert published.guaranteed.lower <= value <= published.guaranteed.upper
         assert certificate.true_value[0] == pytest.approx(value, rel=1e-9)
     omega = [one.omega[0] for one in outcome.certificates]
-    fixed = [replace(one, weight=o) for one, o in zip(ASKED, omega, strict=True)]
+    fixed = [replace(one, weight=o) for one, o in zip(STATISTICS, omega, strict=True)]
     a = absolute_influences(influences(fixed, moments(kept, w)), kept, np.ones(2))
     exact = float(w @ (a * boxes.half_width[boxes.box]).sum(axis=1))
     assert outcome.privacy_uncertainty == pytest.approx(exact, rel=1e-5)
-    everything = run(records, BoxesRequest(5, ASKED))
+    everything = run(records, BoxesRequest(5, STATISTICS))
     assert omega == pytest.approx([one.omega[0] for one in everything.certificates]), "one unit before and after"
     assert outcome.privacy_uncertainty < everything.privacy_uncertainty
     expected = everything.statistical_uncertainty * np.sqrt(3000 * (w @ w))
@@ -115,7 +115,7 @@ def test_all_kinds_over_kept_records_and_their_uncertainty(records: np.ndarray, 
 
 
 def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismissal(records: np.ndarray) -> None:
-    weighed = run(records, BoxesRequest(5, ASKED, rare_records="weigh"))
+    weighed = run(records, BoxesRequest(5, STATISTICS, rare_records="weigh"))
     criterion, weights = weighed.chosen.criterion, weighed.chosen.weights
     assert criterion is not None
     assert weights is not None
@@ -125,12 +125,12 @@ def test_lambda_is_the_objective_at_published_quantities_and_below_that_of_dismi
     assert weighed.chosen.optimum == pytest.approx(objective, rel=1e-9)
     crisp = dismiss(g, weighed.boxes.counts, statistical=criterion.statistical)
     assert crisp.objective * 0.5 < weighed.chosen.optimum <= crisp.objective
-    dismissed = run(records, BoxesRequest(5, ASKED, rare_records="dismiss"))
+    dismissed = run(records, BoxesRequest(5, STATISTICS, rare_records="suppress"))
     assert dismissed.chosen.optimum is dismissed.chosen.weights is None
 
 
 def released_g(boxes: Boxes, criterion: rarity.Criterion) -> np.ndarray:
-    field = rarity.derivatives_at(criterion, ASKED)
+    field = rarity.derivatives_at(criterion, STATISTICS)
     assert field is not None
     return rarity.box_uncertainty(field, boxes, 0, len(boxes.counts))
 
@@ -148,15 +148,15 @@ def test_for_a_covariance_the_kept_set_is_a_threshold_on_density_over_distances(
     criterion = rarity.Criterion(np.zeros(2), np.ones(2), np.eye(2))
     field = rarity.derivatives_at(criterion, [Statistic("covariance", (0, 1), 1.0)])
     assert field is not None
-    found = dismiss(rarity.box_uncertainty(field, boxes, 0, 40), boxes.counts, statistical=10.0)
+    dismissal = dismiss(rarity.box_uncertainty(field, boxes, 0, 40), boxes.counts, statistical=10.0)
     threshold = rho / a.prod(axis=1)
-    assert 0 < found.kept.sum() < 40
-    assert threshold[found.kept].min() > threshold[~found.kept].max()
+    assert 0 < dismissal.kept.sum() < 40
+    assert threshold[dismissal.kept].min() > threshold[~dismissal.kept].max()
 
 
 def test_weights_follow_from_the_release_alone(records: np.ndarray) -> None:
     """Bounds, counts and the rounded moments give the same weights: they tell nothing beyond those."""
-    outcome = run(records, BoxesRequest(5, ASKED, rare_records="weigh"))
+    outcome = run(records, BoxesRequest(5, STATISTICS, rare_records="weigh"))
     criterion = outcome.chosen.criterion
     assert criterion is not None
     public = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
@@ -198,19 +198,19 @@ def _weights_of_true_values(x: np.ndarray, release: BoxesOutcome) -> np.ndarray:
     return weigh(mean * boxes.half_width[:, 0], boxes.counts, statistical=release.chosen.criterion.statistical).weights
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_numbers_of_boxes_do_not_tell_that_some_are_missing(records: np.ndarray, rare: str) -> None:
     domains = ((-1e4, 1e4), (-100.0, 100.0))
-    outcome = run(records, BoxesRequest(5, ASKED, rare_records=rare, domains=domains))  # type: ignore[arg-type]
+    outcome = run(records, BoxesRequest(5, STATISTICS, rare_records=rare, domains=domains))  # type: ignore[arg-type]
     assert np.unique(outcome.boxes.box).tolist() == list(range(len(outcome.boxes.counts)))
     np.testing.assert_array_equal(np.lexsort(outcome.boxes.lower.T[::-1]), np.arange(len(outcome.boxes.counts)))
-    everything = run(records, BoxesRequest(5, ASKED, domains=domains))
+    everything = run(records, BoxesRequest(5, STATISTICS, domains=domains))
     whole = {tuple(row) for row in np.column_stack([everything.boxes.lower, everything.boxes.upper])}
     part = {tuple(row) for row in np.column_stack([outcome.boxes.lower, outcome.boxes.upper])}
     assert part < whole, "boxes are left out as a whole; the others stay as they are"
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_bounds_and_moments_do_not_tell_how_far_a_left_out_record_is(rare: str) -> None:
     """They did, to two digits: outer bounds were all records', moments all boxes'."""
     rng = np.random.default_rng(6)
@@ -231,7 +231,7 @@ def test_bounds_and_moments_do_not_tell_how_far_a_left_out_record_is(rare: str) 
 
 
 def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.ndarray) -> None:
-    criterion = run(records, BoxesRequest(5, ASKED, rare_records="weigh")).chosen.criterion
+    criterion = run(records, BoxesRequest(5, STATISTICS, rare_records="weigh")).chosen.criterion
     assert criterion is not None
     for value in (*criterion.deviation, criterion.statistical):
         assert value == float(f"{value:.1e}")
@@ -240,9 +240,9 @@ def test_published_moments_have_two_digits_and_belong_to_some_data(records: np.n
     x = np.linspace(0.0, 1.0, 400)
     alike = np.column_stack([x, x + 1e-9 * x**2, -x, np.full(400, 7.0)])
     boxes = Boxes(alike, alike, np.full(400, 2), np.zeros(0, dtype=np.int32), np.zeros(4, dtype=np.bool_))
-    found = rarity.rounded_moments(boxes)
-    assert np.linalg.eigvalsh(found.correlation)[0] >= 0.01 - 1e-12
-    assert (found.deviation[3], found.mean[3]) == (0.0, 7.0)
+    rounded = rarity.rounded_moments(boxes)
+    assert np.linalg.eigvalsh(rounded.correlation)[0] >= 0.01 - 1e-12
+    assert (rounded.deviation[3], rounded.mean[3]) == (0.0, 7.0)
 
 
 def test_a_regression_is_judged_too_and_small_steps_change_nothing(records: np.ndarray) -> None:
@@ -254,7 +254,7 @@ def test_a_regression_is_judged_too_and_small_steps_change_nothing(records: np.n
     np.testing.assert_allclose(parts.chosen.weights, whole.chosen.weights, rtol=1e-9)
 
 
-@pytest.mark.parametrize("rare", ["dismiss", "weigh"])
+@pytest.mark.parametrize("rare", ["suppress", "weigh"])
 def test_one_box_is_kept(records: np.ndarray, rare: str) -> None:
     outcome = run(records, BoxesRequest(3000, all_moments(2), rare_records=rare))  # type: ignore[arg-type]
     assert outcome.boxes.counts.tolist() == [3000]
@@ -269,13 +269,13 @@ def test_a_column_that_dismissal_leaves_constant_has_no_correlation_and_is_told_
     rng = np.random.default_rng(0)
     x = np.column_stack([rng.normal(size=2000), np.zeros(2000)])
     x[:18, 1] = 10.0 ** np.linspace(6, 8, 18)
-    asked = (Statistic("mean", (0,)), Statistic("mean", (1,)), Statistic("correlation", (0, 1)))
-    outcome = run(x, BoxesRequest(3, asked, rare_records="dismiss", bounds="tight"))
+    statistics = (Statistic("mean", (0,)), Statistic("mean", (1,)), Statistic("correlation", (0, 1)))
+    outcome = run(x, BoxesRequest(3, statistics, rare_records="suppress", bounds="tight"))
     assert outcome.chosen.rows is not None
     assert not np.any(x[outcome.chosen.rows, 1])
     mean, correlation = outcome.certificates[1:]
     assert (mean.true_value, mean.shift) == ((0.0,), (pytest.approx(x[:, 1].mean()),))
     assert correlation.true_value == correlation.shift == correlation.delta == (None,)
     assert correlation.published[0].estimate is None
-    only = run(x, BoxesRequest(3, asked[2:], rare_records="dismiss", bounds="tight")).certificates[0]
+    only = run(x, BoxesRequest(3, statistics[2:], rare_records="suppress", bounds="tight")).certificates[0]
     assert len(only.true_value) == len(only.published) == 1

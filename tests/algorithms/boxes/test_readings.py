@@ -13,7 +13,7 @@ from surebox_verify.readings import Readings
 from tests.algorithms.boxes.completions import tables_of_box
 
 SEX, COLOUR = 2, 3  # nominal columns after two numeric ones, of 2 and 3 values
-ASKED = (
+STATISTICS = (
     *(Statistic(kind, (0,)) for kind in ("mean", "variance", "standard_deviation")),
     Statistic("covariance", (0, 1)),
     Statistic("correlation", (0, 1)),
@@ -109,12 +109,12 @@ def test_every_range_holds_the_records_value_whatever_the_columns(
     x, codes = records(1)
     boxes, x, codes, weights = boxes_of(x, codes, 3, attained=attained, lacking=lacking, weighted=weighted)
     readings = Readings(boxes, Meaning(attained, (1.0, None)))
-    for statistic in ASKED:
-        found = reading_steps(statistic, readings, effort=60).finish()
-        said = estimates(statistic, readings, found)
+    for statistic in STATISTICS:
+        ranges = reading_steps(statistic, readings, effort=60).finish()
+        said = estimates(statistic, readings, ranges)
         values = truth(statistic, x, codes, weights)
-        assert len(found) == len(said) == len(values) == components_of(statistic, readings)
-        for r, estimate, value in zip(found, said, values, strict=True):
+        assert len(ranges) == len(said) == len(values) == components_of(statistic, readings)
+        for r, estimate, value in zip(ranges, said, values, strict=True):
             if r.outer is None:
                 assert statistic.kind in ("regression", "domain_mean")
                 continue
@@ -162,8 +162,8 @@ def test_estimates_of_cells_with_fewer_than_k_records_are_not_made() -> None:
         np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0], [9.0]]), np.array([9, 5, 3]), sets=sets
     )
     readings = Readings(boxes, Meaning(least=5))
-    asked = Statistic("crosstab", (1, 2))
-    said = estimates(asked, readings, reading_steps(asked, readings).finish())
+    statistic = Statistic("crosstab", (1, 2))
+    said = estimates(statistic, readings, reading_steps(statistic, readings).finish())
     assert said[0].estimate is not None
     assert said[0].estimate > 5.0
     assert [each.estimate for each in said[2:]] == [None, None]
@@ -178,8 +178,8 @@ def test_estimates_expect_records_where_other_boxes_have_them() -> None:
     lower, upper = np.zeros((20, 1)), np.full((20, 1), 2.0)
     upper[18:] = 1000.0
     boxes = PublishedBoxes(lower, upper, np.full(20, 5))
-    readings, asked = Readings(boxes, Meaning()), Statistic("mean", (0,))
-    (said,) = estimates(asked, readings, reading_steps(asked, readings).finish())
+    readings, statistic = Readings(boxes, Meaning()), Statistic("mean", (0,))
+    (said,) = estimates(statistic, readings, reading_steps(statistic, readings).finish())
     assert said.estimate is not None
     assert said.estimate < 15.0, "the centres say 50.9"
 
@@ -190,10 +190,10 @@ def test_means_inside_boxes_narrow_every_range_of_numbers() -> None:
     box = np.arange(300) // 5
     lower, upper, mean = (np.array([f(x[box == b], axis=0) for b in range(60)]) for f in (np.min, np.max, np.mean))
     plain = PublishedBoxes(lower, upper, np.full(60, 5))
-    told = PublishedBoxes(lower, upper, np.full(60, 5), means=(mean - 1e-12, mean + 1e-12))
+    with_means = PublishedBoxes(lower, upper, np.full(60, 5), means=(mean - 1e-12, mean + 1e-12))
     for kind, of in (("mean", (0,)), ("variance", (1,)), ("covariance", (0, 1)), ("correlation", (0, 1))):
         statistic = Statistic(kind, of)  # type: ignore[arg-type]
-        (before,), (after,) = (reading_steps(statistic, Readings(b, Meaning())).finish() for b in (plain, told))
+        (before,), (after,) = (reading_steps(statistic, Readings(b, Meaning())).finish() for b in (plain, with_means))
         assert before.outer is not None
         assert after.outer is not None
         (value,) = truth(statistic, x, np.zeros((300, 2)), np.ones(300))
@@ -215,9 +215,9 @@ def test_what_is_found_does_not_hang_on_the_order_of_boxes_and_columns(attained:
             survey=None if boxes.survey is None else boxes.survey[order],
         )  # fmt: skip
         two = Readings(other, Meaning(attained, (None, 1.0), least=3))
-        for statistic in ASKED:
+        for statistic in STATISTICS:
             of = tuple({0: 1, 1: 0}.get(column, column) for column in statistic.of)
             again = replace(statistic, of=of)
-            found = reading_steps(statistic, one).finish(), reading_steps(again, two).finish()
-            assert found[0] == found[1], statistic
-            assert estimates(statistic, one, found[0]) == estimates(again, two, found[1]), statistic
+            ranges = reading_steps(statistic, one).finish(), reading_steps(again, two).finish()
+            assert ranges[0] == ranges[1], statistic
+            assert estimates(statistic, one, ranges[0]) == estimates(again, two, ranges[1]), statistic

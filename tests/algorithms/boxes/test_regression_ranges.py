@@ -15,7 +15,7 @@ from surebox_verify.ranges.pairs import EFFORT
 from surebox_verify.ranges.regression import regression_ranges, regression_work
 from surebox_verify.ranges.steps import RangeSteps
 from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
-from tests.algorithms.boxes.test_ranges import boxes_of, found, random_boxes, vertices
+from tests.algorithms.boxes.test_ranges import boxes_of, random_boxes, range_of, vertices
 from workers.algorithms.boxes.sides import Boxes
 
 
@@ -67,7 +67,7 @@ def test_one_predictor_holds_all_of_a_dozen_records_and_is_little_wider(seed: in
 def test_two_predictors_hold_every_vertex(seed: int, spread: float) -> None:
     boxes = random_boxes(seed, 5, 3, largest=1, spread=spread)
     reached = coefficients(vertices(boxes, (0, 1, 2)))
-    for r, values in zip(found("regression", (0, 1, 2), boxes), reached.T, strict=True):
+    for r, values in zip(range_of("regression", (0, 1, 2), boxes), reached.T, strict=True):
         if r.outer is None:
             assert spread > 0.1  # narrow boxes leave nothing open
             continue
@@ -153,7 +153,7 @@ def test_what_data_in_the_boxes_give_lies_inside(seed: int, predictors: int, spr
     upper = lower + spread * rng.uniform(size=lower.shape)
     boxes: Boxes = boxes_of(lower * unit, upper * unit, rng.integers(1, 4, 40))
     low, high = (np.repeat(each, boxes.counts, axis=0) for each in (boxes.lower, boxes.upper))
-    ranges = found("regression", tuple(range(predictors + 1)), boxes)
+    ranges = range_of("regression", tuple(range(predictors + 1)), boxes)
     assert spread > 0.1 or all(r.outer for r in ranges)
     for _ in range(6):
         corner = rng.random(low.shape) < rng.choice([0.0, 0.5, 1.0], size=low.shape[1])
@@ -232,11 +232,11 @@ def test_less_effort_widens_and_never_breaks() -> None:
 def test_steps_come_to_the_same() -> None:
     columns = columns_of(random_boxes(9, 3000, 4, largest=4, spread=0.6))
     search, steps = RangeSteps(regression_work(columns, EFFORT), columns[0].lower.size * len(columns)), 0
-    while search.found is None:
+    while search.ranges is None:
         search.step()
         steps += 1
     assert steps > 1
-    assert search.found == regression_ranges(columns)
+    assert search.ranges == regression_ranges(columns)
 
 
 @pytest.mark.parametrize("weights", [None, np.full(6, 0.5)])

@@ -47,7 +47,7 @@ def exact_covariance(a: np.ndarray, b: np.ndarray) -> Fraction:
 
 
 @settings(deadline=None, max_examples=30)
-@given(table=tables(), bounds=st.sampled_from(["cells", "tight"]), rare=st.sampled_from(["keep", "dismiss"]))
+@given(table=tables(), bounds=st.sampled_from(["cells", "tight"]), rare=st.sampled_from(["keep", "suppress"]))
 def test_guaranteed_ranges_hold_the_exact_sample_form(table: tuple[np.ndarray, int], bounds: str, rare: str) -> None:
     x, k = table[0][:, :2], table[1]
     request = BoxesRequest(k, weighted(x.shape[1]), bounds=bounds, rare_records=rare, ddof=1)  # type: ignore[arg-type]
@@ -79,8 +79,8 @@ def test_guaranteed_ranges_hold_the_exact_sample_form(table: tuple[np.ndarray, i
     records=st.integers(2, 2**40),
 )
 def test_the_factor_is_rounded_outward(ends: list[float], records: int) -> None:
-    found = Interval(*ends)
-    outer = sample_form(Range(found, found, 0.0), records, 1).outer
+    interval = Interval(*ends)
+    outer = sample_form(Range(interval, interval, 0.0), records, 1).outer
     factor = Fraction(records, records - 1)
     assert outer is not None
     lower, upper = (Fraction(end) * factor for end in ends)
@@ -128,8 +128,8 @@ def test_uncertainties_use_the_derivatives_of_the_sample_form(records: np.ndarra
 
 
 def test_default_weights_make_the_same_boxes_either_way(records: np.ndarray) -> None:
-    asked = tuple(replace(one, weight=None) for one in (*KINDS, *SAME))
-    plain, sample = (run(records, BoxesRequest(5, asked, rare_records="dismiss", ddof=ddof)) for ddof in (0, 1))
+    statistics = tuple(replace(one, weight=None) for one in (*KINDS, *SAME))
+    plain, sample = (run(records, BoxesRequest(5, statistics, rare_records="suppress", ddof=ddof)) for ddof in (0, 1))
     np.testing.assert_array_equal(plain.boxes.lower, sample.boxes.lower)
     assert sample.statistical_uncertainty == pytest.approx(plain.statistical_uncertainty, rel=1e-12)
 
@@ -137,7 +137,7 @@ def test_default_weights_make_the_same_boxes_either_way(records: np.ndarray) -> 
 def test_the_factor_is_that_of_the_kept_records_and_follows_from_boxes_and_counts() -> None:
     rng = np.random.default_rng(32)
     x = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(12, 2)) * 60.0])
-    outcome = run(x, BoxesRequest(6, KINDS, bounds="tight", rare_records="dismiss", ddof=1))
+    outcome = run(x, BoxesRequest(6, KINDS, bounds="tight", rare_records="suppress", ddof=1))
     rows = outcome.chosen.rows
     assert rows is not None
     assert len(rows) < 312
@@ -146,17 +146,17 @@ def test_the_factor_is_that_of_the_kept_records_and_follows_from_boxes_and_count
     unlinked = replace(outcome.boxes, box=np.zeros(0, dtype=np.int32))
     readings = Readings(unlinked, Meaning(attained=True))
     for certificate in outcome.certificates:
-        found = reading_steps(certificate.statistic, readings, ddof=1).finish()
-        assert estimates(certificate.statistic, readings, found, ddof=1) == certificate.published
+        ranges = reading_steps(certificate.statistic, readings, ddof=1).finish()
+        assert estimates(certificate.statistic, readings, ranges, ddof=1) == certificate.published
 
 
 def test_one_record_has_no_sample_form() -> None:
     one = Boxes(np.zeros((1, 2)), np.ones((1, 2)), np.array([1]), np.zeros(1, np.int32), np.zeros(2, np.bool_))
     readings = Readings(one)
     for statistic in KINDS:
-        found = reading_steps(statistic, readings, ddof=1).finish()
-        assert [(r.outer, r.inner) for r in found] == [(None, None)]
-        assert [e.estimate for e in estimates(statistic, readings, found, ddof=1)] == [None]
+        ranges = reading_steps(statistic, readings, ddof=1).finish()
+        assert [(r.outer, r.inner) for r in ranges] == [(None, None)]
+        assert [e.estimate for e in estimates(statistic, readings, ranges, ddof=1)] == [None]
     mean = run(np.array([[4.0]]), BoxesRequest(1, (Statistic("mean", (0,), 1.0),), ddof=1))
     assert mean.certificates[0].true_value == (4.0,)
 

@@ -19,20 +19,20 @@ from surebox_verify.ranges.separation import nearest_to_origin
 def test_no_direction_has_a_much_wider_margin(seed: int, count: int, n: int, shift: float, unit: float) -> None:
     rng = np.random.default_rng(seed)
     vectors = unit * (rng.normal(size=(count, n)) + shift * rng.normal(size=n))
-    found = nearest_to_origin(vectors)
+    nearest = nearest_to_origin(vectors)
     longest = np.sqrt((vectors**2).sum(axis=1).max())
-    assert found.weights.min() >= 0.0
-    assert found.weights.sum() == pytest.approx(1.0)
-    assert found.weights @ vectors == pytest.approx(found.point, abs=1e-8 * longest)
+    assert nearest.weights.min() >= 0.0
+    assert nearest.weights.sum() == pytest.approx(1.0)
+    assert nearest.weights @ vectors == pytest.approx(nearest.point, abs=1e-8 * longest)
     # for every x of the hull |x| is at least the least p_j x / |x|, so the margin cannot exceed |point|
-    assert (vectors @ found.point).min() >= 0.9 * found.point @ found.point
+    assert (vectors @ nearest.point).min() >= 0.9 * nearest.point @ nearest.point
 
 
 def test_vectors_about_the_origin_hold_each_other() -> None:
     corners = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8], [3.0, 3.0]])
-    found = nearest_to_origin(corners)
-    assert not found.point.any()
-    assert found.weights == pytest.approx([0.5 / 1.5, 0.5 / 1.5, 0.5 / 1.5, 0.0], abs=1e-9)
+    nearest = nearest_to_origin(corners)
+    assert not nearest.point.any()
+    assert nearest.weights == pytest.approx([0.5 / 1.5, 0.5 / 1.5, 0.5 / 1.5, 0.0], abs=1e-9)
 
 
 def test_equal_and_opposite_vectors() -> None:

@@ -83,16 +83,16 @@ def cost(boxes: PublishedBoxes, group: NDArray[np.int64]) -> float:
 def cuts(boxes: PublishedBoxes, k: int) -> list[NDArray[np.int64]]:
     """All balanced cuts across one column with k records on either side."""
     centres = [*(boxes.lower + boxes.upper).T, boxes.sets[0] @ np.arange(3.0) / boxes.sets[0].sum(axis=1)]
-    found = []
+    candidates = []
     for centre in centres:
         order = np.argsort(centre, kind="stable")
         for size in range(1, 8):
             group = np.ones(8, np.int64)
             group[order[:size]] = 0
             if min(boxes.counts[group == side].sum() for side in (0, 1)) >= k:
-                found.append((size, group))
-    balanced = [group for size, group in found if 2 <= size <= 6]
-    return balanced or [group for _, group in found]
+                candidates.append((size, group))
+    balanced = [group for size, group in candidates if 2 <= size <= 6]
+    return balanced or [group for _, group in candidates]
 
 
 def test_boxes_that_lack_other_values_are_not_united() -> None:
@@ -104,7 +104,7 @@ def test_boxes_that_lack_other_values_are_not_united() -> None:
     assert np.isnan(made.upper[1, 1])
     with pytest.raises(InfeasibleKError) as refused:
         unions(boxes, 14)
-    assert (refused.value.asked, refused.value.largest) == (14, 13)
+    assert (refused.value.required, refused.value.largest) == (14, 13)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -26,7 +26,7 @@ def test_a_box_shows_what_changed_where_nobody_or_at_least_k_came_went_and_staye
         today = (
             np.r_[before[0][keep], draw.integers(0, boxes, more)], np.r_[before[1][keep], draw.integers(0, 3, more)]
         )  # fmt: skip
-        found = renewed(before, today, boxes=boxes, asked=Demanded(k))
+        renewal = renewed(before, today, boxes=boxes, demands=Demanded(k))
         for box in range(boxes):
             was = [int(((before[0] == box) & (before[1] == v)).sum()) for v in range(3)]
             now = [int(((today[0] == box) & (today[1] == v)).sum()) for v in range(3)]
@@ -34,8 +34,8 @@ def test_a_box_shows_what_changed_where_nobody_or_at_least_k_came_went_and_staye
             gone = sum(max(a - b, 0) for a, b in zip(was, now, strict=True))
             stayed = sum(min(a, b) for a, b in zip(was, now, strict=True))
             shown = all(seen not in range(1, k) for seen in (added, gone, stayed))
-            assert (found.before[before[0] == box] == (not shown)).all()
-            assert (found.today[today[0] == box] == shown).all()
+            assert (renewal.before[before[0] == box] == (not shown)).all()
+            assert (renewal.today[today[0] == box] == shown).all()
 
 
 def test_a_box_with_too_few_goes_up_to_the_lowest_part_with_k() -> None:
@@ -104,11 +104,11 @@ def test_of_persons_with_several_rows_fewer_than_k_never_bring_what_is_shown() -
         if draw.random() < 0.5:  # all of before are there still
             persons, kept = np.r_[persons, 8 + np.arange(len(before))], np.r_[kept, before]
         zero = np.zeros(len(before), int), np.zeros(len(kept), int)
-        found = renewed((zero[0], before), (zero[1], kept), boxes=1, asked=Demanded(k, persons=persons))
+        renewal = renewed((zero[0], before), (zero[1], kept), boxes=1, demands=Demanded(k, persons=persons))
         was, now = np.bincount(before, minlength=3), np.bincount(kept, minlength=3)
         came, gone, stayed = np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)
-        if not found.today.all():
-            assert not found.today.any()
+        if not renewal.today.all():
+            assert not renewal.today.any()
             continue
         shown += 1
         own = [[int(((persons == p) & (kept == v)).sum()) for v in range(3)] for p in np.unique(persons)]
@@ -125,9 +125,9 @@ def test_who_came_left_or_stayed_is_not_told_a_sensitive_value(published: bool) 
         before, today = (draw.integers(0, 3, int(draw.choice([0, 4, 12]))) for _ in range(2))
         kept = (before, today) if published else (np.zeros_like(before), np.zeros_like(today))
         column = Sensitive(today, before if published else None)
-        asked = Demanded(2, least_values=2, largest_share=0.7, sensitive=[column])
+        demands = Demanded(2, least_values=2, largest_share=0.7, sensitive=[column])
         zero = np.zeros(len(before), int), np.zeros(len(today), int)
-        found = renewed((zero[0], kept[0]), (zero[1], kept[1]), boxes=1, asked=asked)
+        renewal = renewed((zero[0], kept[0]), (zero[1], kept[1]), boxes=1, demands=demands)
         was, now = (np.bincount(one, minlength=3) for one in (before, today))
         parts = [np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)] if published else []
         holds = all(not one.sum() or ((one > 0).sum() >= 2 and one.max() <= 0.7 * one.sum()) for one in (*parts, now))
@@ -138,15 +138,15 @@ def test_who_came_left_or_stayed_is_not_told_a_sensitive_value(published: bool) 
         )
         enough = all(one not in range(1, 2) for one in rows)
         if len(today):
-            assert found.today.all() == (holds and enough)
-            shown += int(found.today.all())
+            assert renewal.today.all() == (holds and enough)
+            shown += int(renewal.today.all())
     assert shown > 20
 
 
 def test_classes_of_counted_kept_columns_show_or_wait_each_by_itself() -> None:
     before, today = np.array([0] * 5 + [1] * 5), np.array([0] * 10 + [1] * 6 + [2] * 2)
     zero = np.zeros(10, int), np.zeros(18, int)
-    found = renewed((zero[0], before), (zero[1], today), boxes=1, asked=Demanded(5, by_class=True))
-    assert found.before.tolist() == [False] * 5 + [True] * 5
-    assert found.today.tolist() == [True] * 10 + [False] * 8
-    assert found.waiting == 1
+    renewal = renewed((zero[0], before), (zero[1], today), boxes=1, demands=Demanded(5, by_class=True))
+    assert renewal.before.tolist() == [False] * 5 + [True] * 5
+    assert renewal.today.tolist() == [True] * 10 + [False] * 8
+    assert renewal.waiting == 1

@@ -24,12 +24,12 @@ def test_the_optimal_objective_equals_lambda_and_beats_the_crisp_one(
 ) -> None:
     g = np.array([value for value, _ in parts])
     counts = np.array([count for _, count in parts])
-    found = weigh(g, counts, statistical=statistical)
-    assert counts @ found.weights == pytest.approx(1.0, rel=1e-12)
-    assert found.weights.min() >= 0
-    assert objective(found.weights, g, counts, statistical) == pytest.approx(found.optimum, rel=1e-9, abs=1e-9)
+    solution = weigh(g, counts, statistical=statistical)
+    assert counts @ solution.weights == pytest.approx(1.0, rel=1e-12)
+    assert solution.weights.min() >= 0
+    assert objective(solution.weights, g, counts, statistical) == pytest.approx(solution.optimum, rel=1e-9, abs=1e-9)
     crisp = dismiss(g, counts, statistical=statistical).objective
-    assert found.optimum <= crisp * (1 + 1e-9) + 1e-12
+    assert solution.optimum <= crisp * (1 + 1e-9) + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -47,21 +47,21 @@ def test_a_general_solver_finds_the_same_weights(seed: int) -> None:
         method="SLSQP",
         options={"ftol": 1e-15, "maxiter": 2000},
     )
-    found = weigh(g, counts, statistical=statistical)
-    assert found.optimum == pytest.approx(solved.fun, rel=1e-9)
-    np.testing.assert_allclose(found.weights, solved.x, atol=1e-5)
+    solution = weigh(g, counts, statistical=statistical)
+    assert solution.optimum == pytest.approx(solved.fun, rel=1e-9)
+    np.testing.assert_allclose(solution.weights, solved.x, atol=1e-5)
 
 
 def test_without_statistical_uncertainty_the_weights_are_uniform_on_the_smallest() -> None:
-    found = weigh(np.array([2.0, 1.0, 1.0]), np.array([5, 5, 6]), statistical=0.0)
-    np.testing.assert_allclose(found.weights, [0, 1 / 11, 1 / 11])
-    assert found.optimum == 1.0
+    solution = weigh(np.array([2.0, 1.0, 1.0]), np.array([5, 5, 6]), statistical=0.0)
+    np.testing.assert_allclose(solution.weights, [0, 1 / 11, 1 / 11])
+    assert solution.optimum == 1.0
 
 
 def test_equal_boxes_have_equal_weights() -> None:
-    found = weigh(np.full(4, 3.0), np.array([5, 6, 7, 8]), statistical=2.0)
-    np.testing.assert_allclose(found.weights, 1 / 26)
-    assert found.optimum == pytest.approx(3.0 + 2.0 / np.sqrt(26))
+    solution = weigh(np.full(4, 3.0), np.array([5, 6, 7, 8]), statistical=2.0)
+    np.testing.assert_allclose(solution.weights, 1 / 26)
+    assert solution.optimum == pytest.approx(3.0 + 2.0 / np.sqrt(26))
 
 
 @given(boxes, st.floats(0.1, 10), st.sampled_from([-700, -300, 300, 700]))

@@ -12,11 +12,11 @@ def test_a_box_is_as_far_as_its_nearest_point(point: tuple[float, float], square
 
 def test_the_nearest_are_kept_and_of_equals_the_first() -> None:
     aways = np.random.default_rng(0).integers(0, 6, 40).astype(np.float64)
-    kept, found = np.full(7, np.inf), np.full(7, -1, dtype=np.int64)
+    kept, indices = np.full(7, np.inf), np.full(7, -1, dtype=np.int64)
     for one, away in enumerate(aways):
-        keep(away, one, kept, found)
-    np.testing.assert_array_equal(found, np.argsort(aways, kind="stable")[:7])
-    np.testing.assert_array_equal(kept, aways[found])
+        keep(away, one, kept, indices)
+    np.testing.assert_array_equal(indices, np.argsort(aways, kind="stable")[:7])
+    np.testing.assert_array_equal(kept, aways[indices])
 
 
 def test_opened_nodes_lead_to_every_block_the_nearer_child_first() -> None:

@@ -9,19 +9,19 @@ from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import search as evolution
 from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.rules.membership import Term
 
 ACS = Path(__file__).parents[4] / "shared" / "data" / "acs2024"
 
 
-def walk_through(state: enumeration.EnumerationState) -> Found:
+def walk_through(state: enumeration.EnumerationState) -> SearchOutcome:
     while not enumeration.done(state):
         state = enumeration.step(state)
     return enumeration.result(state)
 
 
-def evolve(state: evolution.EvolutionState, costs: float = evolution.STEP_COSTS) -> Found:
+def evolve(state: evolution.EvolutionState, costs: float = evolution.STEP_COSTS) -> SearchOutcome:
     while not evolution.done(state):
         state = evolution.step(state, costs=costs)
     return evolution.result(state)
@@ -46,7 +46,9 @@ def fuzzy(records: int = 1500, variables: int = 6) -> tuple[Fuzzified, np.ndarra
     return fuzzify(list(values), terms * variables), rng.random(records) < chance
 
 
-SMALL = EvolutionRequest(population=30, replaced=10, generations=12, runs=3, gamma=0.4, kappa=0.01)
+SMALL = EvolutionRequest(
+    population=30, replaced=10, generations=12, runs=3, min_relative_confidence=0.4, min_support=0.01
+)
 
 
 def reference() -> tuple[Fuzzified, np.ndarray]:

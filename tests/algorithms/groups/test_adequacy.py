@@ -47,15 +47,15 @@ def test_the_published_figures(
     at_origin: float,
     youden: float,
 ) -> None:
-    found = from_counts(*counts)
-    assert found.prediction_accuracy == pytest.approx(pa, abs=5e-4)
-    assert found.youden_j == pytest.approx(j, abs=5e-4)
-    assert found.bayes_mb == pytest.approx(mb, abs=5e-4)
-    assert (found.bayes_t1, found.bayes_t2) == place
+    evaluation = from_counts(*counts)
+    assert evaluation.prediction_accuracy == pytest.approx(pa, abs=5e-4)
+    assert evaluation.youden_j == pytest.approx(j, abs=5e-4)
+    assert evaluation.bayes_mb == pytest.approx(mb, abs=5e-4)
+    assert (evaluation.bayes_t1, evaluation.bayes_t2) == place
     assert log_bayes_factors(*counts)[0, 0] == pytest.approx(at_origin, abs=5e-4)
-    assert found.youden_conventional == pytest.approx(youden, abs=5e-4)
-    assert found.markedness == found.youden_j
-    assert found.interpretation == "decisive"
+    assert evaluation.youden_conventional == pytest.approx(youden, abs=5e-4)
+    assert evaluation.markedness == evaluation.youden_j
+    assert evaluation.interpretation == "decisive"
 
 
 COUNT = st.integers(0, 7)
@@ -73,10 +73,10 @@ def test_the_whole_grid_is_that_of_rational_arithmetic(tp: int, fp: int, fn: int
 
 def test_the_minimum_may_lie_inside() -> None:
     counts = (7, 3, 7, 10)
-    found = least_evidence(*counts)
+    minimum = least_evidence(*counts)
     corners = [log(exact(*counts, t1, t2)) for t1, t2 in ((0, 0), (10, 17))]
-    assert found.mb < min(corners) - 1e-3
-    assert found.mb == pytest.approx(log(exact(*counts, found.t1, found.t2)), abs=1e-10)
+    assert minimum.mb < min(corners) - 1e-3
+    assert minimum.mb == pytest.approx(log(exact(*counts, minimum.t1, minimum.t2)), abs=1e-10)
 
 
 def test_hundreds_of_orders_of_magnitude_are_kept() -> None:
@@ -96,14 +96,14 @@ def test_a_product_that_underflows_is_taken_in_logarithms() -> None:
 
 
 def test_the_matrix_counts_under_the_papers_names() -> None:
-    found = adequacy([0, 1, 2], [2, 3], 10)
-    assert (found.tp, found.fp, found.fn, found.tn) == (1, 2, 1, 6)
-    assert found.sensitivity == pytest.approx(1 / 3)  # one of three true outliers is disclosed
-    assert found.specificity == pytest.approx(6 / 7)
-    assert found.precision == pytest.approx(1 / 2)
-    assert found.youden_conventional == pytest.approx(1 / 3 + 6 / 7 - 1)
-    assert found.markedness == pytest.approx(1 / 2 + 6 / 8 - 1)
-    assert found.prediction_accuracy == pytest.approx(7 / 10)
+    evaluation = adequacy([0, 1, 2], [2, 3], 10)
+    assert (evaluation.tp, evaluation.fp, evaluation.fn, evaluation.tn) == (1, 2, 1, 6)
+    assert evaluation.sensitivity == pytest.approx(1 / 3)  # one of three true outliers is disclosed
+    assert evaluation.specificity == pytest.approx(6 / 7)
+    assert evaluation.precision == pytest.approx(1 / 2)
+    assert evaluation.youden_conventional == pytest.approx(1 / 3 + 6 / 7 - 1)
+    assert evaluation.markedness == pytest.approx(1 / 2 + 6 / 8 - 1)
+    assert evaluation.prediction_accuracy == pytest.approx(7 / 10)
 
 
 def test_empty_margins_give_none() -> None:
@@ -143,12 +143,12 @@ def test_what_cannot_be_is_refused() -> None:
 @pytest.mark.parametrize("counts", [(5, 40, 60, 4000), (30, 30, 2100, 2100)])
 def test_of_many_parameter_values_the_least_evidence_is_that_of_all_priors(counts: tuple[int, int, int, int]) -> None:
     grid = log_bayes_factors(*counts)
-    found = least_evidence(*counts)
-    assert grid[found.t1, found.t2] == pytest.approx(found.mb, abs=1e-9)
-    assert found.mb == pytest.approx(float(grid.min()), abs=1e-9)
+    minimum = least_evidence(*counts)
+    assert grid[minimum.t1, minimum.t2] == pytest.approx(minimum.mb, abs=1e-9)
+    assert minimum.mb == pytest.approx(float(grid.min()), abs=1e-9)
 
 
 def test_many_parameter_values_need_neither_their_square_in_memory_nor_in_time() -> None:
-    found = least_evidence(8_000, 2_000, 1_000, 9_000)
-    assert found.mb > 1_000.0
-    assert (found.t1, found.t2) == (10_000, 10_000)
+    minimum = least_evidence(8_000, 2_000, 1_000, 9_000)
+    assert minimum.mb > 1_000.0
+    assert (minimum.t1, minimum.t2) == (10_000, 10_000)

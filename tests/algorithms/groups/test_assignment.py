@@ -25,16 +25,16 @@ def test_it_is_as_cheap_as_the_cheapest_of_all_ways(seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = problem(rng, [4, 3, 4], [3, 1, 1], [LOWER])
     moves = moves_needed(given)
-    found = cheapest(given, moves)
-    kept(given, found)
-    assert found.distortion == pytest.approx(cheapest_by_trying(given, moves), abs=1e-12)
-    assert after(given, found)[0] == 1
+    swaps = cheapest(given, moves)
+    kept(given, swaps)
+    assert swaps.distortion == pytest.approx(cheapest_by_trying(given, moves), abs=1e-12)
+    assert after(given, swaps)[0] == 1
     ceilings = np.array([0, 1, 1])
     capped = cheapest(given, moves, ceilings)
     kept(given, capped)
     assert capped.distortion == pytest.approx(cheapest_by_trying(given, moves, ceilings), abs=1e-12)
     assert np.all(np.bincount(capped.target, minlength=3) <= ceilings)
-    assert capped.distortion >= found.distortion - 1e-12
+    assert capped.distortion >= swaps.distortion - 1e-12
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -54,11 +54,11 @@ def test_raising_and_several_restrictions_are_met_at_least_cost(
     assert given.fixed == fixed
     moves = moves_needed(given)
     assert moves.sum() == given.needed
-    found = cheapest(given, moves)
-    kept(given, found)
-    assert met(given, counts_after(given, found))
-    assert found.distortion == pytest.approx(cheapest_by_trying(given, moves), abs=1e-12)
-    np.testing.assert_array_equal(moves_made(given, found), moves)
+    swaps = cheapest(given, moves)
+    kept(given, swaps)
+    assert met(given, counts_after(given, swaps))
+    assert swaps.distortion == pytest.approx(cheapest_by_trying(given, moves), abs=1e-12)
+    np.testing.assert_array_equal(moves_made(given, swaps), moves)
 
 
 def large(seed: int) -> Problem:
@@ -84,21 +84,21 @@ def test_lists_are_lengthened_until_nothing_left_out_could_help(seed: int, first
     full = np.hstack([cost, np.array(stay).T])
     rows, columns = linear_sum_assignment(full)
     moved = columns < cost.shape[1]
-    found = cheapest(given, moves, effort=Effort(first=first))
-    assert found.distortion == pytest.approx(cost[rows[moved], columns[moved]].sum(), abs=1e-9)
+    swaps = cheapest(given, moves, effort=Effort(first=first))
+    assert swaps.distortion == pytest.approx(cost[rows[moved], columns[moved]].sum(), abs=1e-9)
 
 
 def test_with_ceilings_that_bind_it_agrees_with_a_dense_solver() -> None:
     given = large(9)
     moves = moves_needed(given)
     ceilings = np.array([0, 0, 60, 50, 40])
-    found = cheapest(given, moves, ceilings)
-    kept(given, found)
+    swaps = cheapest(given, moves, ceilings)
+    kept(given, swaps)
     cost = influence(given.metric, given.source_values, given.partner_values)
     price = scarcity(cost, given, moves, ceilings)
-    assert np.all(np.bincount(found.target, minlength=5) <= ceilings)
-    assert price <= found.distortion + 1e-9
-    assert found.distortion == pytest.approx(price, abs=1e-6)
+    assert np.all(np.bincount(swaps.target, minlength=5) <= ceilings)
+    assert price <= swaps.distortion + 1e-9
+    assert swaps.distortion == pytest.approx(price, abs=1e-6)
 
 
 def scarcity(cost: np.ndarray, given: Problem, moves: np.ndarray, ceilings: np.ndarray) -> float:
@@ -116,8 +116,8 @@ def scarcity(cost: np.ndarray, given: Problem, moves: np.ndarray, ceilings: np.n
     upper = vstack([sums(left, lefts), sums(right, rights), sums(given.partner_code[right], 5)])
     limits = np.concatenate([np.ones(lefts + rights), ceilings])
     equal = sums(given.source_code[left], 2)
-    found = linprog(cost.ravel(), upper, limits, equal, moves[:2], bounds=(0, 1), method="highs")
-    return float(found.fun)
+    solution = linprog(cost.ravel(), upper, limits, equal, moves[:2], bounds=(0, 1), method="highs")
+    return float(solution.fun)
 
 
 def test_the_order_of_records_does_not_change_the_least_cost() -> None:
@@ -136,20 +136,20 @@ def test_identical_records_fill_each_others_lists() -> None:
     values[60:, 2] = np.arange(200)
     member = parameter == 0
     given = build(parameter, 2, member, values, METRIC, [Restriction(0, bound=0, zero=9)])
-    found = cheapest(given, moves_needed(given))
-    kept(given, found)
+    swaps = cheapest(given, moves_needed(given))
+    kept(given, swaps)
     # One partner equals the sources; any other differs by the whole weight of one ordinal attribute (0 against not 0).
-    assert found.distortion == pytest.approx(59.0)
+    assert swaps.distortion == pytest.approx(59.0)
 
 
 def test_what_cannot_be_moved_is_said_in_numbers() -> None:
     given = problem(np.random.default_rng(0), [4, 3, 4], [3, 1, 1], [LOWER])
     with pytest.raises(UnreachableError) as caught:
         cheapest(given, np.array([4, 0, 0]))
-    assert (caught.value.element, caught.value.asked, caught.value.reachable) == (0, 4, 3)
+    assert (caught.value.element, caught.value.required, caught.value.reachable) == (0, 4, 3)
     with pytest.raises(UnreachableError) as caught:
         cheapest(given, np.array([2, 0, 0]), np.array([5, 1, 0]))
-    assert (caught.value.element, caught.value.asked, caught.value.reachable) == (None, 2, 1)
+    assert (caught.value.element, caught.value.required, caught.value.reachable) == (None, 2, 1)
     with pytest.raises(ValueError, match="one number per submicrofile"):
         cheapest(given, np.array([2, 0]))
     raising = problem(np.random.default_rng(0), [4, 4, 4], [3, 0, 2], [RAISE])
@@ -173,9 +173,9 @@ def test_pauses_change_nothing(ceiling: int | None) -> None:
         try:
             next(work)
         except StopIteration as end:
-            found: Swaps = end.value
+            swaps: Swaps = end.value
             break
         pauses += 1
     assert pauses >= 50 + 14, "one for each record's list and for each swap"
     for name in ("source_row", "partner_row", "influence"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(swaps, name), getattr(whole, name))

@@ -50,10 +50,10 @@ def test_what_tells_the_group_is_found_and_scores_are_probabilities_of_the_popul
     rows = sample(y, 2_000, rng)
     how = coding([column[rows] for column in columns])
     codes = coded(how, [column[rows] for column in columns])
-    found = judged(name, codes, y[rows], y.mean(), how.categorical, rng, lambda _: None)  # type: ignore[arg-type]
-    assert found.auc > 0.9
-    assert np.argmax(found.driving) == 1
-    assert abs(found.driving[0]) < 0.02
+    assessment = judged(name, codes, y[rows], y.mean(), how.categorical, rng, lambda _: None)  # type: ignore[arg-type]
+    assert assessment.auc > 0.9
+    assert np.argmax(assessment.driving) == 1
+    assert abs(assessment.driving[0]) < 0.02
     model = trained(name, codes, y[rows], y.mean(), how.categorical, 0)  # type: ignore[arg-type]
     p = model.probabilities(coded(how, columns))
     for value in ("yes", "no"):

@@ -10,13 +10,13 @@ from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.enumeration.search import EnumerationRequest, NotFeasibleError
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, Found
+from workers.algorithms.groups.rules.generality import Finished, SearchOutcome
 from workers.algorithms.groups.rules.membership import grades
 
 __all__ = ["acs"]  # a fixture
 
 
-def same(one: Found, other: Found) -> bool:
+def same(one: SearchOutcome, other: SearchOutcome) -> bool:
     return (
         np.array_equal(one.rules, other.rules)
         and np.array_equal(one.metrics.fitness, other.metrics.fitness)
@@ -38,21 +38,23 @@ def test_every_rule_over_the_thresholds_is_found_and_no_other(case: oracle.Case,
     rules = list(case.rules())
     assert {rule for rule in rules if case.over(rule, gamma, kappa, -1e-9)} <= kept
     assert kept <= {rule for rule in rules if case.over(rule, gamma, kappa, 1e-9)}
-    found = enumeration.result(state)
-    assert set(oracle.as_tuples(found.rules)) == oracle.most_general(list(kept))
-    assert found.over_thresholds == len(kept)
+    outcome = enumeration.result(state)
+    assert set(oracle.as_tuples(outcome.rules)) == oracle.most_general(list(kept))
+    assert outcome.over_thresholds == len(kept)
 
 
 def test_threads_do_not_change_the_outcome() -> None:
     data, vital = fuzzy()
-    one = walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=0.4)))
+    one = walk_through(enumeration.init(data, vital, EnumerationRequest(min_relative_confidence=0.4)))
     assert len(one.rules) > 5
-    assert same(one, walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=0.4), threads=2)))
+    assert same(
+        one, walk_through(enumeration.init(data, vital, EnumerationRequest(min_relative_confidence=0.4), threads=2))
+    )
 
 
 def test_an_interrupted_search_goes_on() -> None:
     data, vital = fuzzy()
-    request = EnumerationRequest(gamma=0.4)
+    request = EnumerationRequest(min_relative_confidence=0.4)
     whole = walk_through(enumeration.init(data, vital, request))
     state = enumeration.init(data, vital, request)
     finished = []
@@ -70,7 +72,7 @@ def test_an_interrupted_search_goes_on() -> None:
 
 def test_progress_rises_to_one() -> None:
     data, vital = fuzzy()
-    state = enumeration.init(data, vital, EnumerationRequest(gamma=0.4))
+    state = enumeration.init(data, vital, EnumerationRequest(min_relative_confidence=0.4))
     with pytest.raises(ValueError, match="not finished"):
         enumeration.result(state)
     seen = [enumeration.progress(state)]
@@ -85,8 +87,10 @@ def test_progress_rises_to_one() -> None:
 
 def test_the_planted_group_is_found() -> None:
     data, vital = planted()
-    found = walk_through(enumeration.init(data, vital, EnumerationRequest(gamma=2.0, kappa=0.1)))
-    assert oracle.as_tuples(found.rules) == [(1, 2, 3, 0, 0)]
+    outcome = walk_through(
+        enumeration.init(data, vital, EnumerationRequest(min_relative_confidence=2.0, min_support=0.1))
+    )
+    assert oracle.as_tuples(outcome.rules) == [(1, 2, 3, 0, 0)]
 
 
 @settings(deadline=None, max_examples=30)
@@ -118,15 +122,15 @@ def test_a_search_that_is_too_large_is_refused_with_what_would_fit() -> None:
 def test_thresholds_that_are_none_are_refused() -> None:
     data, vital = planted()
     for wrong in (
-        EnumerationRequest(gamma=-1.0),
-        EnumerationRequest(kappa=1.0),
-        EnumerationRequest(guard=np.inf),
-        EnumerationRequest(alpha=2.0),
+        EnumerationRequest(min_relative_confidence=-1.0),
+        EnumerationRequest(min_support=1.0),
+        EnumerationRequest(denominator_floor=np.inf),
+        EnumerationRequest(min_membership=2.0),
     ):
         with pytest.raises(ValueError, match="must"):
             enumeration.init(data, vital, wrong)
 
 
 def test_the_group_of_the_reference_data_has_as_many_rules_as_others_found(acs: tuple[Fuzzified, np.ndarray]) -> None:
-    found = walk_through(enumeration.init(*acs, EnumerationRequest(), threads=2))
-    assert (found.over_thresholds, len(found.rules)) == (3065, 121)  # found beforehand by a program of its own
+    outcome = walk_through(enumeration.init(*acs, EnumerationRequest(), threads=2))
+    assert (outcome.over_thresholds, len(outcome.rules)) == (3065, 121)  # as counted beforehand by another program

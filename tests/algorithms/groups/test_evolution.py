@@ -15,7 +15,7 @@ from workers.algorithms.groups.evolution import paper as evolution_paper
 from workers.algorithms.groups.evolution import search as evolution
 from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Found, kept_by, merge
+from workers.algorithms.groups.rules.generality import SearchOutcome, kept_by, merge
 
 __all__ = ["acs"]  # a fixture
 BOTH = pytest.mark.parametrize("diversity", [True, False])
@@ -25,7 +25,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(77)
 
 
-def same(one: Found, other: Found) -> bool:
+def same(one: SearchOutcome, other: SearchOutcome) -> bool:
     return (
         np.array_equal(one.rules, other.rules)
         and np.array_equal(one.metrics.inside, other.metrics.inside)
@@ -92,39 +92,48 @@ def test_all_that_is_kept_is_over_the_thresholds_record_by_record(
     diversity: bool, case: oracle.Case, seed: int
 ) -> None:
     request = EvolutionRequest(
-        population=6, replaced=5, generations=4, runs=2, tournament=3, diversity=diversity, alpha=case.alpha, kappa=0.01
+        population=6,
+        replaced=5,
+        generations=4,
+        runs=2,
+        tournament=3,
+        diversity=diversity,
+        min_membership=case.alpha,
+        min_support=0.01,
     )
     state = evolution.init(case.data(), case.flags(), request, np.random.default_rng(seed))
     while not evolution.done(state):
         state = evolution.step(state)
     kept = kept_by(state)
     for at, rule in enumerate(oracle.as_tuples(kept.rules)):
-        assert case.over(rule, request.gamma, request.kappa, 1e-9)
+        assert case.over(rule, request.min_relative_confidence, request.min_support, 1e-9)
         expected = case.measures(rule, 1.0)
         assert kept.metrics.inside[at] == pytest.approx(expected["inside"], rel=1e-9)
         assert kept.metrics.fitness[at] == pytest.approx(expected["fitness"], rel=1e-7, abs=1e-12)
-    found = evolution.result(state)
-    assert set(oracle.as_tuples(found.rules)) == oracle.most_general(oracle.as_tuples(kept.rules))
-    assert found.evaluations <= request.evaluations == 2 * (6 + 5 * 4)
-    assert diversity or found.evaluations == request.evaluations
+    outcome = evolution.result(state)
+    assert set(oracle.as_tuples(outcome.rules)) == oracle.most_general(oracle.as_tuples(kept.rules))
+    assert outcome.evaluations <= request.evaluations == 2 * (6 + 5 * 4)
+    assert diversity or outcome.evaluations == request.evaluations
 
 
 @BOTH
 def test_the_planted_group_is_found(diversity: bool) -> None:
     data, vital = planted()
-    request = replace(SMALL, gamma=2.0, kappa=0.1, diversity=diversity, generations=30)
-    found = evolve(evolution.init(data, vital, request, rng()))
-    assert oracle.as_tuples(found.rules) == [(1, 2, 3, 0, 0)]
+    request = replace(SMALL, min_relative_confidence=2.0, min_support=0.1, diversity=diversity, generations=30)
+    outcome = evolve(evolution.init(data, vital, request, rng()))
+    assert oracle.as_tuples(outcome.rules) == [(1, 2, 3, 0, 0)]
 
 
 def test_with_diversity_all_of_a_small_space_is_found() -> None:
     data, vital = fuzzy()
     request = replace(SMALL, generations=60)
-    found = evolve(evolution.init(data, vital, request, rng()))
-    exhaustive = enumeration.EnumerationRequest(gamma=request.gamma, kappa=request.kappa)
+    outcome = evolve(evolution.init(data, vital, request, rng()))
+    exhaustive = enumeration.EnumerationRequest(
+        min_relative_confidence=request.min_relative_confidence, min_support=request.min_support
+    )
     every = walk_through(enumeration.init(data, vital, exhaustive))
-    assert set(oracle.as_tuples(found.rules)) == set(oracle.as_tuples(every.rules))
-    assert found.evaluations <= request.evaluations < every.evaluations
+    assert set(oracle.as_tuples(outcome.rules)) == set(oracle.as_tuples(every.rules))
+    assert outcome.evaluations <= request.evaluations < every.evaluations
 
 
 def test_with_diversity_no_rule_is_judged_whose_fate_was_known() -> None:
@@ -138,13 +147,15 @@ def test_with_diversity_no_rule_is_judged_whose_fate_was_known() -> None:
         if not isinstance(before, evolution.Evolving) or not isinstance(state, evolution.Evolving):
             continue
         (run,) = state.runs
-        found = state.patterns
+        patterns = state.patterns
         new = run.archive.rules[len(judged) :]
         for rule in oracle.as_tuples(new):
             assert rule not in judged
             assert not any(decided and oracle.more_general(other, rule) for other, (decided, _) in judged.items())
-        measures = evolution.racing.metrics(run.archive.sums, records=found.records, vital=found.vital, guard=1.0)
-        decided = measures.over(request.gamma, request.kappa) | (measures.support <= request.kappa)
+        measures = evolution.racing.metrics(run.archive.sums, records=patterns.records, vital=patterns.vital, guard=1.0)
+        decided = measures.over(request.min_relative_confidence, request.min_support) | (
+            measures.support <= request.min_support
+        )
         places = range(len(judged), len(judged) + len(new))
         judged.update((rule, (bool(decided[at]), at)) for at, rule in zip(places, oracle.as_tuples(new), strict=True))
     assert len(judged) > 100
@@ -153,9 +164,9 @@ def test_with_diversity_no_rule_is_judged_whose_fate_was_known() -> None:
 def test_with_diversity_a_space_of_one_rule_is_soon_exhausted() -> None:
     data, vital = planted(variables=3)
     one = Fuzzified(data.variables[:1])
-    found = evolve(evolution.init(one, vital, replace(SMALL, gamma=0.01), rng()))
-    assert found.evaluations == 3 * 3  # three rules, in each of three runs
-    assert oracle.as_tuples(found.rules) == [(1,)]
+    outcome = evolve(evolution.init(one, vital, replace(SMALL, min_relative_confidence=0.01), rng()))
+    assert outcome.evaluations == 3 * 3  # three rules, in each of three runs
+    assert oracle.as_tuples(outcome.rules) == [(1,)]
 
 
 def test_a_generation_of_the_paper_replaces_the_worst() -> None:
@@ -226,7 +237,7 @@ def test_requests_that_cannot_be_met_are_refused() -> None:
     data, vital = planted()
     for wrong in (
         {"population": 1}, {"replaced": 0}, {"replaced": 31}, {"tournament": 0}, {"runs": 0}, {"generations": -1},
-        {"crossover": 1.1}, {"mutation": -0.1}, {"alpha": 2.0}, {"gamma": -1.0},
+        {"crossover": 1.1}, {"mutation": -0.1}, {"min_membership": 2.0}, {"min_relative_confidence": -1.0},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"must|probabilities"):
             evolution.init(data, vital, replace(SMALL, **wrong), rng())
@@ -241,6 +252,6 @@ def test_on_the_reference_data_diversity_finds_most_of_the_most_general_rules(
     acs: tuple[Fuzzified, np.ndarray],
 ) -> None:
     every = set(oracle.as_tuples(walk_through(enumeration.init(*acs, enumeration.EnumerationRequest())).rules))
-    found = evolve(evolution.init(*acs, EvolutionRequest(runs=3), rng()))
-    assert found.evaluations <= 3 * 4100  # of the 41,000 that ten runs may spend
-    assert len(set(oracle.as_tuples(found.rules)) & every) >= 100
+    outcome = evolve(evolution.init(*acs, EvolutionRequest(runs=3), rng()))
+    assert outcome.evaluations <= 3 * 4100  # of the 41,000 that ten runs may spend
+    assert len(set(oracle.as_tuples(outcome.rules)) & every) >= 100

@@ -24,20 +24,20 @@ def test_fits_are_those_of_products_taken_one_by_one(seed: int) -> None:
     data = fuzzify([column.astype(np.float64) for column in columns], TERMS)
     rules = np.unique(rng.integers(0, [4, 4, 3], (25, 3)), axis=0).astype(np.int8)
     rules = rng.permutation(rules[rules.any(axis=1)])
-    found = fits(data, rules, 0.5, 0.1)
+    fitted = fits(data, rules, 0.5, 0.1)
     some = fits(data, rules, 0.5, 0.1, start=50, stop=120)
-    assert found.rules == len(rules)
+    assert fitted.rules == len(rules)
     for p, record in enumerate(zip(*columns, strict=True)):
         products = [
             math.prod(grade(TERMS[v][t - 1], float(record[v])) for v, t in enumerate(rule) if t) for rule in rules
         ]
         fitting = [r for r, product in enumerate(products) if product >= 0.5]
         best = max(products)
-        assert found.grade[p] == pytest.approx(best if best >= 0.1 else 0.0)
-        assert found.number[p] == len(fitting)
-        assert found.first[p] == min(fitting, default=len(rules))
-    np.testing.assert_array_equal(some.number, found.number[50:120])
-    np.testing.assert_array_equal(some.first, found.first[50:120])
+        assert fitted.grade[p] == pytest.approx(best if best >= 0.1 else 0.0)
+        assert fitted.number[p] == len(fitting)
+        assert fitted.first[p] == min(fitting, default=len(rules))
+    np.testing.assert_array_equal(some.number, fitted.number[50:120])
+    np.testing.assert_array_equal(some.first, fitted.first[50:120])
 
 
 def test_the_most_confident_rules_come_first_and_equals_as_they_stand() -> None:

@@ -19,8 +19,8 @@ def as_rules(rules: list[oracle.Rule]) -> Rules:
 @settings(deadline=None, max_examples=150)
 @given(rules=RULES)
 def test_what_is_left_has_no_more_general_rule_beside_it(rules: list[oracle.Rule]) -> None:
-    found = {rule for rule, kept in zip(rules, most_general(as_rules(rules)), strict=True) if kept}
-    assert found == oracle.most_general(rules)
+    remaining = {rule for rule, kept in zip(rules, most_general(as_rules(rules)), strict=True) if kept}
+    assert remaining == oracle.most_general(rules)
 
 
 def test_the_paper_s_sense_of_more_specific() -> None:

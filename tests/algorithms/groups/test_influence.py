@@ -16,21 +16,21 @@ def test_it_is_the_definition_symmetric_and_zero_for_equal_records(
     left: list[tuple[int, int, float, float]], right: list[tuple[int, int, float, float]]
 ) -> None:
     one, other = np.array(left, dtype=np.float64), np.array(right, dtype=np.float64)
-    found = influence(METRIC, one, other)
-    np.testing.assert_allclose(found, [[slow_influence(x, y) for y in other] for x in one], atol=1e-14)
-    np.testing.assert_allclose(influence(METRIC, other, one), found.T, atol=0)
+    influences = influence(METRIC, one, other)
+    np.testing.assert_allclose(influences, [[slow_influence(x, y) for y in other] for x in one], atol=1e-14)
+    np.testing.assert_allclose(influence(METRIC, other, one), influences.T, atol=0)
     assert np.all(np.diag(influence(METRIC, one, one)) == 0.0)
-    assert np.all(found <= METRIC.largest + 1e-12)
+    assert np.all(influences <= METRIC.largest + 1e-12)
 
 
 def test_zeros_do_not_differ_and_opposite_incomes_differ_most() -> None:
     metric = Metric(ordinal=(2.0,), categorical=())
     values = encode(metric, np.array([[0.0], [5.0], [-5.0], [15.0]]), np.empty((4, 0), dtype=np.int64))
-    found = influence(metric, values, values)
-    assert found[0, 0] == 0.0  # 0/0
-    assert found[0, 1] == 2.0
-    assert found[1, 2] == 2.0
-    assert found[1, 3] == pytest.approx(2.0 * (10 / 20) ** 2)
+    influences = influence(metric, values, values)
+    assert influences[0, 0] == 0.0  # 0/0
+    assert influences[0, 1] == 2.0
+    assert influences[1, 2] == 2.0
+    assert influences[1, 3] == pytest.approx(2.0 * (10 / 20) ** 2)
 
 
 def test_scaling_an_ordinal_attribute_changes_nothing() -> None:

@@ -33,9 +33,9 @@ def nested(
     for code, some in enumerate(fits):
         grades[np.flatnonzero(parameter == code)[: len(some)]] = some
     band = bands(grades, ALPHAS)
-    asked = np.array(bounds)
-    restrictions = [Restriction(e, int(asked[1, e]), int(asked[1, e]) + 9) for e in np.flatnonzero(asked[1] >= 0)]
-    levels = Levels(band, asked, np.zeros_like(asked) if floors is None else np.array(floors), at=1)
+    limits = np.array(bounds)
+    restrictions = [Restriction(e, int(limits[1, e]), int(limits[1, e]) + 9) for e in np.flatnonzero(limits[1] >= 0)]
+    levels = Levels(band, limits, np.zeros_like(limits) if floors is None else np.array(floors), at=1)
     return build(parameter, len(sizes), band <= 1, values, METRIC, restrictions, levels=levels)
 
 
@@ -88,11 +88,11 @@ def test_it_is_as_cheap_as_the_cheapest_of_all_ways(
     seed: int, sizes: list[int], fits: list[list[float]], bounds: list[list[int]]
 ) -> None:
     problem = nested(np.random.default_rng(seed), sizes, fits, bounds)
-    found = cheapest(problem, moves_needed(problem))
-    assert met(problem, counts_after(problem, found))
-    assert len(found.source) == problem.needed
-    assert found.distortion == pytest.approx(by_trying(problem), abs=1e-12)
-    rows = np.concatenate([found.source_row, found.partner_row])
+    swaps = cheapest(problem, moves_needed(problem))
+    assert met(problem, counts_after(problem, swaps))
+    assert len(swaps.source) == problem.needed
+    assert swaps.distortion == pytest.approx(by_trying(problem), abs=1e-12)
+    rows = np.concatenate([swaps.source_row, swaps.partner_row])
     assert len(np.unique(rows)) == len(rows)
 
 
@@ -113,11 +113,11 @@ def test_small_sets_are_not_emptied_for_the_sake_of_large_ones(
     seed: int, sizes: list[int], fits: list[list[float]], bounds: list[list[int]], floors: list[list[int]]
 ) -> None:
     problem = nested(np.random.default_rng(seed), sizes, fits, bounds, floors)
-    found = cheapest(problem, moves_needed(problem))
-    stay = counts_after(problem, found)
+    swaps = cheapest(problem, moves_needed(problem))
+    stay = counts_after(problem, swaps)
     assert met(problem, stay)
     assert np.all(stay >= problem.floors)
-    assert found.distortion == pytest.approx(by_trying(problem), abs=1e-12)
+    assert swaps.distortion == pytest.approx(by_trying(problem), abs=1e-12)
 
 
 def test_a_bound_goes_before_a_floor() -> None:
@@ -168,9 +168,9 @@ def test_it_agrees_with_a_linear_programme_over_all_pairs(seed: int) -> None:
         rows.append(coo_array(-inside[None].astype(float)))
         limits.append(np.array([min(0, problem.bounds[k, e] - problem.counts[k, e])]))
     expected = linprog(cost.ravel(), vstack(rows), np.concatenate(limits), bounds=(0, 1), method="highs").fun
-    found = cheapest(problem, moves_needed(problem))
-    assert met(problem, counts_after(problem, found))
-    assert found.distortion == pytest.approx(expected, abs=1e-7)
+    swaps = cheapest(problem, moves_needed(problem))
+    assert met(problem, counts_after(problem, swaps))
+    assert swaps.distortion == pytest.approx(expected, abs=1e-7)
 
 
 def test_moving_too_few_for_a_nested_bound_is_refused() -> None:
@@ -187,10 +187,10 @@ def test_the_search_meets_every_nested_bound_and_is_never_cheaper_than_the_assig
     state = memetic.init(problem, request, np.random.default_rng(seed))
     while not memetic.done(state):
         state = memetic.step(state)
-    found = memetic.result(problem, state, lambda _: True).best
-    assert met(problem, counts_after(problem, found.swaps))
-    bound = cheapest(problem, moves_made(problem, found.swaps))
-    assert bound.distortion <= found.swaps.distortion + 1e-9
+    best = memetic.result(problem, state, lambda _: True).best
+    assert met(problem, counts_after(problem, best.swaps))
+    bound = cheapest(problem, moves_made(problem, best.swaps))
+    assert bound.distortion <= best.swaps.distortion + 1e-9
     counts = populations_counts(state.problem, state, state.runs[0])
     assert np.all(np.diff(counts, axis=1) >= 0)
     assert np.all(counts.sum(axis=2) == problem.counts.sum(axis=1))

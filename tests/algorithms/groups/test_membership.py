@@ -74,9 +74,9 @@ def test_vertical_s_z_and_triangle() -> None:
 @settings(deadline=None, max_examples=100)
 @given(term=terms(), x=st.lists(st.floats(-3, 9), min_size=1, max_size=10))
 def test_grades_are_those_of_the_printed_forms(term: Term, x: list[float]) -> None:
-    found = grades(term, np.array(x))
-    assert found == pytest.approx([grade(term, value) for value in x], rel=1e-12, abs=1e-15)
-    assert ((found >= 0.0) & (found <= 1.0)).all()
+    memberships = grades(term, np.array(x))
+    assert memberships == pytest.approx([grade(term, value) for value in x], rel=1e-12, abs=1e-15)
+    assert ((memberships >= 0.0) & (memberships <= 1.0)).all()
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,8 @@ def test_no_restriction_is_violated_in_any_generation(seed: int, name: str, roam
     assert np.all(signals.sum(axis=1) == given.crisp.sum())
 
 
-def promised(given: Problem, found: MemeticOutcome) -> None:
-    for one in found.runs:
+def promised(given: Problem, outcome: MemeticOutcome) -> None:
+    for one in outcome.runs:
         swaps = one.swaps
         rows = np.concatenate([swaps.source_row, swaps.partner_row])
         assert len(np.unique(rows)) == len(rows)
@@ -124,21 +124,21 @@ def promised(given: Problem, found: MemeticOutcome) -> None:
 @settings(max_examples=20, deadline=None)
 def test_the_result_meets_every_bound_and_is_never_cheaper_than_the_assignment(seed: int, name: str) -> None:
     given = problem(np.random.default_rng(seed), *PROBLEMS[name])
-    found = memetic.result(given, ended(given, replace(SMALL, runs=2), seed), anything)
-    promised(given, found)
-    assert found.best.swaps.distortion == min(one.swaps.distortion for one in found.runs)
+    outcome = memetic.result(given, ended(given, replace(SMALL, runs=2), seed), anything)
+    promised(given, outcome)
+    assert outcome.best.swaps.distortion == min(one.swaps.distortion for one in outcome.runs)
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
 def test_without_a_good_individual_the_fittest_is_completed(name: str) -> None:
     given = problem(np.random.default_rng(3), *PROBLEMS[name])
     state = ended(given, replace(SMALL, generations=0, population=2, pairs=1))
-    found = memetic.result(given, state, lambda _: False)
-    promised(given, found)
-    assert not found.best.valid
-    assert found.best.valid_share == 0.0
-    again = [slow_fitness(given, *indexes(given, one.swaps)) for one in found.runs]
-    assert [one.fitness for one in found.runs] == pytest.approx(again, abs=1e-12)
+    outcome = memetic.result(given, state, lambda _: False)
+    promised(given, outcome)
+    assert not outcome.best.valid
+    assert outcome.best.valid_share == 0.0
+    again = [slow_fitness(given, *indexes(given, one.swaps)) for one in outcome.runs]
+    assert [one.fitness for one in outcome.runs] == pytest.approx(again, abs=1e-12)
 
 
 def indexes(given: Problem, swaps: Swaps) -> tuple[np.ndarray, np.ndarray]:
@@ -156,18 +156,18 @@ def test_what_a_judge_refuses_is_not_reported_as_valid() -> None:
     def judge(swaps: Swaps) -> bool:
         return bool(after(given, swaps)[1] <= cap)
 
-    found = memetic.result(given, state, judge).best
-    assert found.valid_share == pytest.approx(np.mean(signals[:, 1] <= cap))
-    assert found.valid_share > 0.0
-    assert found.valid == judge(found.swaps)
+    best = memetic.result(given, state, judge).best
+    assert best.valid_share == pytest.approx(np.mean(signals[:, 1] <= cap))
+    assert best.valid_share > 0.0
+    assert best.valid == judge(best.swaps)
     good = [
         float(d.sum())
         for (s, p, d), signal in zip(individuals(state), signals, strict=True)
         if signal[1] <= cap and met(given, signal[None])
     ]
     if good:
-        assert found.completed == 0
-        assert found.swaps.distortion == pytest.approx(min(good))
+        assert best.completed == 0
+        assert best.swaps.distortion == pytest.approx(min(good))
 
 
 def moderate(seed: int) -> Problem:
@@ -183,9 +183,9 @@ def test_it_comes_within_a_tenth_of_the_cheapest_swaps_which_the_papers_letter_d
     given = moderate(0)
     ratios = []
     for roaming in (0.3, 0.0):
-        found = memetic.result(given, ended(given, MemeticRequest(generations=200, roaming=roaming)), anything).best
-        ratios.append(found.swaps.distortion / cheapest(given, moves_made(given, found.swaps)).distortion)
-        assert found.valid_share == 1.0
+        best = memetic.result(given, ended(given, MemeticRequest(generations=200, roaming=roaming)), anything).best
+        ratios.append(best.swaps.distortion / cheapest(given, moves_made(given, best.swaps)).distortion)
+        assert best.valid_share == 1.0
     assert 1.0 - 1e-9 <= ratios[0] < 1.1 < ratios[1]
 
 

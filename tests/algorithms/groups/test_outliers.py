@@ -48,32 +48,32 @@ def slow(values: list[float], alpha: float, robust: bool) -> list[int]:
 )
 @settings(max_examples=150)
 def test_outliers_are_removed_as_the_technique_says(values: list[float], alpha: float, robust: bool) -> None:
-    found = thompson_tau(np.array(values), alpha=alpha, robust=robust)
-    assert list(found.order) == slow(values, alpha, robust)
-    assert found.indexes == tuple(sorted(found.order))
-    assert len(values) - len(found.order) >= min(2, len(values))
+    outliers = thompson_tau(np.array(values), alpha=alpha, robust=robust)
+    assert list(outliers.order) == slow(values, alpha, robust)
+    assert outliers.indexes == tuple(sorted(outliers.order))
+    assert len(values) - len(outliers.order) >= min(2, len(values))
 
 
 def test_two_bases_stand_out_among_forty_regions() -> None:
     signal = np.array([3, 5, 2, 4, 6, 1, 3, 2, 5, 4] * 4)
     signal[[7, 31]] = 82, 57
-    found = thompson_tau(signal, alpha=0.01, robust=True)
-    assert found.order == (7, 31)
-    assert not found.degenerate
+    outliers = thompson_tau(signal, alpha=0.01, robust=True)
+    assert outliers.order == (7, 31)
+    assert not outliers.degenerate
 
 
 def test_an_expert_excludes_after_the_test_not_before() -> None:
     signal = np.array([3, 5, 2, 4, 6, 1, 3, 2, 5, 4, 50, 60])
-    found = thompson_tau(signal, alpha=0.01, robust=True, exclude=[11, 0])
-    assert found.indexes == (10,)
-    assert found.order == (11, 10)
+    outliers = thompson_tau(signal, alpha=0.01, robust=True, exclude=[11, 0])
+    assert outliers.indexes == (10,)
+    assert outliers.order == (11, 10)
 
 
 def test_where_the_middle_half_is_equal_everything_else_is_an_outlier_and_flagged() -> None:
-    found = thompson_tau(np.array([0, 0, 1, 0, 0, 0, 0, 0, -1, 0]), alpha=0.01, robust=True)
-    assert found.indexes == (2, 8)
-    assert found.order == (2, 8)  # of equal deviations the larger value first
-    assert found.degenerate
+    outliers = thompson_tau(np.array([0, 0, 1, 0, 0, 0, 0, 0, -1, 0]), alpha=0.01, robust=True)
+    assert outliers.indexes == (2, 8)
+    assert outliers.order == (2, 8)  # of equal deviations the larger value first
+    assert outliers.degenerate
     equal = thompson_tau(np.zeros(9), alpha=0.01, robust=True)
     assert equal.indexes == ()
     assert not equal.degenerate
@@ -88,11 +88,11 @@ def test_two_elements_or_fewer_have_no_outliers(values: list[float]) -> None:
 @settings(max_examples=50)
 def test_shifting_scaling_and_permuting_a_signal_moves_its_outliers_along(values: list[int]) -> None:
     signal = np.array(values, dtype=np.float64)
-    found = thompson_tau(signal, alpha=0.05, robust=True)
-    assert thompson_tau(4.0 * signal + 8.0, alpha=0.05, robust=True).order == found.order
+    outliers = thompson_tau(signal, alpha=0.05, robust=True)
+    assert thompson_tau(4.0 * signal + 8.0, alpha=0.05, robust=True).order == outliers.order
     order = np.argsort(signal + np.linspace(0.0, 0.5, len(signal)))
     moved = thompson_tau(signal[order], alpha=0.05, robust=True)
-    assert sorted(signal[order][list(moved.indexes)]) == sorted(signal[list(found.indexes)])
+    assert sorted(signal[order][list(moved.indexes)]) == sorted(signal[list(outliers.indexes)])
 
 
 @pytest.mark.parametrize(

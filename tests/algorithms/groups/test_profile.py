@@ -43,8 +43,8 @@ def problem(seed: int) -> tuple[Problem, np.ndarray, np.ndarray, np.ndarray, np.
     band = bands(grades, np.array(ALPHAS))
     nothing = np.zeros((len(ALPHAS), 24), dtype=np.int64)
     levels = Levels(band, nothing - 1, nothing, ALPHAS.index(0.5))
-    asked = [Restriction(0, 5, 60), Restriction(1, 5, 60)]
-    made = build(parameter, 24, band <= levels.at, values, METRIC, asked, levels=levels)
+    restrictions = [Restriction(0, 5, 60), Restriction(1, 5, 60)]
+    made = build(parameter, 24, band <= levels.at, values, METRIC, restrictions, levels=levels)
     return made, parameter, grades, band, values
 
 
@@ -73,9 +73,9 @@ def test_masked_places_become_inconspicuous_in_every_signal(seed: int) -> None:
     seen = view(parameter, grades, (0, 1))
     before = failing(seen.judge.standings(seen.families.profile(parameter, 24)))
     assert {0, 1} <= {place for one in before for place in one.exposed}
-    found = next_or_end(masking(given, seen, drawing(seed)))
-    assert not found.failures
-    codes = exchanged(parameter, found.swaps)
+    masked = next_or_end(masking(given, seen, drawing(seed)))
+    assert not masked.failures
+    codes = exchanged(parameter, masked.swaps)
     after = seen.families.profile(codes, 24)
     assert not failing(seen.judge.standings(after))
     for one in after:
@@ -86,24 +86,24 @@ def test_masked_places_become_inconspicuous_in_every_signal(seed: int) -> None:
             higher, equal = sum(one.values > mine), sum(one.values == mine)
             assert higher + (equal + 1) / 2 > 2, (one.name, one.alpha, one.rules)
     assert np.bincount(codes).tolist() == np.bincount(parameter).tolist()
-    assert met(found.problem, counts_after(given, found.swaps))
-    assert sorted(found.problem.source_rows.tolist()) == sorted(found.swaps.source_row.tolist())
+    assert met(masked.problem, counts_after(given, masked.swaps))
+    assert sorted(masked.problem.source_rows.tolist()) == sorted(masked.swaps.source_row.tolist())
     again = next_or_end(masking(given, seen, drawing(seed)))
-    np.testing.assert_array_equal(again.swaps.source_row, found.swaps.source_row)
-    np.testing.assert_array_equal(again.swaps.partner_row, found.swaps.partner_row)
+    np.testing.assert_array_equal(again.swaps.source_row, masked.swaps.source_row)
+    np.testing.assert_array_equal(again.swaps.partner_row, masked.swaps.partner_row)
 
 
 def test_no_way_to_leave_the_same_sets_of_grades_is_cheaper_than_the_flow_says() -> None:
     given, parameter, grades, _, _ = problem(2)
-    found = next_or_end(masking(given, view(parameter, grades, (0, 1)), drawing(2)))
-    bound = cheapest(exactly(given, found.swaps), moves_made(given, found.swaps)).distortion
-    assert 0.0 < bound <= found.swaps.distortion + 1e-9
+    masked = next_or_end(masking(given, view(parameter, grades, (0, 1)), drawing(2)))
+    bound = cheapest(exactly(given, masked.swaps), moves_made(given, masked.swaps)).distortion
+    assert 0.0 < bound <= masked.swaps.distortion + 1e-9
 
 
 def test_a_given_bound_is_met() -> None:
     given, parameter, grades, _, _ = problem(1)
-    found = next_or_end(masking(given, view(parameter, grades, (0, 1), place0=1, place1=0), drawing(1)))
-    after = counts_after(given, found.swaps)
+    masked = next_or_end(masking(given, view(parameter, grades, (0, 1), place0=1, place1=0), drawing(1)))
+    after = counts_after(given, masked.swaps)
     assert after[given.at, 0] <= 1
     assert after[given.at, 1] == 0
 
@@ -124,12 +124,14 @@ def test_decoys_go_between_unmasked_places_and_touch_nobody_twice(count: int) ->
     six = np.zeros(6, dtype=np.int64)
     swaps = Swaps(rows, partners, six, six + 3, band[rows], np.zeros(6))
     everybody = Everybody(parameter, band, values, np.random.default_rng(0).permutation(len(band)))
-    found = decoys(given, everybody, range(2, 24), swaps, count, np.random.default_rng(1))
+    decoy_swaps = decoys(given, everybody, range(2, 24), swaps, count, np.random.default_rng(1))
     members = int(((parameter > 1) & (band < 9)).sum())
-    assert len(found.source) == min(count, members) or (count > members and len(found.source) > members // 2)
-    assert np.all((found.source > 1) & (found.target > 1) & (found.source != found.target))
-    assert np.all(band[found.source_row] < 9)
-    assert np.all(band[found.partner_row] == 9)
-    every = together((swaps, found))
+    assert len(decoy_swaps.source) == min(count, members) or (
+        count > members and len(decoy_swaps.source) > members // 2
+    )
+    assert np.all((decoy_swaps.source > 1) & (decoy_swaps.target > 1) & (decoy_swaps.source != decoy_swaps.target))
+    assert np.all(band[decoy_swaps.source_row] < 9)
+    assert np.all(band[decoy_swaps.partner_row] == 9)
+    every = together((swaps, decoy_swaps))
     touched = np.concatenate([every.source_row, every.partner_row])
     assert len(np.unique(touched)) == len(touched)

@@ -19,26 +19,28 @@ def place(seed: int) -> Leaving:
     return Leaving(weights, counts, target, rows, least, rng.random(9))
 
 
-def price(asked: Leaving, goes: np.ndarray, pull: float) -> float:
-    left = asked.counts - asked.weights @ goes
-    return float(asked.cost @ goes + pull * np.abs(left - asked.target).sum())
+def price(problem: Leaving, goes: np.ndarray, pull: float) -> float:
+    left = problem.counts - problem.weights @ goes
+    return float(problem.cost @ goes + pull * np.abs(left - problem.target).sum())
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("seed", range(6))
 def test_who_leaves_costs_as_little_as_the_best_of_all_sets(seed: int, pull: float) -> None:
-    asked = place(seed)
+    problem = place(seed)
     every = [np.array(some, dtype=np.float64) for some in itertools.product((0, 1), repeat=9)]
-    best = min(price(asked, some, pull) for some in every if np.all(asked.rows @ some >= asked.least - 1e-9))
-    goes = leaving(asked, pull)
-    assert np.all(asked.rows @ goes >= asked.least - 1e-6)
-    assert best - 1e-9 <= price(asked, goes.astype(np.float64), pull) <= best * 1.006 + 1e-9
-    np.testing.assert_array_equal(goes, leaving(asked, pull), "the same again")
+    best = min(price(problem, some, pull) for some in every if np.all(problem.rows @ some >= problem.least - 1e-9))
+    goes = leaving(problem, pull)
+    assert np.all(problem.rows @ goes >= problem.least - 1e-6)
+    assert best - 1e-9 <= price(problem, goes.astype(np.float64), pull) <= best * 1.006 + 1e-9
+    np.testing.assert_array_equal(goes, leaving(problem, pull), "the same again")
 
 
 def test_all_leave_where_nothing_may_stay() -> None:
-    asked = place(1)
-    empty = Leaving(asked.weights, asked.counts, asked.target, asked.weights, asked.weights.sum(axis=1), asked.cost)
+    problem = place(1)
+    empty = Leaving(
+        problem.weights, problem.counts, problem.target, problem.weights, problem.weights.sum(axis=1), problem.cost
+    )
     assert leaving(empty, 0.0).all()
 
 
@@ -46,12 +48,12 @@ def test_all_leave_where_nothing_may_stay() -> None:
 def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cost, statistics = rng.random((4, 3)), rng.integers(0, 9, (5, 4, 3)).astype(np.float64)
-    asked = Choice(cost, statistics, np.full(5, 14.0), np.full(5, 18.0), rng.uniform(1.0, 3.0, 5))
+    problem = Choice(cost, statistics, np.full(5, 14.0), np.full(5, 18.0), rng.uniform(1.0, 3.0, 5))
 
     def value(options: tuple[int, ...]) -> float:
         sums = statistics[:, range(4), options].sum(axis=1)
-        outside = np.maximum(0.0, np.maximum(asked.lowest - sums, sums - asked.highest)) / asked.scale
+        outside = np.maximum(0.0, np.maximum(problem.lowest - sums, sums - problem.highest)) / problem.scale
         return float(cost[range(4), options].sum() + 0.7 * outside.sum())
 
     best = min(map(value, itertools.product(range(3), repeat=4)))
-    assert best - 1e-9 <= value(tuple(chosen(asked, 0.7).tolist())) <= best * 1.006 + 1e-9
+    assert best - 1e-9 <= value(tuple(chosen(problem, 0.7).tolist())) <= best * 1.006 + 1e-9

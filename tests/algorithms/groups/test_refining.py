@@ -22,7 +22,7 @@ GROUPS = 24
 
 
 def given(seed: int, **bounds: int) -> tuple[Refining, Swaps, np.ndarray]:
-    """What is to be refined, swaps that mask the members alone, and where records are."""
+    """A problem to refine, swaps that mask the members alone, and where records are."""
     made, parameter, grades, _, _ = problem(seed)
     seen = view(parameter, grades, (0, 1), **bounds)
     sizes = np.bincount(parameter, minlength=GROUPS)
@@ -37,7 +37,6 @@ def given(seed: int, **bounds: int) -> tuple[Refining, Swaps, np.ndarray]:
             counts=np.ascontiguousarray(seen.families.counted(parameter, GROUPS).T),
             distance=distance[:, 0],
             partners=index[:, 0],
-            members=seen.families.members,
             given=seen.given,
             capacities=None,
             goal=0.0,
@@ -56,17 +55,16 @@ def excess(what: Refining, seed: int, parameter: np.ndarray, swaps: Swaps) -> fl
 @pytest.mark.parametrize("seed", range(2))
 def test_refined_swaps_tell_no_more_and_are_pairs_that_may_be_swapped(seed: int) -> None:
     what, start, parameter = given(seed)
-    found = finished(refining(what, start, np.random.default_rng(seed)))
-    before, after = (excess(what, seed, parameter, swaps) for swaps in (start, found))
-    assert (after, found.distortion) < (before, start.distortion)
+    refined = finished(refining(what, start, np.random.default_rng(seed)))
+    before, after = (excess(what, seed, parameter, swaps) for swaps in (start, refined))
     assert before > 0.0
     assert after < before
-    touched = np.concatenate([found.source_row, found.partner_row])
+    touched = np.concatenate([refined.source_row, refined.partner_row])
     assert len(np.unique(touched)) == len(touched)
-    assert set(found.source_row) <= set(what.problem.source_rows)
-    assert set(found.partner_row) <= set(what.problem.partner_rows)
+    assert set(refined.source_row) <= set(what.problem.source_rows)
+    assert set(refined.partner_row) <= set(what.problem.partner_rows)
     again = finished(refining(what, start, np.random.default_rng(seed)))
-    np.testing.assert_array_equal(again.partner_row, found.partner_row)
+    np.testing.assert_array_equal(again.partner_row, refined.partner_row)
 
 
 def test_ceilings_and_given_bounds_are_kept() -> None:
@@ -77,15 +75,15 @@ def test_ceilings_and_given_bounds_are_kept() -> None:
     left = {place: np.sum(parameter[what.problem.source_rows[begin]] == place) for place in (0, 1)}
     assert min(left.values()) > 0
     start = cheapest(what.problem, moves_needed(what.problem), room)
-    found = finished(refining(made, start, np.random.default_rng(1)))
-    assert np.bincount(found.target, minlength=GROUPS).max() <= 6
+    refined = finished(refining(made, start, np.random.default_rng(1)))
+    assert np.bincount(refined.target, minlength=GROUPS).max() <= 6
     _, _, grades, _, _ = problem(1)
     member = grades >= 0.5
-    assert np.sum(member[exchanged(parameter, found) == 0]) <= 2
+    assert np.sum(member[exchanged(parameter, refined) == 0]) <= 2
 
 
 def test_many_masked_places_end_as_unlike_each_other_as_others_are() -> None:
-    """A third of the places stand out: lowered to what is usual elsewhere they would stand out of nothing."""
+    """A third of the places are outliers: lowered to what is usual elsewhere they would be outliers of no count."""
     rng = np.random.default_rng(7)
     parameter, values = records(rng, [60] * GROUPS)
     grades = np.where(rng.random(len(parameter)) < 0.02, rng.random(len(parameter)), 0.0)
@@ -95,8 +93,8 @@ def test_many_masked_places_end_as_unlike_each_other_as_others_are() -> None:
         grades[np.flatnonzero(parameter == place)[:count]] = rng.choice([0.2, 0.35, 0.6, 0.95], count)
     band, nothing = bands(grades, np.array(ALPHAS)), np.zeros((len(ALPHAS), GROUPS), dtype=np.int64)
     levels = Levels(band, nothing - 1, nothing, ALPHAS.index(0.5))
-    asked = [Restriction(place, 3, 60) for place in masked]
-    made = build(parameter, GROUPS, band <= levels.at, values, METRIC, asked, levels=levels)
+    restrictions = [Restriction(place, 3, 60) for place in masked]
+    made = build(parameter, GROUPS, band <= levels.at, values, METRIC, restrictions, levels=levels)
     seen = view(parameter, grades, masked)
     assert len(failing(seen.judge.standings(seen.families.profile(parameter, GROUPS)))) > 20
     assert not finished(masking(made, seen, drawing(7))).failures

@@ -22,10 +22,10 @@ HALVES = [Term("z", (0.0, 1.0)), Term("s", (0.0, 1.0))]
 def test_every_rule_is_judged_as_record_by_record(case: Case, guard: float) -> None:
     rules = list(case.rules())
     guard = guard or 1e-300  # the oracle's fractions cannot divide by 0
-    found = evaluate(case.data(), case.flags(), np.array(rules, dtype=np.int8), case.alpha, guard)
+    measures = evaluate(case.data(), case.flags(), np.array(rules, dtype=np.int8), case.alpha, guard)
     for at, rule in enumerate(rules):
         expected = case.measures(rule, guard)
-        for name, value in vars(found).items():
+        for name, value in vars(measures).items():
             if name != "fitness" or abs(expected["discriminative_factor"]) > 1e-12:
                 assert value[at] == pytest.approx(expected[name], rel=1e-9, abs=1e-14), (rule, name)
 
@@ -35,14 +35,14 @@ def test_every_rule_is_judged_as_record_by_record(case: Case, guard: float) -> N
 def test_membership_is_the_highest_of_all_rules(case: Case, some: int, data: st.DataObject) -> None:
     rules = data.draw(st.lists(st.sampled_from(list(case.rules())), min_size=some, max_size=some))
     given_rules = np.array(rules, dtype=np.int8).reshape(-1, len(case.terms))
-    found = memberships(case.data(), given_rules, case.alpha)
+    grades = memberships(case.data(), given_rules, case.alpha)
     expected = [max((case.apc(at, rule) for rule in rules), default=0.0) for at in range(len(case.vital))]
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    assert grades == pytest.approx(expected, rel=1e-12, abs=1e-300)
     middle = len(expected) // 2
     parts = [
         memberships(case.data(), given_rules, case.alpha, start=a, stop=b) for a, b in ((0, middle), (middle, None))
     ]
-    assert np.array_equal(np.concatenate(parts), found)
+    assert np.array_equal(np.concatenate(parts), grades)
 
 
 def many(rng: np.random.Generator, records: int, variables: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -70,22 +70,22 @@ def test_records_that_all_differ_in_more_ways_than_a_key_can_hold(alpha: float) 
     columns, vital = many(rng, 1000, 12)  # 1000 grades in each of 12 variables: keys are renumbered
     rules = rng.integers(0, 3, (40, 12)).astype(np.int8) * (rng.random((40, 12)) < 0.3)
     data = fuzzify(columns, [HALVES] * 12)
-    found = patterns.collect(data, vital, alpha)
-    assert found.distinct == 1000 or alpha > 0.0
-    assert judged(found, rules.astype(np.int8)) == pytest.approx(naive(columns, vital, rules, alpha), rel=1e-9)
+    collected = patterns.collect(data, vital, alpha)
+    assert collected.distinct == 1000 or alpha > 0.0
+    assert judged(collected, rules.astype(np.int8)) == pytest.approx(naive(columns, vital, rules, alpha), rel=1e-9)
 
 
 def test_patterns_count_every_record_once_and_vital_ones_first() -> None:
     rng = np.random.default_rng(4)
     columns = [rng.integers(0, 3, 5000).astype(float) / 2 for _ in range(3)]
     vital = rng.random(5000) < 0.05
-    found = patterns.collect(fuzzify(columns, [HALVES] * 3), vital, 0.5)
+    collected = patterns.collect(fuzzify(columns, [HALVES] * 3), vital, 0.5)
     rows, sizes = np.unique(np.stack([*columns, vital]), axis=1, return_counts=True)
-    slots = 64 * found.vital_words
-    assert found.distinct == rows.shape[1] <= 54
-    assert found.count[:slots].sum() == vital.sum()
-    assert found.count[slots:].sum() == (~vital).sum()
-    assert sorted(found.count[found.count > 0]) == sorted(sizes)
+    slots = 64 * collected.vital_words
+    assert collected.distinct == rows.shape[1] <= 54
+    assert collected.count[:slots].sum() == vital.sum()
+    assert collected.count[slots:].sum() == (~vital).sum()
+    assert sorted(collected.count[collected.count > 0]) == sorted(sizes)
 
 
 def test_measures_do_not_depend_on_order_threads_or_copies() -> None:
@@ -123,11 +123,11 @@ def test_a_rule_that_no_outsider_fits_has_infinite_factor_and_guarded_fitness() 
 
 
 def test_thresholds_are_strict_for_support_and_difference_only() -> None:
-    found = metrics(np.array([[3.0, 4.0], [3.0, 4.1], [1.0, 0.0], [1.0, 9.0]]), records=100, vital=10, guard=1.0)
-    assert found.over(0.75, 0.1).tolist() == [True, False, False, False]
-    assert found.over(0.75, 0.099).tolist() == [True, False, True, False]
-    assert found.over(0.0, 0.0).tolist() == [True, True, True, False]  # the last: as common outside as inside
-    assert found.at(np.array([2])).inside.tolist() == [1.0]
+    measures = metrics(np.array([[3.0, 4.0], [3.0, 4.1], [1.0, 0.0], [1.0, 9.0]]), records=100, vital=10, guard=1.0)
+    assert measures.over(0.75, 0.1).tolist() == [True, False, False, False]
+    assert measures.over(0.75, 0.099).tolist() == [True, False, True, False]
+    assert measures.over(0.0, 0.0).tolist() == [True, True, True, False]  # the last: as common outside as inside
+    assert measures.at(np.array([2])).inside.tolist() == [1.0]
 
 
 def test_what_cannot_be_judged_is_refused() -> None:

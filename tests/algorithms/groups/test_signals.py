@@ -14,7 +14,7 @@ def test_signals_are_those_counted_record_by_record(records: list[tuple[int, boo
     codes = np.array([r[0] for r in records], dtype=np.int64)
     vital = np.array([r[1] for r in records], dtype=bool)
     grade = np.array([r[2] for r in records], dtype=np.float64)
-    found = signals(codes, 5, vital, grade, alpha)
+    computed = signals(codes, 5, vital, grade, alpha)
     size, quantity, auxiliary, crisp = [0] * 5, [0] * 5, [0.0] * 5, [0] * 5
     for code, in_group, mu in records:
         size[code] += 1
@@ -22,18 +22,18 @@ def test_signals_are_those_counted_record_by_record(records: list[tuple[int, boo
         if mu >= alpha and mu > 0:
             auxiliary[code] += mu
             crisp[code] += 1
-    assert found.sizes.tolist() == size
-    assert found.quantity is not None
-    assert found.quantity.tolist() == quantity
-    assert found.crisp.tolist() == crisp
-    np.testing.assert_allclose(found.auxiliary, auxiliary, rtol=1e-12)
+    assert computed.sizes.tolist() == size
+    assert computed.quantity is not None
+    assert computed.quantity.tolist() == quantity
+    assert computed.crisp.tolist() == crisp
+    np.testing.assert_allclose(computed.auxiliary, auxiliary, rtol=1e-12)
     assert np.count_nonzero(members(grade, alpha)) == sum(crisp)
 
 
 def test_without_vital_columns_there_is_no_quantity() -> None:
-    found = signals(np.array([0, 1, 1]), 3, None, np.array([1.0, 0.7, 0.0]), 0.5)
-    assert found.quantity is None
-    assert found.auxiliary.tolist() == [1.0, 0.7, 0.0]
+    computed = signals(np.array([0, 1, 1]), 3, None, np.array([1.0, 0.7, 0.0]), 0.5)
+    assert computed.quantity is None
+    assert computed.auxiliary.tolist() == [1.0, 0.7, 0.0]
 
 
 def test_concentrations_divide_by_the_size_and_refuse_empty_submicrofiles() -> None:

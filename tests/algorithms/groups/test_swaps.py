@@ -27,32 +27,32 @@ def codes(array: np.ndarray) -> set[int]:
 
 
 def test_members_leave_lowered_submicrofiles_for_all_others() -> None:
-    found = built([LOWER])
-    assert codes(found.source_code) == {0}
-    assert codes(found.partner_code) == {1, 2, 3}
-    assert len(found.source_rows) == 4
-    assert len(found.partner_rows) == 6 + 4 + 5
-    assert (found.needed, found.fixed) == (3, "sources")
-    assert found.needs.tolist() == [3, 0, 0, 0]
+    swap_problem = built([LOWER])
+    assert codes(swap_problem.source_code) == {0}
+    assert codes(swap_problem.partner_code) == {1, 2, 3}
+    assert len(swap_problem.source_rows) == 4
+    assert len(swap_problem.partner_rows) == 6 + 4 + 5
+    assert (swap_problem.needed, swap_problem.fixed) == (3, "sources")
+    assert swap_problem.needs.tolist() == [3, 0, 0, 0]
 
 
 def test_members_come_in_from_elsewhere_where_a_signal_is_raised() -> None:
-    found = built([RAISE])
-    assert codes(found.source_code) == {0, 2, 3}
-    assert codes(found.partner_code) == {1}
-    assert (found.needed, found.fixed) == (2, "targets")
+    swap_problem = built([RAISE])
+    assert codes(swap_problem.source_code) == {0, 2, 3}
+    assert codes(swap_problem.partner_code) == {1}
+    assert (swap_problem.needed, swap_problem.fixed) == (2, "targets")
 
 
 def test_one_swap_serves_a_lowered_and_a_raised_one() -> None:
-    found = built([LOWER, RAISE])
-    assert found.needed == 3
-    assert found.needs.tolist() == [3, -2, 0, 0]
+    swap_problem = built([LOWER, RAISE])
+    assert swap_problem.needed == 3
+    assert swap_problem.needs.tolist() == [3, -2, 0, 0]
 
 
 def test_sources_and_targets_may_be_named() -> None:
-    found = built([LOWER], sources=[0, 2], targets=[3])
-    assert codes(found.source_code) == {0, 2}
-    assert codes(found.partner_code) == {3}
+    swap_problem = built([LOWER], sources=[0, 2], targets=[3])
+    assert codes(swap_problem.source_code) == {0, 2}
+    assert codes(swap_problem.partner_code) == {3}
     assert codes(built([LOWER], targets=[1]).source_code) == {0}
     assert codes(built([RAISE], targets=[1, 2]).source_code) == {0, 3}
     assert codes(built([RAISE], sources=[2]).partner_code) == {0, 1, 3}
@@ -61,12 +61,12 @@ def test_sources_and_targets_may_be_named() -> None:
 def test_rows_and_values_are_those_of_the_records() -> None:
     parameter, values = records(np.random.default_rng(2), [5, 5])
     member = parameter == 0
-    found = build(parameter, 2, member, values, METRIC, [LOWER])
-    np.testing.assert_array_equal(found.source_values, values[found.source_rows])
-    np.testing.assert_array_equal(found.partner_values, values[found.partner_rows])
-    np.testing.assert_array_equal(parameter[found.partner_rows], found.partner_code)
-    assert member[found.source_rows].all()
-    assert not member[found.partner_rows].any()
+    swap_problem = build(parameter, 2, member, values, METRIC, [LOWER])
+    np.testing.assert_array_equal(swap_problem.source_values, values[swap_problem.source_rows])
+    np.testing.assert_array_equal(swap_problem.partner_values, values[swap_problem.partner_rows])
+    np.testing.assert_array_equal(parameter[swap_problem.partner_rows], swap_problem.partner_code)
+    assert member[swap_problem.source_rows].all()
+    assert not member[swap_problem.partner_rows].any()
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_nobody_to_swap_with() -> None:
 def test_a_group_larger_than_the_outside_says_how_far_it_can_go() -> None:
     with pytest.raises(UnreachableError) as caught:
         problem(RNG, [9, 3], [8, 1], [LOWER])
-    assert (caught.value.element, caught.value.asked, caught.value.reachable) == (None, 7, 2)
+    assert (caught.value.element, caught.value.required, caught.value.reachable) == (None, 7, 2)
 
 
 def test_nobody_can_be_raised_above_their_size_or_the_members_there_are() -> None:
     with pytest.raises(UnreachableError) as caught:
         problem(RNG, [9, 3], [8, 1], [Restriction(1, bound=4, zero=1)])
-    assert (caught.value.element, caught.value.asked, caught.value.reachable) == (1, 4, 3)
+    assert (caught.value.element, caught.value.required, caught.value.reachable) == (1, 4, 3)
     with pytest.raises(UnreachableError) as caught:
         problem(RNG, [9, 9], [2, 1], [Restriction(1, bound=5, zero=1)])
-    assert (caught.value.element, caught.value.asked, caught.value.reachable) == (None, 4, 2)
+    assert (caught.value.element, caught.value.required, caught.value.reachable) == (None, 4, 2)
 
 
 def test_shapes_and_codes_are_checked() -> None:

@@ -1,4 +1,4 @@
-"""What tells, as one number, beside the judge that says it with all figures."""
+"""The excess of a profile, against the judge that has all figures."""
 
 import numpy as np
 import pytest
@@ -38,26 +38,26 @@ def test_nothing_tells_exactly_where_no_signal_fails(masked: tuple[int, ...], ro
         made, parameter = profile(seed)
         judge = Judge(masked, (20, 21) if seed % 2 else (), 0.01, robust, low)
         standings = judge.standings(made.profile(parameter, 26))
-        tells = telling(made, judge, np.bincount(parameter, minlength=26))
-        excess = tells.excess(made.counted(parameter, 26))
+        judged = telling(made, judge, np.bincount(parameter, minlength=26))
+        excess = judged.excess(made.counted(parameter, 26))
         exposed = sum(len(one.exposed) for one in standings)
         assert (excess == 0.0) == (not failing(standings))
         assert excess >= exposed + by_hand(standings, low=low) - 1e-6
         if not exposed:
             assert excess == pytest.approx(by_hand(standings, low=low), abs=1e-9)
         silent += excess == 0.0
-    assert silent < 25 or len(masked) == 1, "some of these tables tell"
+    assert silent < 25 or len(masked) == 1, "some of these tables have signals that fail"
 
 
 def test_an_exposed_place_that_comes_nearer_tells_less() -> None:
     """A search sees that it is on the way before the place is inconspicuous."""
     made, parameter = profile(2)
     judge = Judge((0,), (), 0.01, True)
-    tells = telling(made, judge, np.bincount(parameter, minlength=26))
+    judged = telling(made, judge, np.bincount(parameter, minlength=26))
     counted = made.counted(parameter, 26)
     steps = []
     for more in (400.0, 200.0, 100.0):
         raised = counted.copy()
         raised[:, 0] += more
-        steps.append(tells.excess(raised))
+        steps.append(judged.excess(raised))
     assert steps[0] > steps[1] > steps[2] > 0.0

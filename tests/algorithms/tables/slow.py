@@ -47,8 +47,8 @@ class Table:
             for subset in itertools.combinations(range(width), size)
         }
         return {
-            subset: found - set().union(*(alone[part] for part in alone if set(part) < set(subset)))
-            for subset, found in alone.items()
+            subset: rows - set().union(*(alone[part] for part in alone if set(part) < set(subset)))
+            for subset, rows in alone.items()
         }
 
 

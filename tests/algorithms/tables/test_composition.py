@@ -25,15 +25,15 @@ def placed(places: list[int], kept: list[int] | None = None) -> Placed:
 
 
 def test_two_releases_are_overlaid_and_absence_is_a_place() -> None:
-    found = compose(
+    composition = compose(
         CompositionRequest([placed([0, 0, 0, 1, 1, 1, -1]), placed([5, 5, 6, 6, 6, 6, -1])], k=2), rng=rng()
     )
     # groups {0, 1}, {2}, {3, 4, 5}; the last record is in no release
-    assert (found.records, found.groups, found.overlay) == (6, 3, 1)
-    assert found.overlay_below == pytest.approx(1 / 6)
+    assert (composition.records, composition.groups, composition.overlay) == (6, 3, 1)
+    assert composition.overlay_below == pytest.approx(1 / 6)
     # the record that is alone has min(3, 4) candidates
-    assert (found.candidates, found.candidates_below) == (2, 0.0)
-    assert found.changed is None
+    assert (composition.candidates, composition.candidates_below) == (2, 0.0)
+    assert composition.changed is None
     absent = compose(CompositionRequest([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 1, 1, 1, -1])], k=2), rng=rng())
     assert absent.overlay == 1
 
@@ -41,31 +41,31 @@ def test_two_releases_are_overlaid_and_absence_is_a_place() -> None:
 def test_candidates_agree_in_what_is_kept() -> None:
     one = placed([0, 0, 0, 0], [7, 7, 8, 8])
     other = placed([1, 1, 2, 2], [7, 8, 7, 8])
-    found = compose(CompositionRequest([one, other], k=3), rng=rng())
-    assert found.candidates == 2  # one of 7 and one of 8: min(2, 1) + min(2, 1)
+    composition = compose(CompositionRequest([one, other], k=3), rng=rng())
+    assert composition.candidates == 2  # one of 7 and one of 8: min(2, 1) + min(2, 1)
     assert compose(CompositionRequest([placed([0] * 4), placed([1, 1, 2, 2])], k=3), rng=rng()).candidates == 2
 
 
 def test_records_that_came_or_went_are_counted_where_they_are() -> None:
     before = Placed(np.array([0, 0, 0, 1, 1]), np.array([0, 1]), np.zeros(2, np.int64), np.array([3, 4]))
-    found = compose(CompositionRequest([before, placed([4, 4, 4, 4, 4])], k=3), rng=rng())
-    assert found.changed == 2
+    composition = compose(CompositionRequest([before, placed([4, 4, 4, 4, 4])], k=3), rng=rng())
+    assert composition.changed == 2
 
 
 def test_persons_are_counted_not_rows() -> None:
     persons = np.array([1, 1, 1, 2, 3])
-    found = compose(CompositionRequest([placed([0, 0, 0, 1, 1])], k=2, persons=persons), rng=rng())
-    assert found.overlay == 1
-    assert found.overlay_below == pytest.approx(1 / 3)
+    composition = compose(CompositionRequest([placed([0, 0, 0, 1, 1])], k=2, persons=persons), rng=rng())
+    assert composition.overlay == 1
+    assert composition.overlay_below == pytest.approx(1 / 3)
 
 
 def test_diversity_is_that_of_the_overlay_groups() -> None:
     codes = np.array([1, 2, 1, 1, 1, 2])
-    found = compose(
+    composition = compose(
         CompositionRequest([placed([0, 0, 0, 0, 0, 0]), placed([1, 1, 2, 2, 2, 2])], k=2, sensitive=[codes]), rng=rng()
     )
-    assert found.diversity[0].l == 2
-    assert found.diversity[0].alpha == pytest.approx(3 / 4)
+    assert composition.diversity[0].l_diversity == 2
+    assert composition.diversity[0].alpha == pytest.approx(3 / 4)
     assert compose(CompositionRequest([placed([0, 0, 1, 1, 1, 2])], k=2, sensitive=[codes]), rng=rng()).diversity[
         0
     ].homogeneous == (pytest.approx(4 / 6))
@@ -80,7 +80,7 @@ def test_any_releases_are_composed_as_by_hand(data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.integers(0, 2), min_size=records, max_size=records))
     persons = data.draw(st.lists(st.integers(0, 9), min_size=records, max_size=records))
     k = data.draw(st.integers(1, 6))
-    found = compose(
+    composition = compose(
         CompositionRequest(
             [placed(one, kept) for one in places], k=k, persons=np.array(persons), sensitive=[np.array(kept)]
         ),
@@ -93,10 +93,10 @@ def test_any_releases_are_composed_as_by_hand(data: st.DataObject) -> None:
             members[where].append(record)
     counts = {where: len({persons[record] for record in group}) for where, group in members.items()}
     seen = sum(len(group) for group in members.values())
-    assert (found.records, found.groups) == (seen, len(members))
-    assert found.overlay == min(counts.values(), default=seen)
+    assert (composition.records, composition.groups) == (seen, len(members))
+    assert composition.overlay == min(counts.values(), default=seen)
     below = sum(count for count in counts.values() if count < k)
-    assert found.overlay_below == pytest.approx(below / sum(counts.values()) if counts else 0.0)
+    assert composition.overlay_below == pytest.approx(below / sum(counts.values()) if counts else 0.0)
     candidates = {
         where: sum(
             min(
@@ -108,12 +108,12 @@ def test_any_releases_are_composed_as_by_hand(data: st.DataObject) -> None:
         )
         for where in members
     }
-    assert found.candidates == min(candidates.values(), default=seen)
+    assert composition.candidates == min(candidates.values(), default=seen)
     if members:
-        assert found.diversity[0].l == min(len({kept[i] for i in group}) for group in members.values())
+        assert composition.diversity[0].l_diversity == min(len({kept[i] for i in group}) for group in members.values())
         shares = [max(Counter(kept[i] for i in group).values()) / len(group) for group in members.values()]
-        assert found.diversity[0].alpha == pytest.approx(max(shares))
-    assert found.changed is None
+        assert composition.diversity[0].alpha == pytest.approx(max(shares))
+    assert composition.changed is None
 
 
 def test_noise_is_multiplied_and_asked_within_the_overlay_group() -> None:
@@ -122,7 +122,7 @@ def test_noise_is_multiplied_and_asked_within_the_overlay_group() -> None:
     scale[3] = np.nan  # dismissed there
     side = draw.uniform(2, 4, size=(12, 1))
     boxes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
-    found = compose(
+    composition = compose(
         CompositionRequest(
             [placed(boxes)], k=2, noise=[Noise(values, scale), Noise(values[:, :1], side, uniform=True)]
         ),
@@ -141,22 +141,22 @@ def test_noise_is_multiplied_and_asked_within_the_overlay_group() -> None:
             bell = 1.0 if i == 3 else 0.5 * math.erfc(delta / 2 / math.sqrt(2))
             total += bell * max(1 - abs(values[i, 0] - values[j, 0]) / side[i, 0], 0)
         expected.append(total)
-    assert found.expected == pytest.approx(min(expected))
-    assert found.expected_below == pytest.approx(np.mean(np.array(expected) < 2))
-    assert found.evaluated == 12
+    assert composition.expected == pytest.approx(min(expected))
+    assert composition.expected_below == pytest.approx(np.mean(np.array(expected) < 2))
+    assert composition.evaluated == 12
 
 
 def test_a_simulated_adversary_finds_as_many_fitting_records_as_expected() -> None:
     draw = np.random.default_rng(7)
     values = draw.normal(size=(40, 2))
     scale = np.full((40, 2), 0.8)
-    told = compose(CompositionRequest([], k=2, noise=[Noise(values, scale), Noise(values, scale)]), rng=rng())
+    composition = compose(CompositionRequest([], k=2, noise=[Noise(values, scale), Noise(values, scale)]), rng=rng())
     ranks = np.zeros(40)
     for _ in range(3000):
         z = values[:, None, :] + draw.normal(size=(40, 2, 2)) * 0.8
         fits = -((z[:, None] - values[None, :, None]) ** 2).sum(axis=(2, 3))
         ranks += (fits >= np.diagonal(fits)[:, None]).sum(axis=1)
-    assert told.expected == pytest.approx((ranks / 3000).min(), rel=0.05)
+    assert composition.expected == pytest.approx((ranks / 3000).min(), rel=0.05)
 
 
 def test_what_cannot_be_composed_is_refused() -> None:

@@ -17,19 +17,19 @@ def test_shares_told_by_classes_are_those_of_counting(rows: list[tuple[int, int]
     seen = sorted({v for _, v in rows if v >= 0})
     values = [seen.index(v) if v >= 0 else -1 for _, v in rows]
     boxes = [b for b, _ in rows]
-    found = homogeneity(np.array(boxes), np.array(values))
+    summary = homogeneity(np.array(boxes), np.array(values))
     inside = {b: Counter(v for c, v in zip(boxes, values, strict=True) if c == b) for b in boxes}
     top = [max((n for v, n in inside[b].items() if v >= 0), default=0) / inside[b].total() for b in boxes]
-    assert found.share_certain == pytest.approx(sum(one == 1 for one in top) / len(rows))
-    assert found.share_nearly_certain == pytest.approx(sum(one >= 0.9 for one in top) / len(rows))
+    assert summary.share_certain == pytest.approx(sum(one == 1 for one in top) / len(rows))
+    assert summary.share_nearly_certain == pytest.approx(sum(one >= 0.9 for one in top) / len(rows))
     own = [inside[b][v] / inside[b].total() for b, v in zip(boxes, values, strict=True)]
-    assert found.attribution == pytest.approx(sum(own) / len(rows))
+    assert summary.attribution == pytest.approx(sum(own) / len(rows))
     whole = Counter(values)
-    assert found.baseline == pytest.approx(sum((n / len(rows)) ** 2 for n in whole.values()))
+    assert summary.baseline == pytest.approx(sum((n / len(rows)) ** 2 for n in whole.values()))
     table, order = Table(tuple((b,) for b in boxes), tuple(values)), sorted(whole)
     by_class = [measures(table, table.neighbourhood(at), order) for at in range(len(rows))]
-    assert found.t_equal == pytest.approx(max(one["equal"] for one in by_class), abs=1e-12)
-    assert found.t_ordered == pytest.approx(max(one["ordered"] for one in by_class), abs=1e-12)
+    assert summary.t_equal == pytest.approx(max(one["equal"] for one in by_class), abs=1e-12)
+    assert summary.t_ordered == pytest.approx(max(one["ordered"] for one in by_class), abs=1e-12)
 
 
 @settings(deadline=None, max_examples=100)
@@ -53,8 +53,8 @@ def test_bounds_that_are_rounded_multiples_are_counted(first: int, closed: bool)
         for last in range(first, first + 12):
             for hi in (last / 10, 0.1 * last):
                 if lo <= hi:
-                    found = points(np.array([[lo]]), np.array([[hi]]), np.array([0.1]), np.array([[closed]]))
-                    assert found == last - first + closed
+                    count = points(np.array([[lo]]), np.array([[hi]]), np.array([0.1]), np.array([[closed]]))
+                    assert count == last - first + closed
 
 
 def test_cells_are_determined_where_one_value_is_left_and_missing_ones_are_none() -> None:

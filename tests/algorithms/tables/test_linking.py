@@ -17,14 +17,14 @@ Record = tuple[int, int]
 
 def outcomes(x: list[Record], y: list[Record]) -> set[tuple[object, ...]]:
     """What may come of records of one key, whichever are paired: pairs, those who came, those who left, by likeness."""
-    found = set()
+    possible = set()
     for chosen in permutations(range(len(y)), min(len(x), len(y))):
         for mine in permutations(range(len(x)), len(chosen)):
             pairs = Counter((x[a][1], y[b][1]) for a, b in zip(mine, chosen, strict=True))
             came = Counter(x[a][1] for a in range(len(x)) if a not in mine)
             left = Counter(y[b][1] for b in range(len(y)) if b not in chosen)
-            found.add(tuple(tuple(sorted(one.items())) for one in (pairs, came, left)))
-    return found
+            possible.add(tuple(tuple(sorted(one.items())) for one in (pairs, came, left)))
+    return possible
 
 
 records = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=6)
@@ -34,25 +34,25 @@ records = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=6)
 @given(records, records, st.booleans())
 def test_records_are_paired_where_all_ways_come_to_the_same(x: list[Record], y: list[Record], certain: bool) -> None:
     (keys, alike), (others, also) = (np.array(one, np.int64).reshape(-1, 2).T for one in (x, y))
-    found = link(keys, others, x_alike=alike, y_alike=also, certain=certain)
+    links = link(keys, others, x_alike=alike, y_alike=also, certain=certain)
     by_key: dict[int, tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
     for side, table in enumerate((x, y)):
         for one in table:
             by_key[one[0]][side].append(one)
     changed = sum(max(len(b) - len(a), 0) for a, b in by_key.values()) > 0
     for key, (mine, theirs) in by_key.items():
-        told = found.other[keys == key]
+        partners = links.other[keys == key]
         ways = outcomes(mine, theirs)
         if len(ways) > 1:
-            assert (told == UNTOLD).all()
+            assert (partners == UNTOLD).all()
             continue
-        pairs = Counter((a, also[b]) for a, b in zip(alike[keys == key], told, strict=True) if b >= 0)
+        pairs = Counter((a, also[b]) for a, b in zip(alike[keys == key], partners, strict=True) if b >= 0)
         assert tuple(sorted(pairs.items())) == next(iter(ways))[0]
         rest = UNTOLD if changed and not certain else NONE
-        assert (told[told < 0] == rest).all()
-    used = found.other[found.other >= 0]
+        assert (partners[partners < 0] == rest).all()
+    used = links.other[links.other >= 0]
     assert len(set(used.tolist())) == len(used)
-    assert not set(used.tolist()) & set(found.left.tolist())
+    assert not set(used.tolist()) & set(links.left.tolist())
 
 
 @settings(max_examples=60, deadline=None)
@@ -87,8 +87,10 @@ def test_classes_of_neighbours_are_proposed_where_that_is_said() -> None:
 def test_bits_are_how_seldom_dealt_values_fall_so(seed: int) -> None:
     draw = np.random.default_rng(seed)
     keys, codes = draw.integers(0, 3, 7), draw.integers(0, 3, 7)
-    told = Counter(zip(keys.tolist(), codes.tolist(), strict=True))
-    same = sum(Counter(zip(keys.tolist(), dealt, strict=True)) == told for dealt in permutations(codes.tolist()))
+    joint_counts = Counter(zip(keys.tolist(), codes.tolist(), strict=True))
+    same = sum(
+        Counter(zip(keys.tolist(), dealt, strict=True)) == joint_counts for dealt in permutations(codes.tolist())
+    )
     assert bits(keys, codes) == pytest.approx(-math.log2(same / math.factorial(7)))
     assert bits(np.zeros(7, np.int64), codes) == pytest.approx(0.0)
     counts = np.bincount(codes[codes >= 0])

@@ -22,11 +22,11 @@ def test_records_are_found_in_cells(columns: int) -> None:
     draw = np.random.default_rng(columns)
     lower, upper = cells(draw, 300, columns)
     x = draw.uniform(-1, 11, size=(3000, columns))
-    found = locate(x, np.empty((3000, 0), np.int64), lower, upper, ())
+    indices = locate(x, np.empty((3000, 0), np.int64), lower, upper, ())
     inside = ((x[:, None] >= lower) & (x[:, None] <= upper)).all(axis=2)
-    assert ((found == -1) == ~inside.any(axis=1)).all()
-    there = found >= 0
-    assert inside[np.flatnonzero(there), found[there]].all()
+    assert ((indices == -1) == ~inside.any(axis=1)).all()
+    there = indices >= 0
+    assert inside[np.flatnonzero(there), indices[there]].all()
 
 
 def test_a_record_on_a_common_bound_is_in_the_upper_cell_and_missing_values_are_a_place() -> None:
@@ -40,9 +40,9 @@ def test_sets_of_values_tell_boxes_apart() -> None:
     members = (np.arange(20)[:, None] % 5 == np.arange(5)[None]), (np.arange(20)[:, None] // 5 == np.arange(4)[None])
     codes = np.column_stack([draw.integers(0, 6, 500), draw.integers(0, 5, 500)])
     flat = np.zeros((20, 1)), np.ones((20, 1))
-    found = locate(np.full((500, 1), 0.5), codes, *flat, members)
+    indices = locate(np.full((500, 1), 0.5), codes, *flat, members)
     expected = np.where((codes < [5, 4]).all(axis=1), codes[:, 1] * 5 + codes[:, 0], -1)
-    assert (found == expected).all()
+    assert (indices == expected).all()
 
 
 def test_records_are_found_among_cells_of_columns_of_both_kinds_as_by_looking_at_every_box() -> None:
@@ -52,29 +52,29 @@ def test_records_are_found_among_cells_of_columns_of_both_kinds_as_by_looking_at
     sets = (draw.random((121, 4)) < 0.6, draw.random((121, 3)) < 0.7)
     x = np.column_stack([draw.uniform(0, 10, (2000, 2)), draw.integers(0, 11, 2000)])
     codes = np.column_stack([draw.integers(0, 6, 2000), draw.integers(0, 5, 2000)])
-    found = locate(x, codes, lower, upper, sets)
+    indices = locate(x, codes, lower, upper, sets)
     for i in range(2000):
         inside = (x[i] >= lower).all(axis=1) & (x[i] <= upper).all(axis=1)
         for j, one in enumerate(sets):
             inside &= one[:, codes[i, j]] if codes[i, j] < one.shape[1] else False
         touching = ((x[i] == upper) & (lower < upper)).sum(axis=1)
         least = touching[inside].min(initial=9)
-        assert (found[i] == -1) == ~inside.any()
-        assert found[i] == -1 or (inside[found[i]] and touching[found[i]] == least)
+        assert (indices[i] == -1) == ~inside.any()
+        assert indices[i] == -1 or (inside[indices[i]] and touching[indices[i]] == least)
 
 
 def by_looking_at_every_box(
     x: np.ndarray, codes: np.ndarray, lower: np.ndarray, upper: np.ndarray, sets: tuple[np.ndarray, ...]
 ) -> list[int]:
     """Of the boxes that hold a record the one on whose upper bounds it lies least, then the first."""
-    found = []
+    indices = []
     for i in range(len(x)):
         inside = (x[i] >= lower).all(axis=1) & (x[i] <= upper).all(axis=1)
         for j, one in enumerate(sets):
             inside &= one[:, codes[i, j]] if codes[i, j] < one.shape[1] else False
         touching = ((x[i] == upper) & (lower < upper)).sum(axis=1)
-        found.append(int(np.where(inside, touching, 99).argmin()) if inside.any() else -1)
-    return found
+        indices.append(int(np.where(inside, touching, 99).argmin()) if inside.any() else -1)
+    return indices
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -14,10 +14,10 @@ from workers.algorithms.tables.matching import Histograms, histograms, neighbour
 
 
 def parts_of(table: Table, *, anything: bool) -> list[Histograms]:
-    found = classes(table.codes)
+    grouping = classes(table.codes)
     if anything:
-        return list(neighbourhood_histograms(table.codes, found, table.values))
-    return [histograms(found, table.values)]
+        return list(neighbourhood_histograms(table.codes, grouping, table.values))
+    return [histograms(grouping, table.values)]
 
 
 def measured(table: Table, *, anything: bool) -> Closeness:
@@ -28,11 +28,11 @@ def measured(table: Table, *, anything: bool) -> Closeness:
 @settings(deadline=None, max_examples=60)
 @given(table=tables(), anything=st.booleans())
 def test_every_measure_of_every_class_is_that_of_its_definition(table: Table, anything: bool) -> None:
-    found, fast = classes(table.codes), measured(table, anything=anything)
-    size = neighbours(table.codes, found) if anything else found.size
+    grouping, fast = classes(table.codes), measured(table, anything=anything)
+    size = neighbours(table.codes, grouping) if anything else grouping.size
     values = sorted(set(table.sensitive))
     for at in range(len(table.rows)):
-        rows, g = table.neighbourhood(at, anything=anything), found.of_record[at]
+        rows, g = table.neighbourhood(at, anything=anything), grouping.of_record[at]
         assert size[g] == len(rows)
         for name, expected in measures(table, rows, values).items():
             assert getattr(fast, name)[g] == pytest.approx(expected, rel=1e-9, abs=1e-12), name
@@ -81,6 +81,6 @@ def test_keys_that_no_number_holds_are_numbered_anew() -> None:
 
 
 def test_sizes_of_classes_are_counted() -> None:
-    found = classes(np.array([[0, 0, 1, 1, 2, -1]], dtype=np.int32))
-    assert found.first.tolist() == [0, 2, 4, 5]
-    assert [one.tolist() for one in histogram(found.size)] == [[1, 2], [2, 2]]
+    groups = classes(np.array([[0, 0, 1, 1, 2, -1]], dtype=np.int32))
+    assert groups.first.tolist() == [0, 2, 4, 5]
+    assert [one.tolist() for one in histogram(groups.size)] == [[1, 2], [2, 2]]

@@ -66,8 +66,8 @@ def test_uniques_of_a_population_of_pitmans_kind_are_estimated_from_a_sample() -
     truth = int((np.bincount(people) == 1).sum())
     sample = rng.permutation(people)[:4_000]
     counts = np.bincount(sample)
-    found = population_uniques(*histogram(counts[counts > 0]), 0.2)
-    assert found.pitman == pytest.approx(truth, rel=0.15)
+    uniques = population_uniques(*histogram(counts[counts > 0]), 0.2)
+    assert uniques.pitman == pytest.approx(truth, rel=0.15)
 
 
 @settings(deadline=None, max_examples=30)
@@ -79,17 +79,17 @@ def test_zayatz_is_the_posterior_of_a_class_of_one(sizes: list[int], fraction: f
         j: Fraction(j * math.comb(people - j, n - 1), math.comb(people, n)) if people - j >= n - 1 else Fraction(0)
         for j in set(sizes)
     }
-    found = population_uniques(*histogram(np.array(sizes)), fraction)
+    uniques = population_uniques(*histogram(np.array(sizes)), fraction)
     if not alone:
-        assert found.zayatz == 0.0
+        assert uniques.zayatz == 0.0
         return
     posterior = sizes.count(1) * chance[1] / sum(sizes.count(j) * chance[j] for j in set(sizes))
-    assert found.zayatz == pytest.approx(float(min(alone * posterior * people / n, people)), rel=1e-9)
+    assert uniques.zayatz == pytest.approx(float(min(alone * posterior * people / n, people)), rel=1e-9)
 
 
 def test_a_table_of_everybody_has_the_uniques_that_it_has() -> None:
-    found = population_uniques(*histogram(np.array([1, 1, 2])), 1.0)
-    assert (found.pitman, found.zayatz) == (2.0, 2.0)
+    uniques = population_uniques(*histogram(np.array([1, 1, 2])), 1.0)
+    assert (uniques.pitman, uniques.zayatz) == (2.0, 2.0)
 
 
 @settings(deadline=None, max_examples=50)
@@ -103,12 +103,12 @@ def test_rules_of_sums_are_those_of_each_cell_written_out(rows: list[tuple[int, 
         given_by[cell][person] += abs(value)
     cells = sorted(given_by)
     arrays = np.array(rows)
-    found = sensitive_cells(
+    sensitive = sensitive_cells(
         np.searchsorted(cells, arrays[:, 0]), arrays[:, 1], arrays[:, 2].astype(float), largest=largest
     )
     for at, cell in enumerate(cells):
         x = sorted(given_by[cell].values(), reverse=True)
         total = sum(x)
-        assert found.contributors[at] == len(x)
-        assert found.dominated(75)[at] == (sum(x[:largest]) > 0.75 * total)
-        assert found.estimable(10)[at] == (total - x[0] - (x[1] if len(x) > 1 else 0) < 0.1 * x[0])
+        assert sensitive.contributors[at] == len(x)
+        assert sensitive.dominated(75)[at] == (sum(x[:largest]) > 0.75 * total)
+        assert sensitive.estimable(10)[at] == (total - x[0] - (x[1] if len(x) > 1 else 0) < 0.1 * x[0])

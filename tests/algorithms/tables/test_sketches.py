@@ -21,8 +21,8 @@ def test_hashes_are_those_of_the_authors_test_vectors() -> None:
     # Aumasson, Bernstein: vectors_sip64 of 0, 8 and 16 bytes 00 01 02 ... under the key 00 01 ... 0f
     words = np.array([[0x0706050403020100, 0x0F0E0D0C0B0A0908]], np.uint64)
     key = np.array(KEY, np.uint64)
-    told = [hashed_rows(words[:, :m], key)[0].tobytes().hex() for m in range(3)]
-    assert told == ["310e0edd47db6f72", "62 24 93 9a 79 f5 f5 93".replace(" ", ""), "db9bc2577fcc2a3f"]
+    digests = [hashed_rows(words[:, :m], key)[0].tobytes().hex() for m in range(3)]
+    assert digests == ["310e0edd47db6f72", "62 24 93 9a 79 f5 f5 93".replace(" ", ""), "db9bc2577fcc2a3f"]
 
 
 def test_rows_in_another_order_have_the_same_sketch_and_under_another_key_another() -> None:
@@ -72,12 +72,12 @@ def test_appended_and_removed_rows_are_the_same_data(levels: int) -> None:
 @pytest.mark.parametrize(("values", "rows"), [(73, 600), (40, 200), (25, 1000), (6, 90)])
 def test_two_populations_of_few_values_are_not_the_same_data(values: int, rows: int) -> None:
     """Ages and towns of different people: what is common to them is common to everybody."""
-    found = 0
+    matches = 0
     for seed in range(40):
         draw = np.random.default_rng([6, seed])
         one, other = (draw.integers(0, values, size=(rows, 1)) for _ in range(2))
-        found += same_rows(of(one), of(other))
-    assert found == 0
+        matches += same_rows(of(one), of(other))
+    assert matches == 0
 
 
 @pytest.mark.parametrize(("values", "rows"), [(73, 600), (40, 200), (25, 1000)])

@@ -20,10 +20,10 @@ from workers.algorithms.tables.uniques import minimal_uniques
 def test_minimal_uniques_are_alone_on_their_columns_and_on_no_part_of_them(
     table: Table, depth: int, anything: bool
 ) -> None:
-    found = {
+    uniques = {
         one.columns: set(one.records.tolist()) for one in minimal_uniques(table.codes, depth=depth, anything=anything)
     }
-    assert found == table.minimal_uniques(depth, anything=anything)
+    assert uniques == table.minimal_uniques(depth, anything=anything)
 
 
 def test_values_that_differ_in_every_row_are_told_apart_by_their_numbers() -> None:
@@ -41,10 +41,10 @@ def test_scores_are_those_of_the_special_uniques_of_the_papers() -> None:
     assert weight(3, 8, 3) == 5
     assert [weight(size, 4, 3) for size in (1, 2, 3)] == [math.factorial(4 - size) for size in (1, 2, 3)]
     table = Table(((0, 0), (1, 1), (1, 1), (1, 2), (1, 2), (2, 1)), (0,) * 6)
-    found = scored(unscored(records=6, columns=2), minimal_uniques(table.codes, depth=3), depth=3)
-    assert found.score.tolist() == [2, 0, 0, 0, 0, 1]  # alone by either column; by the first
-    assert found.contribution.tolist() == pytest.approx([2 / 3, 1 / 3])
-    assert found.counts == {(0,): 2, (1,): 1, (0, 1): 0}
+    scores = scored(unscored(records=6, columns=2), minimal_uniques(table.codes, depth=3), depth=3)
+    assert scores.score.tolist() == [2, 0, 0, 0, 0, 1]  # alone by either column; by the first
+    assert scores.contribution.tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert scores.counts == {(0,): 2, (1,): 1, (0, 1): 0}
 
 
 def test_the_chance_that_a_match_is_right_is_spread_by_the_scores() -> None:

@@ -19,16 +19,20 @@ def anonymity(x: np.ndarray, scale: np.ndarray, model: str, axes: np.ndarray | N
     return np.asarray(np.where(same, 1.0, p).sum(axis=1))
 
 
-def of(x: np.ndarray, found: Calibrated, members: np.ndarray | None = None) -> np.ndarray:
+def of(x: np.ndarray, calibrated: Calibrated, members: np.ndarray | None = None) -> np.ndarray:
     """Expected anonymity of kept records (or those at `members` among them) among one another."""
-    chosen = np.arange(len(found.rows)) if members is None else members
-    axes = None if found.axes is None else found.axes[chosen]
-    return anonymity(x[found.rows[chosen]], found.scale[chosen], found.model, axes, found.unit)
+    chosen = np.arange(len(calibrated.rows)) if members is None else members
+    axes = None if calibrated.axes is None else calibrated.axes[chosen]
+    return anonymity(x[calibrated.rows[chosen]], calibrated.scale[chosen], calibrated.model, axes, calibrated.unit)
 
 
-def groups(found: Calibrated) -> list[np.ndarray]:
+def groups(calibrated: Calibrated) -> list[np.ndarray]:
     """Kept records by published scale and shape: what an adversary can match."""
-    shape = found.scale if found.axes is None else np.c_[found.scale, found.axes.reshape(len(found.scale), -1)]
+    shape = (
+        calibrated.scale
+        if calibrated.axes is None
+        else np.c_[calibrated.scale, calibrated.axes.reshape(len(calibrated.scale), -1)]
+    )
     _, label = np.unique(shape, axis=0, return_inverse=True)
     return [np.flatnonzero(label == each) for each in range(label.max() + 1)]
 

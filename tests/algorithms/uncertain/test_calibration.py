@@ -32,16 +32,16 @@ def test_thousands_of_small_tables_get_the_smallest_scales_with_k(model: str) ->
         rows, columns = rng.integers(3, 14), rng.integers(1, 4)
         x = rng.integers(0, rng.integers(2, 60), (rows, columns)).astype(np.float64)
         k = rng.uniform(1.0, 1.0 + 0.45 * (rows - 1), rows)
-        found = calibrate(x, alone(k, model))
-        exact = oracle.of(x, found)
+        calibrated = calibrate(x, alone(k, model))
+        exact = oracle.of(x, calibrated)
         duplicates = (x[None] == x[:, None]).all(axis=2).sum(axis=1)
-        pointlike = (found.scale == 0.0).all(axis=1)
+        pointlike = (calibrated.scale == 0.0).all(axis=1)
         assert (pointlike == (duplicates >= k)).all()
-        assert found.zero_scale == pointlike.sum()
+        assert calibrated.zero_scale == pointlike.sum()
         assert (exact >= k).all()
-        assert (exact[~pointlike] <= (k * (1.0 + EXTRA) + found.certified_error)[~pointlike]).all()
-        assert found.certified_error <= 1e-3 * k.max() * SAFE
-        assert (found.anonymity <= exact * (1.0 + 1e-12)).all()
+        assert (exact[~pointlike] <= (k * (1.0 + EXTRA) + calibrated.certified_error)[~pointlike]).all()
+        assert calibrated.certified_error <= 1e-3 * k.max() * SAFE
+        assert (calibrated.anonymity <= exact * (1.0 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -49,38 +49,38 @@ def test_thousands_of_small_tables_get_the_smallest_scales_with_k(model: str) ->
 @given(x=oracle.tables(least=4), share=st.floats(0.0, 0.9), scaling=st.sampled_from(["global", "local", "rotated"]))
 def test_every_shape_reaches_k_and_hardly_more(model: str, x: np.ndarray, share: float, scaling: str) -> None:
     k = 1.0 + share * 0.5 * (len(x) - 1)
-    found = calibrate(x, alone(k, model, scaling=scaling))
-    exact = oracle.of(x, found)
-    moved = (found.scale > 0.0).any(axis=1)
+    calibrated = calibrate(x, alone(k, model, scaling=scaling))
+    exact = oracle.of(x, calibrated)
+    moved = (calibrated.scale > 0.0).any(axis=1)
     assert (exact >= k * (1.0 - 1e-12)).all()
-    assert (exact[moved] <= k * (1.0 + EXTRA) + found.certified_error + 1e-9).all()
+    assert (exact[moved] <= k * (1.0 + EXTRA) + calibrated.certified_error + 1e-9).all()
 
 
 def test_the_certified_bound_holds_where_far_records_are_neglected() -> None:
     x = oracle.mixture(1500)
-    found = calibrate(x, alone(10.0, "gaussian", tolerance=1e-2))
-    exact = oracle.of(x, found)
+    calibrated = calibrate(x, alone(10.0, "gaussian", tolerance=1e-2))
+    exact = oracle.of(x, calibrated)
     assert exact.min() >= 10.0
-    assert (exact - found.anonymity).max() > 1e-4  # something was neglected
-    assert (exact - found.anonymity).max() <= found.certified_error <= 0.1
+    assert (exact - calibrated.anonymity).max() > 1e-4  # something was neglected
+    assert (exact - calibrated.anonymity).max() <= calibrated.certified_error <= 0.1
     finer = calibrate(x, alone(10.0, "gaussian", tolerance=1e-5))
     assert (oracle.of(x, finer) - finer.anonymity).max() <= finer.certified_error <= 1.1e-4
-    assert (finer.scale <= found.scale * (1.0 + 1e-9)).all()
+    assert (finer.scale <= calibrated.scale * (1.0 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("scaling", ["global", "rotated"])
 def test_the_expected_rank_of_the_true_record_is_k(model: str, scaling: str) -> None:
     x = oracle.mixture(300, 2)
-    found = calibrate(x, alone(6.0, model, scaling=scaling))
+    calibrated = calibrate(x, alone(6.0, model, scaling=scaling))
     rng = np.random.default_rng(3)
     ranks = []
     for _ in range(40):
-        z = draw(x, found, rng)
+        z = draw(x, calibrated, rng)
         offset = z[:, None, :] - x[None, :, :]
-        if found.axes is not None:
-            offset = np.einsum("paj,pkj->pka", found.axes, offset / found.unit)
-        e = offset / found.scale[:, None, :]
+        if calibrated.axes is not None:
+            offset = np.einsum("paj,pkj->pka", calibrated.axes, offset / calibrated.unit)
+        e = offset / calibrated.scale[:, None, :]
         fit = -(e * e).sum(axis=2) if model == "gaussian" else (np.abs(e) <= 0.5).all(axis=2).astype(float)
         true = np.diagonal(fit)
         if model == "uniform":
@@ -102,9 +102,9 @@ def test_two_records_have_their_closed_forms(k: float) -> None:
 
 def test_equidistant_records_have_their_closed_form() -> None:
     x = np.eye(12)
-    found = calibrate(x, alone(4.0, "gaussian", tolerance=1e-6))
-    distance = math.sqrt(2.0) / found.unit[0]
-    assert found.scale / found.unit == pytest.approx(distance / (-2.0 * ndtri(3.0 / 11.0)), rel=1e-5)
+    calibrated = calibrate(x, alone(4.0, "gaussian", tolerance=1e-6))
+    distance = math.sqrt(2.0) / calibrated.unit[0]
+    assert calibrated.scale / calibrated.unit == pytest.approx(distance / (-2.0 * ndtri(3.0 / 11.0)), rel=1e-5)
 
 
 def test_evenly_spaced_records_have_their_closed_form() -> None:
@@ -117,13 +117,13 @@ def test_evenly_spaced_records_have_their_closed_form() -> None:
 def test_order_and_powers_of_ten_of_the_units_play_no_part(model: str) -> None:
     x = oracle.mixture(400)
     order = np.random.default_rng(0).permutation(len(x))
-    found = calibrate(x, alone(7.5, model))
+    calibrated = calibrate(x, alone(7.5, model))
     shuffled = calibrate(np.ascontiguousarray(x[order]), alone(7.5, model))
-    assert shuffled.scale == pytest.approx(found.scale[order], rel=1e-3)
+    assert shuffled.scale == pytest.approx(calibrated.scale[order], rel=1e-3)
     power = np.array([1e-6, 1.0, 1e9])
     other = calibrate(x * power, alone(7.5, model))
-    assert other.unit == pytest.approx(found.unit * power, rel=1e-12)
-    assert other.scale == pytest.approx(found.scale * power, rel=1e-9)
+    assert other.unit == pytest.approx(calibrated.unit * power, rel=1e-12)
+    assert other.scale == pytest.approx(calibrated.scale * power, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -168,7 +168,7 @@ def test_one_record_constant_columns_and_identical_records(model: str) -> None:
         calibrate(np.array([[4.0, -2.0]]), alone(1.5, model))
     x = np.c_[np.repeat([1.0, 2.0, 9.0], 4), np.full(12, 7.0)]
     assert calibrate(x, alone(4.0, model)).zero_scale == 12
-    raised = calibrate(x, alone(4.0, model, minimum_scale=0.5))
+    raised = calibrate(x, alone(4.0, model, min_scale=0.5))
     assert raised.zero_scale == 0
     assert (raised.scale == 0.5 * raised.unit).all()
     spread = calibrate(x, alone(4.5, model))
@@ -181,10 +181,10 @@ def test_one_record_constant_columns_and_identical_records(model: str) -> None:
 def test_any_number_of_columns_in_wildly_different_units(model: str, columns: int) -> None:
     rng = np.random.default_rng(columns)
     x = rng.normal(size=(160, columns)) * 10.0 ** rng.integers(-12, 12, columns) + 10.0 ** rng.integers(-12, 6, columns)
-    found = calibrate(x, alone(9.0, model))
-    exact = oracle.of(x, found)
+    calibrated = calibrate(x, alone(9.0, model))
+    exact = oracle.of(x, calibrated)
     assert exact.min() >= 9.0
-    assert exact.max() <= 9.0 * (1.0 + EXTRA) + found.certified_error
+    assert exact.max() <= 9.0 * (1.0 + EXTRA) + calibrated.certified_error
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
@@ -203,8 +203,8 @@ def test_infinities_are_refused(bad: float) -> None:
         CalibrationRequest(k=np.ones(3)),
         CalibrationRequest(k=2.0, scaling="local"),
         CalibrationRequest(k=2.0, scales="levels", scaling="rotated"),
-        CalibrationRequest(k=2.0, dismiss=1.0),
-        CalibrationRequest(k=2.0, minimum_scale=-1.0),
+        CalibrationRequest(k=2.0, suppress_share=1.0),
+        CalibrationRequest(k=2.0, min_scale=-1.0),
         CalibrationRequest(k=2.0, tolerance=0.0),
         CalibrationRequest(k=2.0, cell_size=0),
     ],
@@ -216,11 +216,11 @@ def test_requests_that_make_no_sense_are_refused(request_: CalibrationRequest) -
 
 def test_further_draws_act_like_one_of_a_smaller_scale() -> None:
     x = oracle.mixture(500)
-    found = calibrate(x, alone(10.0, "gaussian"))
-    twice = anonymity(x, found, draws=2)
-    exact = oracle.anonymity(x, found.scale / math.sqrt(2.0), "gaussian", None, found.unit)
+    calibrated = calibrate(x, alone(10.0, "gaussian"))
+    twice = anonymity(x, calibrated, draws=2)
+    exact = oracle.anonymity(x, calibrated.scale / math.sqrt(2.0), "gaussian", None, calibrated.unit)
     assert (twice.least <= exact * (1.0 + 1e-12)).all()
     assert (exact <= twice.least + twice.missing).all()
-    some = anonymity(x, found, draws=2, asked=np.array([7, 3]))
+    some = anonymity(x, calibrated, draws=2, places=np.array([7, 3]))
     assert some.least == pytest.approx(twice.least[[7, 3]], rel=1e-3)
     assert twice.least.max() < 10.0

@@ -16,8 +16,8 @@ from workers.algorithms.uncertain.calibration.state import Calibrated, Calibrati
 PIECE = 150  # so that many places to be interrupted at are tried with few records
 REQUESTS = [
     CalibrationRequest(k=5.0, piece=PIECE),
-    CalibrationRequest(k=5.0, model="uniform", dismiss=0.05, piece=PIECE),
-    CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE),
+    CalibrationRequest(k=5.0, model="uniform", suppress_share=0.05, piece=PIECE),
+    CalibrationRequest(k=4.0, scales="levels", suppress_share=0.0, piece=PIECE),
     CalibrationRequest(k=4.0, scales="levels", model="uniform", piece=PIECE),
     CalibrationRequest(k=5.0, scales="per_record", scaling="local", piece=PIECE),
     CalibrationRequest(k=5.0, scales="shared", scaling="rotated", piece=PIECE),
@@ -47,22 +47,22 @@ def same(one: Calibrated, other: Calibrated) -> bool:
     return True
 
 
-@pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: f"{asked.scales}-{asked.model}")
-def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(asked: CalibrationRequest) -> None:
+@pytest.mark.parametrize("spec", REQUESTS, ids=lambda case: f"{case.scales}-{case.model}")
+def test_wherever_it_is_interrupted_it_ends_with_the_same_densities(spec: CalibrationRequest) -> None:
     x = oracle.mixture(600)
-    undisturbed = ended(calibration.init(x, asked))
-    state, steps = calibration.init(x, asked), 0
+    undisturbed = ended(calibration.init(x, spec))
+    state, steps = calibration.init(x, spec), 0
     while not calibration.done(state):
         state, steps = calibration.step(state), steps + 1
         if steps % 3 == 1:
-            assert same(ended(calibration.unpack(x, asked, stored(calibration.pack(state)))), undisturbed)
-    assert same(ended(calibration.unpack(x, asked, stored(calibration.pack(state)))), undisturbed)
+            assert same(ended(calibration.unpack(x, spec, stored(calibration.pack(state)))), undisturbed)
+    assert same(ended(calibration.unpack(x, spec, stored(calibration.pack(state)))), undisturbed)
 
 
 def test_what_is_remembered_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     x = oracle.mixture(600)
-    asked = CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE)
-    state = calibration.init(x, asked)
+    spec = CalibrationRequest(k=4.0, scales="levels", suppress_share=0.0, piece=PIECE)
+    state = calibration.init(x, spec)
     while not calibration.done(state):
         state = calibration.step(state)
 
@@ -70,7 +70,7 @@ def test_what_is_remembered_is_not_computed_again(monkeypatch: pytest.MonkeyPatc
         raise AssertionError("computed again")
 
     monkeypatch.setattr(calibration_solver, "_run", refuse)
-    assert same(ended(calibration.unpack(x, asked, calibration.pack(state))), calibration.result(state))
+    assert same(ended(calibration.unpack(x, spec, calibration.pack(state))), calibration.result(state))
 
 
 def test_work_that_has_ended_takes_the_place_of_what_it_was_made_of() -> None:
@@ -91,12 +91,12 @@ def test_work_that_has_ended_takes_the_place_of_what_it_was_made_of() -> None:
     assert [name for name, _ in journal.entries] == ["piece"]
     again = Journal(list(journal.entries))
     assert len(list(remembered(again, "whole", whole(again)))) == 1, "the first piece is known"
-    assert [(name, found["value"].tolist()) for name, found in again.entries] == [("whole", [3.0])]
+    assert [(name, entry["value"].tolist()) for name, entry in again.entries] == [("whole", [3.0])]
 
 
 def test_the_journal_of_levels_holds_each_record_a_few_times_at_most() -> None:
     x = oracle.mixture(600)
-    state = calibration.init(x, CalibrationRequest(k=4.0, scales="levels", dismiss=0.0, piece=PIECE))
+    state = calibration.init(x, CalibrationRequest(k=4.0, scales="levels", suppress_share=0.0, piece=PIECE))
     while not calibration.done(state):
         state = calibration.step(state)
     assert sum(array.size for array in calibration.pack(state).values()) < 12 * len(x)

@@ -38,8 +38,8 @@ def test_classes_are_those_of_the_best_of_all_pairs(
     rng = np.random.default_rng(seed + 1)
     labels = rng.integers(0, 3, rows)
     points = rng.normal(0.0, 1.5, (10, columns)) * held.unit
-    found = classify(held, labels, points, neighbours, threads=2)
-    assert found.probabilities.sum(axis=1) == pytest.approx(1.0)
+    predictions = classify(held, labels, points, neighbours, threads=2)
+    assert predictions.probabilities.sum(axis=1) == pytest.approx(1.0)
     fits = log_density(held, points)
     for q, fit in enumerate(fits):
         away = (((points[q] - held.z) / held.unit) ** 2).sum(axis=1)
@@ -50,7 +50,7 @@ def test_classes_are_those_of_the_best_of_all_pairs(
             weight = np.isclose(away[best], away.min()) * 1.0
             weight /= weight.sum()
         expected = np.bincount(labels[best], weight, minlength=labels.max() + 1)
-        assert found.probabilities[q] == pytest.approx(expected, abs=1e-9)
+        assert predictions.probabilities[q] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -69,24 +69,24 @@ def test_densities_integrate_to_one(model: str, turned: bool) -> None:
 
 def test_far_from_everything_the_probabilities_are_still_numbers() -> None:
     held = release(9, 40, 3, "gaussian", False)
-    found = classify(held, np.arange(40) % 2, np.full((1, 3), 1e8), 5)
-    assert np.isfinite(found.probabilities).all()
-    assert found.probabilities.sum() == pytest.approx(1.0)
+    predictions = classify(held, np.arange(40) % 2, np.full((1, 3), 1e8), 5)
+    assert np.isfinite(predictions.probabilities).all()
+    assert predictions.probabilities.sum() == pytest.approx(1.0)
 
 
 def test_a_point_mass_decides_where_it_covers_the_point_and_nowhere_else() -> None:
     held = Densities("gaussian", np.array([[0.0], [0.1], [0.2]]), np.array([[0.0], [1.0], [1.0]]), None, np.ones(1))
-    found = classify(held, np.array([1, 0, 0]), np.array([[0.0], [1e-9]]), 3)
-    assert found.label.tolist() == [1, 0]
-    assert found.probabilities[0, 1] == pytest.approx(1.0)
-    assert found.probabilities[1, 1] == 0.0
+    predictions = classify(held, np.array([1, 0, 0]), np.array([[0.0], [1e-9]]), 3)
+    assert predictions.label.tolist() == [1, 0]
+    assert predictions.probabilities[0, 1] == pytest.approx(1.0)
+    assert predictions.probabilities[1, 1] == 0.0
 
 
 def test_where_no_cube_covers_the_point_the_nearest_centre_decides() -> None:
     held = Densities("uniform", np.array([[0.0], [10.0]]), np.array([[8.0], [1.0]]), None, np.ones(1))
-    found = classify(held, np.array([0, 1]), np.array([[6.0], [3.9], [5.0]]), 2)
-    assert found.label.tolist() == [1, 0, 0]
-    assert found.probabilities[2].tolist() == [0.5, 0.5]  # as near to one as to the other
+    predictions = classify(held, np.array([0, 1]), np.array([[6.0], [3.9], [5.0]]), 2)
+    assert predictions.label.tolist() == [1, 0, 0]
+    assert predictions.probabilities[2].tolist() == [0.5, 0.5]  # as near to one as to the other
 
 
 def test_normalisers_have_their_squares() -> None:
@@ -100,11 +100,11 @@ def test_nearest_records_vote_once_each(seed: int, rows: int, neighbours: int) -
     rng = np.random.default_rng(seed)
     z, unit = rng.normal(size=(rows, 3)), np.array([1.0, 5.0, 0.2])
     labels, points = rng.integers(0, 3, rows), rng.normal(size=(8, 3))
-    found = classify_by_nearest(nearest_index(z, unit), labels, points, neighbours)
+    predictions = classify_by_nearest(nearest_index(z, unit), labels, points, neighbours)
     for q in range(8):
         best = np.argsort((((z - points[q]) / unit) ** 2).sum(axis=1))[:neighbours]
         expected = np.bincount(labels[best], minlength=labels.max() + 1) / len(best)
-        assert found.probabilities[q] == pytest.approx(expected)
+        assert predictions.probabilities[q] == pytest.approx(expected)
 
 
 def test_what_cannot_be_classified_is_refused() -> None:

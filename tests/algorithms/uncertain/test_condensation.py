@@ -102,32 +102,32 @@ def test_every_record_is_stood_for_once_by_a_group_of_at_least_k(
 ) -> None:
     x = np.array(values, dtype=np.float64)
     k = min(k, len(x))
-    found = condensed(x, k, seed)
-    assert sorted(found.stands_for.tolist()) == list(range(len(x)))
-    assert found.sizes.sum() == len(x)
-    assert found.sizes.min() >= k
-    assert found.z.shape == x.shape
-    assert np.isfinite(found.z).all()
+    groups = condensed(x, k, seed)
+    assert sorted(groups.stands_for.tolist()) == list(range(len(x)))
+    assert groups.sizes.sum() == len(x)
+    assert groups.sizes.min() >= k
+    assert groups.z.shape == x.shape
+    assert np.isfinite(groups.z).all()
 
 
 def test_groups_that_agree_publish_their_value_exactly() -> None:
     x = np.repeat(np.array([[0.1, 7.3], [3.3, 1e6]]), 20, axis=0)
-    found = condensed(x, 5, 3)
-    assert (found.z == x[found.stands_for]).all()
+    groups = condensed(x, 5, 3)
+    assert (groups.z == x[groups.stands_for]).all()
 
 
 def test_pseudo_records_have_the_mean_and_covariance_of_their_group() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40_000, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
-    found = condensed(x, len(x), 1)  # one group of all
+    groups = condensed(x, len(x), 1)  # one group of all
     for j in range(2):
-        assert abs(found.z[:, j].mean() - x[:, j].mean()) < 5.5 * x[:, j].std() / np.sqrt(len(x))
+        assert abs(groups.z[:, j].mean() - x[:, j].mean()) < 5.5 * x[:, j].std() / np.sqrt(len(x))
     error = 5.5 * np.sqrt(2.0 / len(x))
-    assert np.abs(np.cov(found.z.T) - np.cov(x.T)).max() < error
+    assert np.abs(np.cov(groups.z.T) - np.cov(x.T)).max() < error
     assert (x.std(axis=0) > 0.8).all()
     unit = np.where(x.std(axis=0) > 1.0, 1.25, 1.0)  # the rungs above
     values, vectors = np.linalg.eigh(np.cov((x / unit).T, ddof=0))
-    along = ((found.z - x.mean(axis=0)) / unit) @ vectors
+    along = ((groups.z - x.mean(axis=0)) / unit) @ vectors
     assert (np.abs(along).max(axis=0) <= np.sqrt(3.0 * values) * (1 + 1e-9)).all()
     assert (np.abs(along).max(axis=0) > 0.999 * np.sqrt(3.0 * values)).all()
 
@@ -136,8 +136,8 @@ def test_who_stands_for_whom_is_drawn_within_the_group() -> None:
     x = np.arange(6, dtype=np.float64)[:, None]
     nearest = 0
     for seed in range(400):
-        found = condensed(x, 6, seed)
-        nearest += int((np.argsort(found.z[:, 0]) == np.argsort(found.stands_for)).sum())
+        groups = condensed(x, 6, seed)
+        nearest += int((np.argsort(groups.z[:, 0]) == np.argsort(groups.stands_for)).sum())
     assert abs(nearest - 400) < 5.5 * np.sqrt(400)  # a random pairing agrees in one place on average, variance 1
 
 

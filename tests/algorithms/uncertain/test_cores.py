@@ -58,9 +58,9 @@ def test_a_core_is_what_is_left_when_all_who_have_too_little_are_left_out(
     y = np.ascontiguousarray(y)
     need = np.random.default_rng(len(y)).uniform(1.0, k + 1.0, len(y)) if own else np.full(len(y), k)
     p = shares(y, scale := reach * max(float(np.ptp(y)), 1.0), model)
-    found, anonymity = core(y, need, scale, model)
-    assert naive(p, 1.05 * need) <= found <= naive(p, need * (1.0 - 1e-9))
-    members = sorted(found)
+    kept, anonymity = core(y, need, scale, model)
+    assert naive(p, 1.05 * need) <= kept <= naive(p, need * (1.0 - 1e-9))
+    members = sorted(kept)
     exact = p[np.ix_(members, members)].sum(axis=1)
     assert (anonymity[members] <= exact * (1.0 + 1e-9)).all()
     assert (anonymity[members] >= need[members]).all()
@@ -74,10 +74,10 @@ def test_long_chains_are_followed_to_their_end_whatever_the_threads(model: Model
     y[:, 1] = np.round(y[:, 1], 1)
     need = np.full(len(y), 7.5)
     p = shares(y, 0.2 if model == "gaussian" else 0.8, model)
-    found, _ = core(y, need, 0.2 if model == "gaussian" else 0.8, model, threads)
+    kept, _ = core(y, need, 0.2 if model == "gaussian" else 0.8, model, threads)
     first = (p.sum(axis=1) >= need).sum()
-    assert 0 < len(found) < first, "who falls takes others along"
-    assert naive(p, 1.02 * need) <= found <= naive(p, need)
+    assert 0 < len(kept) < first, "who falls takes others along"
+    assert naive(p, 1.02 * need) <= kept <= naive(p, need)
 
 
 @pytest.mark.parametrize("end", [1.0, 2.5, 4.2, 6.0])

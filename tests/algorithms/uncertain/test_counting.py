@@ -20,11 +20,11 @@ def release(seed: int, rows: int, columns: int, model: str = "gaussian") -> Dens
     return Densities(model, np.round(rng.normal(size=(rows, columns)), 2), scale, None, np.ones(columns))
 
 
-def queries(seed: int, asked: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+def queries(seed: int, number: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    ends = np.sort(np.round(rng.normal(0.0, 1.5, (2, asked, columns)), 2), axis=0)
-    ends[0][rng.random((asked, columns)) < 0.3] = -INF
-    ends[1][rng.random((asked, columns)) < 0.3] = INF
+    ends = np.sort(np.round(rng.normal(0.0, 1.5, (2, number, columns)), 2), axis=0)
+    ends[0][rng.random((number, columns)) < 0.3] = -INF
+    ends[1][rng.random((number, columns)) < 0.3] = INF
     return ends[0], ends[1]
 
 
@@ -55,16 +55,16 @@ def test_the_fitted_normal_distribution_errs_as_little_as_it_says() -> None:
 def test_estimates_are_the_sums_of_products_over_axes(model: str, seed: int, rows: int, columns: int) -> None:
     held = release(seed, rows, columns, model)
     lower, upper = queries(seed + 1, 7, columns)
-    found = count(held, lower, upper)
+    counts = count(held, lower, upper)
     p = plain(held, lower, upper)
-    assert np.abs(found.estimate - p.sum(axis=1)).max() < 1e-9 * rows * columns + found.neglected.max()
+    assert np.abs(counts.estimate - p.sum(axis=1)).max() < 1e-9 * rows * columns + counts.neglected.max()
     naive = [((held.z >= a) & (held.z <= b)).all(axis=1).sum() for a, b in zip(lower, upper, strict=True)]
-    passed = found.neglected > 0.0
-    assert (found.naive == naive)[~passed].all()
+    passed = counts.neglected > 0.0
+    assert (counts.naive == naive)[~passed].all()
     v = np.maximum(p * (1.0 - p), 0.0).sum(axis=1)
     d2 = (p.sum(axis=1) - naive) ** 2
     expected = np.sqrt(v + 4.0 * d2 * d2 / np.maximum(d2 + v, 1e-300))
-    assert np.abs(found.standard_error - expected)[~passed] == pytest.approx(0.0, abs=1e-4)
+    assert np.abs(counts.standard_error - expected)[~passed] == pytest.approx(0.0, abs=1e-4)
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
@@ -129,12 +129,12 @@ def test_records_far_outside_the_domain_count_by_the_ratio_of_tails() -> None:
     z = np.array([[-40.0], [-4.0], [0.5], [60.0]])
     held = Densities("gaussian", z, np.ones((4, 1)), None, np.ones(1))
     lower, upper = np.array([[0.0], [0.1], [-INF]]), np.array([[0.1], [1.0], [INF]])
-    found = count(held, lower, upper, (np.zeros(1), np.ones(1)))
+    counts = count(held, lower, upper, (np.zeros(1), np.ones(1)))
     near_zero = [1.0 - np.exp(-40.0 * 0.1 - 0.005), (ndtr(4.1) - ndtr(4.0)) / (ndtr(5.0) - ndtr(4.0))]
     middle = (ndtr(-0.4) - ndtr(-0.5)) / (ndtr(0.5) - ndtr(-0.5))
-    assert found.estimate[2] == pytest.approx(4.0, abs=1e-12)
-    assert found.estimate[0] + found.estimate[1] == pytest.approx(4.0, abs=1e-8)
-    assert found.estimate[0] == pytest.approx(sum(near_zero) + middle, abs=1e-2 * (1 - near_zero[0]) + 1e-6)
+    assert counts.estimate[2] == pytest.approx(4.0, abs=1e-12)
+    assert counts.estimate[0] + counts.estimate[1] == pytest.approx(4.0, abs=1e-8)
+    assert counts.estimate[0] == pytest.approx(sum(near_zero) + middle, abs=1e-2 * (1 - near_zero[0]) + 1e-6)
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
@@ -198,7 +198,7 @@ def test_rotated_counts_agree_with_integration_within_their_error(model: str) ->
     axes = np.array([turned(angle) for angle in rng.uniform(0.0, np.pi, rows)])
     held = Densities(model, z, scale, axes, unit)
     lower, upper = np.array([[-0.5, -1.5], [0.0, -INF]]), np.array([[0.7, 2.5], [INF, 1.0]])
-    found = count(held, lower, upper)
+    counts = count(held, lower, upper)
     shares = (np.arange(400) + 0.5) / 400
     draw = ndtri(shares) if model == "gaussian" else shares - 0.5
     e = np.stack(np.meshgrid(draw, draw, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -208,8 +208,8 @@ def test_rotated_counts_agree_with_integration_within_their_error(model: str) ->
         for q in range(2):
             true[q, i] = ((x >= lower[q]) & (x <= upper[q])).all(axis=1).mean()
     sampling = np.sqrt((true * (1 - true)).sum(axis=1) / 64)
-    assert (np.abs(found.estimate - true.sum(axis=1)) < 4 * sampling).all()
-    assert (found.standard_error > sampling).all()
+    assert (np.abs(counts.estimate - true.sum(axis=1)) < 4 * sampling).all()
+    assert (counts.standard_error > sampling).all()
 
 
 def test_axes_along_the_columns_count_as_no_axes_do() -> None:
@@ -226,8 +226,8 @@ def test_disjoint_rotated_boxes_add_up() -> None:
     axes = np.array([turned(angle) for angle in rng.uniform(0.0, np.pi, 50)])
     held = Densities("uniform", rng.normal(size=(50, 2)), rng.random((50, 2)), axes, np.ones(2))
     cut = np.nextafter(0.1, 1.0)
-    found = count(held, np.array([[-INF, -INF], [cut, -INF]]), np.array([[0.1, INF], [INF, INF]]))
-    assert found.estimate.sum() == pytest.approx(50.0)
+    counts = count(held, np.array([[-INF, -INF], [cut, -INF]]), np.array([[0.1, INF], [INF, INF]]))
+    assert counts.estimate.sum() == pytest.approx(50.0)
 
 
 def test_the_standard_error_covers_the_true_count_on_clusters() -> None:
@@ -237,16 +237,16 @@ def test_the_standard_error_covers_the_true_count_on_clusters() -> None:
     held = Densities("gaussian", x + scale * rng.normal(size=x.shape), scale, None, np.ones(2))
     lower = rng.uniform(0.0, 3.0, (200, 2))
     upper = lower + rng.uniform(0.2, 1.0, (200, 2))
-    found = count(held, lower, upper)
+    counts = count(held, lower, upper)
     true = np.array([((x >= a) & (x <= b)).all(axis=1).sum() for a, b in zip(lower, upper, strict=True)])
-    assert (np.abs(found.estimate - true) <= 3.0 * found.standard_error).mean() > 0.95
+    assert (np.abs(counts.estimate - true) <= 3.0 * counts.standard_error).mean() > 0.95
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "told"),
+    ("lower", "upper", "message"),
     [([[1.0]], [[0.0]], "end before"), ([[np.nan]], [[0.0]], "NaN"), ([[0.0, 0.0]], [[1.0, 1.0]], "1 columns")],
 )
-def test_what_is_no_query_is_refused(lower: list, upper: list, told: str) -> None:
+def test_what_is_no_query_is_refused(lower: list, upper: list, message: str) -> None:
     held = Densities("gaussian", np.zeros((1, 1)), np.ones((1, 1)), None, np.ones(1))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         count(held, np.array(lower), np.array(upper))

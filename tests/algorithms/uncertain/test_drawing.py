@@ -34,8 +34,8 @@ def test_offsets_have_the_density_s_moments_along_its_axes(model: str, variance:
     unit = np.array([10.0, 0.5])
     scale = np.tile([2.0, 0.25], (rows, 1))
     x = np.tile([3.0, -7.0], (rows, 1))
-    found = release(model, scale, np.tile(turn, (rows, 1, 1)), unit)
-    e = ((draw(x, found, np.random.default_rng(0)) - x) / unit) @ turn.T / scale
+    calibrated = release(model, scale, np.tile(turn, (rows, 1, 1)), unit)
+    e = ((draw(x, calibrated, np.random.default_rng(0)) - x) / unit) @ turn.T / scale
     assert np.abs(e.mean(axis=0)).max() < 5.0 * np.sqrt(variance / rows)
     assert np.cov(e.T) == pytest.approx(variance * np.eye(2), abs=0.03 * variance)
     if model == "uniform":
@@ -63,8 +63,8 @@ def test_points_are_themselves_and_constant_offsets_survive() -> None:
 
 def test_two_draws_differ_and_a_seed_repeats_them() -> None:
     x = oracle.mixture(300)
-    found = calibrate(x, CalibrationRequest(k=5.0))
-    one, two = (draw(x, found, np.random.default_rng(seed)) for seed in (1, 2))
-    assert one.shape == (len(found.rows), 3)
+    calibrated = calibrate(x, CalibrationRequest(k=5.0))
+    one, two = (draw(x, calibrated, np.random.default_rng(seed)) for seed in (1, 2))
+    assert one.shape == (len(calibrated.rows), 3)
     assert (one != two).all()
-    assert (one == draw(x, found, np.random.default_rng(1))).all()
+    assert (one == draw(x, calibrated, np.random.default_rng(1))).all()

@@ -25,21 +25,21 @@ def many(x: np.ndarray, model: str, turned: bool) -> list[Estimates]:
     unit = np.array([1.0, 2.0, 0.5])
     axes = rotations(len(x)) if turned else None
     g = loadings(Densities(model, x, scale, axes, unit), 0, len(x))
-    found = []
+    runs = []
     for _ in range(DRAWS):
         e = rng.normal(size=x.shape) if model == "gaussian" else rng.random(x.shape) - 0.5
-        found.append(estimates(Densities(model, x + np.einsum("pji,pi->pj", g, e), scale, axes, unit)))
-    return found
+        runs.append(estimates(Densities(model, x + np.einsum("pji,pi->pj", g, e), scale, axes, unit)))
+    return runs
 
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
 def test_means_and_covariances_are_unbiased_and_their_errors_are_those_seen(model: str, turned: bool) -> None:
     x = original()
-    found = many(x, model, turned)
+    runs = many(x, model, turned)
     for name, true in (("mean", x.mean(axis=0)), ("covariance", np.cov(x.T, ddof=0))):
-        values = np.array([getattr(one, name) for one in found])
-        said = np.array([getattr(one, f"{name}_error") for one in found])
+        values = np.array([getattr(one, name) for one in runs])
+        said = np.array([getattr(one, f"{name}_error") for one in runs])
         seen = values.std(axis=0, ddof=1)
         assert (np.abs(values.mean(axis=0) - true) < 5.5 * seen / np.sqrt(DRAWS)).all()
         # the spread of DRAWS values is known to about 1/sqrt(2 DRAWS); forms with heavier tails to twice that
@@ -55,9 +55,9 @@ def test_correlations_meet_the_truth_within_their_errors(model: str) -> None:
     z_scores = []
     for _ in range(60):
         e = rng.normal(size=x.shape) if model == "gaussian" else rng.random(x.shape) - 0.5
-        found = estimates(Densities(model, x + scale * e, scale, None, np.ones(3)))
+        moments = estimates(Densities(model, x + scale * e, scale, None, np.ones(3)))
         z_scores.append(
-            ((found.correlation - true) / np.where(np.eye(3), 1.0, found.correlation_error))[[0, 0, 1], [1, 2, 2]]
+            ((moments.correlation - true) / np.where(np.eye(3), 1.0, moments.correlation_error))[[0, 0, 1], [1, 2, 2]]
         )
     scores = np.array(z_scores)
     assert (
@@ -68,22 +68,22 @@ def test_correlations_meet_the_truth_within_their_errors(model: str) -> None:
 
 def test_without_noise_the_moments_are_those_of_the_records() -> None:
     x = original(50)
-    found = estimates(Densities("gaussian", x, np.zeros_like(x), None, np.ones(3)))
-    assert found.mean == pytest.approx(x.mean(axis=0))
-    assert found.covariance == pytest.approx(np.cov(x.T, ddof=0))
-    assert found.correlation == pytest.approx(np.corrcoef(x.T))
-    assert (found.mean_error == 0.0).all()
-    assert found.covariance_error == pytest.approx(0.0, abs=1e-12)
+    moments = estimates(Densities("gaussian", x, np.zeros_like(x), None, np.ones(3)))
+    assert moments.mean == pytest.approx(x.mean(axis=0))
+    assert moments.covariance == pytest.approx(np.cov(x.T, ddof=0))
+    assert moments.correlation == pytest.approx(np.corrcoef(x.T))
+    assert (moments.mean_error == 0.0).all()
+    assert moments.covariance_error == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_column_that_the_noise_drowns_has_no_correlation() -> None:
     x = np.zeros((4, 2))
     x[:, 1] = [0.0, 1.0, 2.0, 3.0]
-    found = estimates(Densities("gaussian", x, np.full((4, 2), 0.5), None, np.ones(2)))
-    assert found.covariance[0, 0] < 0.0
-    assert np.isnan(found.correlation[0]).all()
-    assert np.isnan(found.correlation_error[0, 1])
-    assert found.correlation[1, 1] == 1.0
+    moments = estimates(Densities("gaussian", x, np.full((4, 2), 0.5), None, np.ones(2)))
+    assert moments.covariance[0, 0] < 0.0
+    assert np.isnan(moments.correlation[0]).all()
+    assert np.isnan(moments.correlation_error[0, 1])
+    assert moments.correlation[1, 1] == 1.0
 
 
 def test_other_units_scale_every_estimate() -> None:

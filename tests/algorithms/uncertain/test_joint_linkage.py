@@ -45,17 +45,17 @@ def test_all_rows_together_are_the_scaled_matrix_of_all_fits(known: int) -> None
         if known > 40:
             column = np.minimum(column, 1)
     expected = fits * column / (fits @ column)[:, None]
-    found = np.zeros((40, known))
-    np.put_along_axis(found, state.candidate, joint.matching(state), axis=1)
-    assert found == pytest.approx(expected, abs=0.02)
-    assert found.sum(axis=1) == pytest.approx(1.0)
-    assert found.sum(axis=0).max() <= 1.05
-    told = joint.result(state)
+    matrix = np.zeros((40, known))
+    np.put_along_axis(matrix, state.candidate, joint.matching(state), axis=1)
+    assert matrix == pytest.approx(expected, abs=0.02)
+    assert matrix.sum(axis=1) == pytest.approx(1.0)
+    assert matrix.sum(axis=0).max() <= 1.05
+    summary = joint.result(state)
     truth = expected[np.arange(40), order]
-    assert told.mean_posterior == pytest.approx(truth.mean(), abs=0.02)
+    assert summary.mean_posterior == pytest.approx(truth.mean(), abs=0.02)
     above = expected.max(axis=1) > 0.5
-    assert told.share_above_half == pytest.approx(above.mean(), abs=0.05)
-    assert told.share_right == pytest.approx((truth[above] == expected[above].max(axis=1)).mean(), abs=0.1)
+    assert summary.share_above_half == pytest.approx(above.mean(), abs=0.05)
+    assert summary.share_right == pytest.approx((truth[above] == expected[above].max(axis=1)).mean(), abs=0.1)
 
 
 def test_who_matches_all_rows_at_once_finds_more_than_row_by_row() -> None:

@@ -32,11 +32,11 @@ def test_halves_hold_every_record_once_and_boxes_are_tight(y: np.ndarray, smalle
 def test_nearest_others_are_those_of_the_full_search(y: np.ndarray, count: int) -> None:
     count = min(count, len(y) - 1)
     tree = tree_of(y, 3)
-    found, visits = nearest_others(tree, 0, len(y), count)
+    nearest, visits = nearest_others(tree, 0, len(y), count)
     distance = ((tree.rows[:, None] - tree.rows[None]) ** 2).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
-    assert (np.take_along_axis(distance, found, axis=1) == np.sort(distance, axis=1)[:, :count]).all()
-    assert all(len(set(row)) == count for row in found.tolist())
+    assert (np.take_along_axis(distance, nearest, axis=1) == np.sort(distance, axis=1)[:, :count]).all()
+    assert all(len(set(row)) == count for row in nearest.tolist())
     assert visits >= len(y)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration.calibration import calibrate
-from workers.algorithms.uncertain.calibration.rare import dismissed_number, feasible_k
+from workers.algorithms.uncertain.calibration.rare import feasible_k, suppressed_number
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest, Scales, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Model
 from workers.algorithms.uncertain.density.scaling import FLOOR
@@ -17,9 +17,9 @@ from workers.algorithms.uncertain.density.scaling import FLOOR
 MODELS = ["gaussian", "uniform"]
 
 
-def refusal(x: np.ndarray, asked: CalibrationRequest) -> UnreachableKError | None:
+def refusal(x: np.ndarray, request: CalibrationRequest) -> UnreachableKError | None:
     try:
-        calibrate(x, asked)
+        calibrate(x, request)
     except UnreachableKError as refused:
         return refused
     return None
@@ -30,31 +30,31 @@ def refusal(x: np.ndarray, asked: CalibrationRequest) -> UnreachableKError | Non
 @given(
     x=oracle.tables(least=8),
     share=st.floats(0.0, 0.9),
-    dismiss=st.sampled_from([0.0, 0.05, 0.3]),
+    suppress_share=st.sampled_from([0.0, 0.05, 0.3]),
     scheme=st.sampled_from(
         [("common", "global"), ("levels", "global")] + [("shared", s) for s in ("global", "local", "rotated")]
     ),
 )
 def test_k_is_reached_among_those_who_share_a_scale(
-    model: str, x: np.ndarray, share: float, dismiss: float, scheme: tuple[str, str]
+    model: str, x: np.ndarray, share: float, suppress_share: float, scheme: tuple[str, str]
 ) -> None:
     k = 1.0 + share * 0.5 * (len(x) - 1)
-    asked = CalibrationRequest(k=k, model=model, scales=scheme[0], scaling=scheme[1], dismiss=dismiss)  # type: ignore[arg-type]
-    refused = refusal(x, asked)
+    request = CalibrationRequest(k=k, model=model, scales=scheme[0], scaling=scheme[1], suppress_share=suppress_share)  # type: ignore[arg-type]
+    refused = refusal(x, request)
     if refused is not None:
         assert refused.largest < k
-        again = calibrate(x, replace(asked, k=refused.largest))
+        again = calibrate(x, replace(request, k=refused.largest))
         assert again.anonymity.min() >= refused.largest
         return
-    found = calibrate(x, asked)
-    gone = len(x) - len(found.rows)
+    calibrated = calibrate(x, request)
+    gone = len(x) - len(calibrated.rows)
     assert gone == 0 or gone >= k
-    for members in oracle.groups(found):
-        exact = oracle.of(x, found, members)
+    for members in oracle.groups(calibrated):
+        exact = oracle.of(x, calibrated, members)
         assert (exact >= k * (1.0 - 1e-12)).all()
-        assert (found.anonymity[members] <= exact * (1.0 + 1e-9)).all()
-        assert (found.anonymity[members] >= k).all()
-    assert found.expected.least == found.anonymity.min()
+        assert (calibrated.anonymity[members] <= exact * (1.0 + 1e-9)).all()
+        assert (calibrated.anonymity[members] >= k).all()
+    assert calibrated.expected.least == calibrated.anonymity.min()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -62,10 +62,10 @@ def test_k_is_reached_among_those_who_share_a_scale(
 def test_equal_records_need_no_rung(model: Model, far: int, kept: int, few: bool) -> None:
     """Sixteen equal records and some far ones: these go where they are k or more, else all stay, and few decide."""
     x = np.array([[0.0]] * 16 + [[10.0 ** (i + 1)] for i in range(far)])
-    found = calibrate(x, CalibrationRequest(k=3.0, model=model, scales="common", dismiss=0.05))
-    assert (len(found.rows), found.few) == (kept, few)
-    assert (found.scale[0, 0] == 0.0) is not few
-    assert oracle.of(x, found).min() >= 3.0
+    calibrated = calibrate(x, CalibrationRequest(k=3.0, model=model, scales="common", suppress_share=0.05))
+    assert (len(calibrated.rows), calibrated.few) == (kept, few)
+    assert (calibrated.scale[0, 0] == 0.0) is not few
+    assert oracle.of(x, calibrated).min() >= 3.0
 
 
 def on_ladder(value: float) -> bool:
@@ -82,54 +82,54 @@ def below(value: float) -> float:
 @pytest.mark.parametrize("model", MODELS)
 def test_the_common_scale_is_a_rung_that_k_or_more_records_need(model: Model) -> None:
     x = oracle.mixture(1500)
-    found = calibrate(x, CalibrationRequest(k=8.0, model=model))
-    sigma = found.scale[0, 0] / found.unit[0]
+    calibrated = calibrate(x, CalibrationRequest(k=8.0, model=model))
+    sigma = calibrated.scale[0, 0] / calibrated.unit[0]
     assert on_ladder(sigma)
-    assert found.scale / found.unit == pytest.approx(np.full_like(found.scale, sigma))
-    assert oracle.of(x, found).min() >= 8.0
-    less = np.full_like(found.scale, below(sigma)) * found.unit
-    assert (oracle.anonymity(x[found.rows], less, model, None, found.unit) < 8.0 * 1.001).sum() >= 8
-    assert not found.few
+    assert calibrated.scale / calibrated.unit == pytest.approx(np.full_like(calibrated.scale, sigma))
+    assert oracle.of(x, calibrated).min() >= 8.0
+    less = np.full_like(calibrated.scale, below(sigma)) * calibrated.unit
+    assert (oracle.anonymity(x[calibrated.rows], less, model, None, calibrated.unit) < 8.0 * 1.001).sum() >= 8
+    assert not calibrated.few
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_how_far_one_record_lies_does_not_move_the_scale_of_all(model: Model) -> None:
-    """Of 200 records none are dismissed for the share asked: one far off would decide the scale of all."""
+    """1 % of 200 records is fewer than k: k are suppressed, or one far off would decide the scale of all."""
     x = np.random.default_rng(3).normal(size=(200, 2))
-    told = []
+    outcomes = []
     for distance in (20.0, 60.0, 200.0):
         x[7] = distance
-        found = calibrate(x, CalibrationRequest(k=8.0, model=model))
-        assert 7 not in found.rows
-        assert len(x) - len(found.rows) >= 8, "none or at least k are left out"
-        assert oracle.of(x, found).min() >= 8.0
-        assert not found.few
-        told.append((len(found.rows), found.scale[0, 0] / found.unit[0]))
-    assert len({rows for rows, _ in told}) == 1
-    assert len({round(scale, 9) for _, scale in told}) == 1
+        calibrated = calibrate(x, CalibrationRequest(k=8.0, model=model))
+        assert 7 not in calibrated.rows
+        assert len(x) - len(calibrated.rows) >= 8, "none or at least k are left out"
+        assert oracle.of(x, calibrated).min() >= 8.0
+        assert not calibrated.few
+        outcomes.append((len(calibrated.rows), calibrated.scale[0, 0] / calibrated.unit[0]))
+    assert len({rows for rows, _ in outcomes}) == 1
+    assert len({round(scale, 9) for _, scale in outcomes}) == 1
 
 
-def test_where_nobody_may_be_dismissed_it_is_said_that_few_decide() -> None:
+def test_where_no_record_may_be_suppressed_it_is_said_that_few_decide() -> None:
     x = np.random.default_rng(3).normal(size=(200, 2))
     x[7] = 60.0
-    found = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.0))
-    assert len(found.rows) == 200
-    assert on_ladder(found.scale[0, 0] / found.unit[0])
-    assert oracle.of(x, found).min() >= 8.0
-    assert found.few
+    calibrated = calibrate(x, CalibrationRequest(k=8.0, suppress_share=0.0))
+    assert len(calibrated.rows) == 200
+    assert on_ladder(calibrated.scale[0, 0] / calibrated.unit[0])
+    assert oracle.of(x, calibrated).min() >= 8.0
+    assert calibrated.few
 
 
-def test_the_rare_records_are_dismissed() -> None:
+def test_the_rare_records_are_suppressed() -> None:
     x = oracle.mixture(2500)
-    found = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.02))
+    calibrated = calibrate(x, CalibrationRequest(k=8.0, suppress_share=0.02))
     own = calibrate(x, CalibrationRequest(k=8.0, scales="per_record")).scale[:, 0]
-    gone = np.delete(np.arange(len(x)), found.rows)
+    gone = np.delete(np.arange(len(x)), calibrated.rows)
     assert 50 <= len(gone) < 50 + 8, "more only where fewer than k would decide the scale of all"
-    assert np.sort(own[gone])[-50:].min() >= own[found.rows].max() * (1.0 - 1e-3)
-    assert found.scale[0, 0] <= own.max()
+    assert np.sort(own[gone])[-50:].min() >= own[calibrated.rows].max() * (1.0 - 1e-3)
+    assert calibrated.scale[0, 0] <= own.max()
 
 
-def test_order_plays_no_part_in_who_is_dismissed() -> None:
+def test_order_plays_no_part_in_who_is_suppressed() -> None:
     x = oracle.mixture(600)
     order = np.random.default_rng(0).permutation(len(x))
     one = calibrate(x, CalibrationRequest(k=5.0))
@@ -152,81 +152,83 @@ def test_order_plays_no_part_in_who_is_dismissed() -> None:
         (10, 0.5, 10, 0),
     ],
 )
-def test_none_or_at_least_k_are_dismissed(records: int, share: float, k: float, number: int) -> None:
-    assert dismissed_number(records, share, k) == number
+def test_none_or_at_least_k_are_suppressed(records: int, share: float, k: float, number: int) -> None:
+    assert suppressed_number(records, share, k) == number
 
 
 @pytest.mark.parametrize("scales", ["common", "levels", "shared"])
 @pytest.mark.parametrize(("records", "k"), [(1, 1.0), (2, 1.0), (10, 10.0)])
-def test_somebody_is_always_released_whatever_share_is_dismissed(scales: Scales, records: int, k: float) -> None:
-    made = calibrate(np.ones((records, 2)), CalibrationRequest(k=k, scales=scales, dismiss=0.99))
+def test_some_records_are_released_whatever_share_is_suppressed(scales: Scales, records: int, k: float) -> None:
+    made = calibrate(np.ones((records, 2)), CalibrationRequest(k=k, scales=scales, suppress_share=0.99))
     assert len(made.rows) >= k
     assert made.expected.least >= k
 
 
 @pytest.mark.parametrize(("model", "k"), [("gaussian", 60.0), ("uniform", 100.0)])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.26, 0.5])
-def test_a_refusal_names_a_k_that_can_be_had_with_the_same_dismissal(model: Model, k: float, share: float) -> None:
+def test_a_refusal_names_a_k_that_can_be_had_with_the_same_share_suppressed(
+    model: Model, k: float, share: float
+) -> None:
     x = np.random.default_rng(1).normal(size=(100, 2))
     with pytest.raises(UnreachableKError) as refused:
-        calibrate(x, CalibrationRequest(k=k, model=model, dismiss=share))
-    told = refused.value.largest
-    assert told <= feasible_k(100, share, k, model)
-    assert oracle.of(x, calibrate(x, CalibrationRequest(k=told, model=model, dismiss=share))).min() >= told
+        calibrate(x, CalibrationRequest(k=k, model=model, suppress_share=share))
+    largest = refused.value.largest
+    assert largest <= feasible_k(100, share, k, model)
+    assert oracle.of(x, calibrate(x, CalibrationRequest(k=largest, model=model, suppress_share=share))).min() >= largest
     if share == 0.0:
-        assert told == pytest.approx(50.5 if model == "gaussian" else 100.0, abs=0.01)
+        assert largest == pytest.approx(50.5 if model == "gaussian" else 100.0, abs=0.01)
 
 
 def test_rungs_are_the_same_for_all_data_and_far_below_the_common_scale() -> None:
     x = oracle.mixture(4000)
-    found = calibrate(x, CalibrationRequest(k=8.0, scales="levels", dismiss=0.0))
-    sigma = found.scale[:, 0] / found.unit[0]
-    common = calibrate(x, CalibrationRequest(k=8.0, dismiss=0.0)).scale[0, 0] / found.unit[0]
+    calibrated = calibrate(x, CalibrationRequest(k=8.0, scales="levels", suppress_share=0.0))
+    sigma = calibrated.scale[:, 0] / calibrated.unit[0]
+    common = calibrate(x, CalibrationRequest(k=8.0, suppress_share=0.0)).scale[0, 0] / calibrated.unit[0]
     assert sigma.mean() < 0.6 * common
     assert all(on_ladder(each) for each in np.unique(sigma.round(12)))
-    assert found.cells == len(oracle.groups(found)) > 1
-    assert len(found.rows) == len(x)
+    assert calibrated.cells == len(oracle.groups(calibrated)) > 1
+    assert len(calibrated.rows) == len(x)
 
 
 def test_every_record_may_ask_for_its_own_k() -> None:
     x = oracle.mixture(700)
     k = np.random.default_rng(2).uniform(1.0, 12.0, len(x))
     for scales in ("common", "levels", "shared"):
-        found = calibrate(x, CalibrationRequest(k=k, scales=scales))  # type: ignore[arg-type]
-        for members in oracle.groups(found):
-            assert (oracle.of(x, found, members) >= k[found.rows[members]]).all()
+        calibrated = calibrate(x, CalibrationRequest(k=k, scales=scales))  # type: ignore[arg-type]
+        for members in oracle.groups(calibrated):
+            assert (oracle.of(x, calibrated, members) >= k[calibrated.rows[members]]).all()
 
 
 def test_cells_hold_at_least_as_many_as_asked_and_shapes_are_rounded() -> None:
     x = oracle.mixture(1000)
     for scaling in ("local", "rotated"):
-        found = calibrate(
-            x, CalibrationRequest(k=5.0, scales="shared", scaling=scaling, cell_size=50, dismiss=0.0, threads=2)
+        calibrated = calibrate(
+            x, CalibrationRequest(k=5.0, scales="shared", scaling=scaling, cell_size=50, suppress_share=0.0, threads=2)
         )  # type: ignore[arg-type]
-        sizes = [len(members) for members in oracle.groups(found)]
+        sizes = [len(members) for members in oracle.groups(calibrated)]
         assert min(sizes) >= 50
-        assert found.cells == 16
-        if found.axes is not None:
-            product = found.axes @ np.swapaxes(found.axes, 1, 2)
+        assert calibrated.cells == 16
+        if calibrated.axes is not None:
+            product = calibrated.axes @ np.swapaxes(calibrated.axes, 1, 2)
             assert product == pytest.approx(np.broadcast_to(np.eye(3), product.shape), abs=1e-12)
 
 
 def test_local_shapes_are_the_spread_of_the_nearest_others() -> None:
     x = np.random.default_rng(4).normal(size=(300, 3)) * [1.0, 5.0, 0.02]
     x[:, 2] = np.round(x[:, 2], 2)
-    found = calibrate(x, CalibrationRequest(k=6.5, scales="per_record", scaling="local"))
-    y = x / found.unit
+    calibrated = calibrate(x, CalibrationRequest(k=6.5, scales="per_record", scaling="local"))
+    y = x / calibrated.unit
     distance = ((y[:, None] - y[None]) ** 2).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
     near = np.argsort(distance, axis=1, kind="stable")[:, :7]
     spread = np.maximum(y[near].std(axis=1), FLOOR)
-    ratio = found.scale / found.unit / spread
+    ratio = calibrated.scale / calibrated.unit / spread
     assert ratio == pytest.approx(np.repeat(ratio[:, :1], 3, axis=1), rel=1e-9)
 
 
 def test_a_minimum_holds_for_every_scheme() -> None:
     x = oracle.mixture(500)
     for scales in ("common", "levels", "shared", "per_record"):
-        found = calibrate(x, CalibrationRequest(k=3.0, scales=scales, minimum_scale=2.0))  # type: ignore[arg-type]
-        assert (found.scale / found.unit >= 2.0 * (1.0 - 1e-12)).all()
-        assert found.zero_scale == 0
+        calibrated = calibrate(x, CalibrationRequest(k=3.0, scales=scales, min_scale=2.0))  # type: ignore[arg-type]
+        assert (calibrated.scale / calibrated.unit >= 2.0 * (1.0 - 1e-12)).all()
+        assert calibrated.zero_scale == 0

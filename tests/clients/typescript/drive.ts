@@ -13,7 +13,7 @@ import {
     getReleaseData,
     getReleaseStatistics,
 } from "./client/index.js";
-import type { BoxesJob, BoxesSpec, Job, ReleaseFormat } from "./client/index.js";
+import type { BoxesJob, BoxesRequest, Job, ReleaseFormat } from "./client/index.js";
 
 const [address, key] = process.argv.slice(2);
 assert(address && key);
@@ -40,32 +40,32 @@ assert(dataset, JSON.stringify(error));
 assert.equal(dataset.sha256, sha256(new TextEncoder().encode(text)));
 assert.deepEqual(dataset.columns?.map((column) => column.type), ["integer", "integer"]);
 
-const body: BoxesSpec = {
+const body: BoxesRequest = {
     method: "boxes",
     dataset_id: dataset.id,
-    columns: ["age", "wage"],
+    quasi_identifiers: ["age", "wage"],
     k: 5,
     partition: "fast",
     statistics: [{ kind: "mean", of: ["wage"] }],
 };
-const asked = boxes((await createAnonymization({ body })).data);
+const submitted = boxes((await createAnonymization({ body })).data);
 
-const { stream } = await followJob({ path: { job_id: asked.id } });
+const { stream } = await followJob({ path: { job_id: submitted.id } });
 const states: string[] = [];
 for await (const event of stream) {
     states.push(boxes(event).state);
 }
 assert.equal(states.at(-1), "succeeded");
 
-const job = boxes((await getJob({ path: { job_id: asked.id } })).data);
+const job = boxes((await getJob({ path: { job_id: submitted.id } })).data);
 assert(job.result && job.spec && job.release_id);
 const records: number = job.result.records;
-const missing: "refuse" | "drop" | "pattern" = job.spec.missing;
+const missing: "refuse" | "drop" | "pattern" = job.spec.missing_policy;
 assert.deepEqual([records, missing, job.error], [500, "refuse", null]);
 assert(job.result.smallest_box >= 5);
 const whole = (await getJobResult({ path: { job_id: job.id } })).data;
 assert(whole?.method === "boxes");
-assert.equal(whole.boxes, job.result.boxes);
+assert.equal(whole.box_count, job.result.box_count);
 
 const path = { release_id: job.release_id };
 const release = (await getRelease({ path })).data;
@@ -73,7 +73,7 @@ assert(release);
 for (const format of ["parquet", "csv", "ndjson"] satisfies ReleaseFormat[]) {
     const { data } = await getReleaseData({ path, query: { format }, parseAs: "blob" });
     assert(data);
-    assert.equal(sha256(await data.bytes()), release.sha256[format]);
+    assert.equal(sha256(await data.bytes()), release.files[format]?.sha256);
 }
 const statistics = (await getReleaseStatistics({ path })).data?.statistics;
 assert.equal(statistics?.length, 1);

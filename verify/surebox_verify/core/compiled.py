@@ -25,9 +25,9 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """Compile a function for callers in Python and in kernels; `options` are numba's, such as `fastmath`."""
     if function is None:
         return partial(kernel, **options)
-    asked: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True} | options
+    settings: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True} | options
     with located():
-        return njit(cache=True, **asked)(function)
+        return njit(cache=True, **settings)(function)
 
 
 @overload

@@ -17,9 +17,9 @@ class UndefinedStatisticError(ValueError):
         self.columns = columns
         self.reason = reason
         self.culprits = culprits
-        super().__init__(f"statistic {index} ({kind} of columns {list(columns)}) is undefined: {self.told(str)}")
+        super().__init__(f"statistic {index} ({kind} of columns {list(columns)}) is undefined: {self.in_words(str)}")
 
-    def told(self, name: Callable[[int], str]) -> str:
+    def in_words(self, name: Callable[[int], str]) -> str:
         """The reason in words, its columns by the names that a caller has for them."""
         if not self.culprits:
             return self.reason

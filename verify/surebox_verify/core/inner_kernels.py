@@ -61,7 +61,7 @@ class _Compiler(CompilerBase):
         passes, usual = PassManager("inner_kernel"), DefaultPassBuilder
         untyped, typed = usual.define_untyped_pipeline, usual.define_typed_pipeline
         for part in (untyped, typed, usual.define_nopython_lowering_pipeline):
-            for one, told in part(self.state).passes:
-                passes.add_pass(_Lowering if one is NativeLowering else one, told)
+            for one, description in part(self.state).passes:
+                passes.add_pass(_Lowering if one is NativeLowering else one, description)
         passes.finalize()
         return [passes]

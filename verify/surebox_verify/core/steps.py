@@ -12,5 +12,5 @@ def finished(steps: Generator[Any, None, T]) -> T:
         try:
             next(steps)
         except StopIteration as stop:
-            found: T = stop.value
-            return found
+            result: T = stop.value
+            return result

@@ -44,14 +44,14 @@ def facet(points: FloatArray, x: float, y: float, sides: tuple[float, float]) ->
     if len(points) > _NEAREST:
         points = points[np.argpartition(distance, _NEAREST)[:_NEAREST]]
     scaled = np.column_stack([(points[:, 0] - x) / sides[0], (points[:, 1] - y) / sides[1], points[:, 2]])
-    found, height, p, q = _highest(scaled)
-    return Facet(height, p / sides[0], q / sides[1]) if found else None
+    exists, height, p, q = _highest(scaled)
+    return Facet(height, p / sides[0], q / sides[1]) if exists else None
 
 
 @kernel
 def _highest(points: FloatArray) -> tuple[bool, float, float, float]:
     """Highest facet above the origin."""
-    found, best, p, q = False, -np.inf, 0.0, 0.0
+    exists, best, p, q = False, -np.inf, 0.0, 0.0
     for i in range(len(points)):
         for j in range(i):
             ux, uy = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1]
@@ -67,6 +67,6 @@ def _highest(points: FloatArray) -> tuple[bool, float, float, float]:
                 rise_u, rise_v = points[j, 2] - points[i, 2], points[k, 2] - points[i, 2]
                 height = points[i, 2] + along_u * rise_u + along_v * rise_v
                 if height > best:
-                    found, best = True, height
+                    exists, best = True, height
                     p, q = (rise_u * vy - rise_v * uy) / area, (rise_v * ux - rise_u * vx) / area
-    return found, best, p, q
+    return exists, best, p, q

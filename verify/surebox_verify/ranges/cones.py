@@ -97,12 +97,12 @@ class HalfSpace:
         i, j = divmod(int(np.argmax(np.triu(angles * (np.sqrt(np.outer(hold, hold)) + _BALANCE), 1))), len(angles))
         scale = np.exp2(-np.rint(np.log2(length[[i, j]] / length.min())))  # powers of two: exact
         middle = 0.5 * (scale[0] * cone.corners[i] + scale[1] * cone.corners[j])
-        found = []
+        halves = []
         for corner in (i, j):
             corners = cone.corners.copy()
             corners[corner] = middle
-            found.append(Cone(corners, cone.depth + 1))
-        return found
+            halves.append(Cone(corners, cone.depth + 1))
+        return halves
 
     def steps(self, by: float) -> float:
         """Steps along tau that raise t by so much or a little more."""

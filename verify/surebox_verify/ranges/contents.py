@@ -141,11 +141,11 @@ def _parted(column: ContentColumn) -> list[ContentColumn]:
     low, high, mass = column.column.lower, column.column.upper, column.column.mass.of_box
     parts = _PARTS if float(mass @ (high - low)) > _NARROW * float(mass @ column.width) else 1
     ends = [low, *(np.clip(low + (high - low) * (i / parts), low, high) for i in range(1, parts)), high]
-    found = []
+    columns = []
     for one, other in pairwise(ends):
         first, last = _sums(one, other, column.low, column.width, column.counts)
-        found.append(replace(column, column=replace(column.column, lower=one, upper=other), first=first, last=last))
-    return found
+        columns.append(replace(column, column=replace(column.column, lower=one, upper=other), first=first, last=last))
+    return columns
 
 
 def _within(x: ContentColumn, y: ContentColumn, a: FloatArray, b: FloatArray) -> Within:
@@ -177,26 +177,26 @@ def _parts(s: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _most_spread(column: ContentColumn) -> FloatArray:
     """Largest A of each box."""
-    found = np.zeros_like(column.width)
+    largest = np.zeros_like(column.width)
     for s in _points(column):
         q, r = _parts(s, column.width)
-        found = np.maximum(found, (q * column.width**2 + r**2) / column.counts - (s / column.counts) ** 2)
-    return found * (1.0 + _MARGIN) + _MARGIN * column.width**2
+        largest = np.maximum(largest, (q * column.width**2 + r**2) / column.counts - (s / column.counts) ** 2)
+    return largest * (1.0 + _MARGIN) + _MARGIN * column.width**2
 
 
 def _most_together(x: ContentColumn, y: ContentColumn) -> FloatArray:
     """Largest D of each box; without a bound of its own where many multiples of a width are possible."""
-    found = np.full_like(x.width, -np.inf)
+    largest = np.full_like(x.width, -np.inf)
     for sx in _points(x):
         qx, rx = _parts(sx, x.width)
         for sy in _points(y):
             qy, ry = _parts(sy, y.width)
             rest = np.where(qx < qy, rx * y.width, np.where(qx > qy, x.width * ry, rx * ry))
             together = np.minimum(qx, qy) * x.width * y.width + rest
-            found = np.maximum(found, together / x.counts - sx * sy / x.counts**2)
-    found = found + _MARGIN * x.width * y.width
+            largest = np.maximum(largest, together / x.counts - sx * sy / x.counts**2)
+    largest = largest + _MARGIN * x.width * y.width
     many = ((x.last - x.first) > (_MULTIPLES - 1) * x.width) | ((y.last - y.first) > (_MULTIPLES - 1) * y.width)
-    return np.where(many, np.inf, found)
+    return np.where(many, np.inf, largest)
 
 
 def _largest_variance(

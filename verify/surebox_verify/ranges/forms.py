@@ -165,16 +165,16 @@ def plane(pair: Pair, form: Form, p: float, q: float) -> Plane:
     if x.mass.ends is not None:
         return _plane_of_masses(pair, form, p, q)
     if pair.parts:
-        found = _sums_over_parts(pair, form, p, q)
+        sums = _sums_over_parts(pair, form, p, q)
     else:
         sides = (x.lower, x.upper, y.lower, y.upper, x.mass.of_box)
-        found = np.array(_sum_of_largest(*sides, form.s, form.a, form.b, p, q))
+        sums = np.array(_sum_of_largest(*sides, form.s, form.a, form.b, p, q))
     size = float(np.dot(pair.sizes, (1.0, abs(form.a), abs(form.b), abs(p), abs(q))))
     error = (2.0 * len(x.mass.of_box) + _SLACK) * UNIT_ROUNDOFF * size + _UNDERFLOW
-    total = float(found[0]) + error
+    total = float(sums[0]) + error
     mass = x.mass.total
     phi = up(up(total) / (mass.lower if total > 0.0 else mass.upper))
-    mean_x, mean_y, xx, yy, xy = (float(each) / x.mass.middle for each in found[1:])
+    mean_x, mean_y, xx, yy, xy = (float(each) / x.mass.middle for each in sums[1:])
     moments = Moments(
         mean_x, mean_y, max(xx - mean_x * mean_x, 0.0), max(yy - mean_y * mean_y, 0.0), xy - mean_x * mean_y
     )
@@ -200,7 +200,7 @@ def _plane_of_masses(pair: Pair, form: Form, p: float, q: float) -> Plane:
 def _sums_over_parts(pair: Pair, form: Form, p: float, q: float) -> FloatArray:
     """What `_sum_of_largest` has, for the part of each box where g is largest with what its records do there."""
     count = len(pair.x.mass.of_box)
-    found, values = np.full((6, count), -np.inf), np.empty((6, count))
+    best, values = np.full((6, count), -np.inf), np.empty((6, count))
     for part in pair.parts:
         xx, yy, xy = part.within.largest(form)
         _largest_of_each(*part.sides, form.s, form.a, form.b, p, q, values[:3])
@@ -208,19 +208,19 @@ def _sums_over_parts(pair: Pair, form: Form, p: float, q: float) -> FloatArray:
         values[3] = values[1] * values[1] + xx
         values[4] = values[2] * values[2] + yy
         values[5] = values[1] * values[2] + xy
-        np.copyto(found, values, where=values[0] > found[0])
-    return np.asarray(found @ pair.x.mass.of_box)
+        np.copyto(best, values, where=values[0] > best[0])
+    return np.asarray(best @ pair.x.mass.of_box)
 
 
 def places(pair: Pair, plane: Plane, boxes: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Where a plane touches given boxes: x and y, (T,) each. O(T)."""
     x, y, form, one = pair.x, pair.y, plane.form, np.ones(1)
-    found = []
+    points = []
     for b in boxes:
         own = slice(b, b + 1)
         sides = (x.lower[own], x.upper[own], y.lower[own], y.upper[own], one)
-        found.append(_sum_of_largest(*sides, form.s, form.a, form.b, plane.p, plane.q)[1:3])
-    at = np.array(found)
+        points.append(_sum_of_largest(*sides, form.s, form.a, form.b, plane.p, plane.q)[1:3])
+    at = np.array(points)
     return at[:, 0], at[:, 1]
 
 
@@ -288,8 +288,8 @@ def _largest_of_each(
     b: float,
     p: float,
     q: float,
-    found: FloatArray,
+    out: FloatArray,
 ) -> None:
     """G at its largest over each box, and x and y there, into (3, B)."""
-    for k in range(found.shape[1]):
-        found[0, k], found[1, k], found[2, k] = _largest(x_low[k], x_high[k], y_low[k], y_high[k], s, a, b, p, q)
+    for k in range(out.shape[1]):
+        out[0, k], out[1, k], out[2, k] = _largest(x_low[k], x_high[k], y_low[k], y_high[k], s, a, b, p, q)

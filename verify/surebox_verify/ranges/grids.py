@@ -74,13 +74,13 @@ def least_variance_on_grid(
     while last - first < _MOST and min(above, below) < reached:
         if above <= below:
             last += 1
-            found = _at(lower, upper, mass, grid, last)
+            variances = _at(lower, upper, mass, grid, last)
             above = _beyond(lower, upper, mass, grid, last, 1.0)
         else:
             first -= 1
-            found = _at(lower, upper, mass, grid, first)
+            variances = _at(lower, upper, mass, grid, first)
             below = _beyond(lower, upper, mass, grid, first, -1.0)
-        certain, reached = min(certain, found[0]), min(reached, found[1])
+        certain, reached = min(certain, variances[0]), min(reached, variances[1])
     return max(min(certain, above, below), 0.0), max(reached, 0.0)
 
 

@@ -140,8 +140,8 @@ class _Fit:
         """Step to the least of the parabola that touches F here."""
         a, b, c = self.second
         system = np.array([[a, b], [b, c]])
-        found = np.linalg.lstsq(system, np.array(self.gradient), rcond=1e-14)[0]
-        return float(found[0]), float(found[1])
+        step = np.linalg.lstsq(system, np.array(self.gradient), rcond=1e-14)[0]
+        return float(step[0]), float(step[1])
 
 
 def _fit(line: _Line, v: FloatArray, low: FloatArray, high: FloatArray, share: FloatArray) -> _Fit:
@@ -181,9 +181,9 @@ def _most(mass: Mass, e: FloatArray, ends: tuple[FloatArray, FloatArray]) -> flo
 def _mean_of(mass: Mass, a: FloatArray, b: FloatArray) -> Interval:
     """Certain bounds of the mean of a product of two vectors."""
     product = a * b
-    found = mass.mean(product)
+    mean = mass.mean(product)
     error = up(2.0 * UNIT_ROUNDOFF * mass.mean(np.abs(product)).upper + _UNDERFLOW)
-    return Interval(down(found.lower - error), up(found.upper + error))
+    return Interval(down(mean.lower - error), up(mean.upper + error))
 
 
 def _correlation(x: FloatArray, y: FloatArray, share: FloatArray) -> float:

@@ -67,20 +67,20 @@ def coefficients_on_known(
     if not np.linalg.cond(second) < _STEEPEST:
         return None
     play = np.array([0.0, *(x.play for x in predictors)])
-    asked = np.vstack([np.eye(len(z)), [1.0, *(-references)]])
-    rows = [_row(target, z, play, g, np.linalg.solve(second, g)) for g in asked]
+    contrasts = np.vstack([np.eye(len(z)), [1.0, *(-references)]])
+    rows = [_row(target, z, play, g, np.linalg.solve(second, g)) for g in contrasts]
     known = rows[:-1]
     ratio = max(up(row.rest.sum() * (1.0 + _ERRORS)) for row in known)
     if not ratio < _COLLINEAR:
         return None
     steepest = up(max(up(row.outer.magnitude + row.off) for row in known) / (1.0 - 2.0 * _COLLINEAR))
     is_point = bool((play <= _POINT).all())
-    found = []
+    coefficients = []
     for row in rows[1:]:
         room = up(up(row.rest.sum() * (1.0 + _ERRORS) * steepest) + row.off)
         outer = Interval(down(row.outer.lower - room), up(row.outer.upper + room))
-        found.append(KnownCoefficient(outer, row.inner, outer.width - row.inner.width if is_point else 0.0))
-    return tuple(found)
+        coefficients.append(KnownCoefficient(outer, row.inner, outer.width - row.inner.width if is_point else 0.0))
+    return tuple(coefficients)
 
 
 def _row(target: BoxColumn, z: FloatArray, play: FloatArray, g: FloatArray, inverse: FloatArray) -> _Row:
@@ -100,6 +100,6 @@ def _row(target: BoxColumn, z: FloatArray, play: FloatArray, g: FloatArray, inve
 def _mean_of(column: BoxColumn, a: FloatArray, b: FloatArray) -> Interval:
     """Certain bounds of the mean of a product of two vectors."""
     product = a * b
-    found = column.mass.mean(product)
+    mean = column.mass.mean(product)
     error = up(_ERRORS * column.mass.mean(np.abs(product)).upper + _UNDERFLOW)
-    return Interval(down(found.lower - error), up(found.upper + error))
+    return Interval(down(mean.lower - error), up(mean.upper + error))

@@ -50,11 +50,11 @@ class Mass:
         """Certain bounds of the weighted mean of one value per box, (B,) -> interval. O(B), O(B log B) with ends."""
         if self.ends is not None:
             return Interval(-self.largest(-values)[0], self.largest(values)[0])
-        found = dot(self.of_box, values)
+        weighted_sum = dot(self.of_box, values)
         if self.slack > 0.0:
             error = up(self.slack * up(dot(self.of_box, np.abs(values)).upper))
-            found = Interval(down(found.lower - error), up(found.upper + error))
-        return found / self.total
+            weighted_sum = Interval(down(weighted_sum.lower - error), up(weighted_sum.upper + error))
+        return weighted_sum / self.total
 
     def largest(self, values: FloatArray) -> tuple[float, FloatArray]:
         """Certain upper bound of the weighted mean of one value per box, and masses that have it. O(B log B)."""
@@ -67,7 +67,7 @@ class Mass:
 def _largest_mean(values: FloatArray, least: FloatArray, most: FloatArray) -> tuple[float, FloatArray]:
     """Certain upper bound of the mean of values over all masses between `least` and `most`, and those that have it."""
     smallest = down(dot(np.ones_like(least), least).lower * (1.0 - 4.0 * UNIT_ROUNDOFF))
-    if not smallest > 0.0:  # perhaps all of the mass lies where the value is largest
+    if not smallest > 0.0:  # perhaps all of the mass is where the value is largest
         return float(values.max()), np.where(values == values.max(), most, least)
     order = np.argsort(-values, kind="stable")
     play, ordered = (most - least)[order], values[order]

@@ -4,7 +4,7 @@ Notation
 --------
 S_b : (B, m), the values that records of box b may have, of a nominal column with m values or an ordinal one's ranks.
 P_b : (B, m), the values that some record of the box certainly has.
-A : (m,), the set asked for.
+A : (m,), a set of values.
 c_b : (B,), records.
 least_b, most_b : (B,), records of the box in A: every whole number between them is reached, none beyond.
 
@@ -94,20 +94,20 @@ class Members:
         return Members(least, np.minimum(self.most, other.most), self.counts)
 
 
-def members_of(column: ValueSets, asked: BoolArray, counts: FloatArray) -> Members:
+def members_of(column: ValueSets, mask: BoolArray, counts: FloatArray) -> Members:
     """Records in A.
 
     Parameters
     ----------
     column : values of each box.
-    asked : (m,).
+    mask : (m,), whether each value is in A.
     counts : (B,) float64 whole numbers.
 
     Notes
     -----
     O(B |A|), and O(B m) once.
     """
-    inside = np.flatnonzero(asked)
+    inside = np.flatnonzero(mask)
     held, sure = (held_in(sets, inside) for sets in (column.possible, column.present))
     within, outside, other = held == column.sizes[0], held == 0, column.sizes[1] - sure
     least = np.where(within, counts, np.where(outside, 0.0, sure))
@@ -117,10 +117,10 @@ def members_of(column: ValueSets, asked: BoolArray, counts: FloatArray) -> Membe
 
 def held_in(sets: BoolArray, inside: Iterable[int]) -> IntArray:
     """(B,), how many of some values are in each set. O(B) for each, quickest where sets lie by columns."""
-    found = np.zeros(len(sets), dtype=np.int64)
+    counts = np.zeros(len(sets), dtype=np.int64)
     for value in inside:
-        found += sets[:, value]
-    return found
+        counts += sets[:, value]
+    return counts
 
 
 def members_below(lower: FloatArray, upper: FloatArray, value: float, counts: FloatArray, *, attained: bool) -> Members:

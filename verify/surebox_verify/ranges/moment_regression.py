@@ -56,13 +56,13 @@ def moment_regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
     if slopes is None:
         return (combine(None, None),) * n
     back = scale[0] / scale[1:]
-    found = [
+    coefficients = [
         Interval(a * s, b * s) for a, b, s in zip(slopes[0].tolist(), slopes[1].tolist(), back.tolist(), strict=True)
     ]
     intercept = certain(columns[0].mean.outer)
-    for slope, x in zip(found, columns[1:], strict=True):
+    for slope, x in zip(coefficients, columns[1:], strict=True):
         intercept = intercept - slope * certain(x.mean.outer)
-    ranges: tuple[Range, ...] = tuple(combine(each, None) for each in (intercept, *found))
+    ranges: tuple[Range, ...] = tuple(combine(each, None) for each in (intercept, *coefficients))
     return ranges
 
 

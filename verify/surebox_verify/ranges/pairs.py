@@ -54,8 +54,8 @@ def covariance_work(x: BoxColumn, y: BoxColumn, effort: int) -> Work:
     noise = 0.0
     if x.known or y.known or _points(x, y):
         yield 4
-        found = covariance_of_known(x, y) if x.known else covariance_of_known(y, x)
-        outer, inner, noise = found.outer, found.inner, math.ldexp(found.noise, exponent)
+        covariance = covariance_of_known(x, y) if x.known else covariance_of_known(y, x)
+        outer, inner, noise = covariance.outer, covariance.inner, math.ldexp(covariance.noise, exponent)
     else:
         above, below = yield from _searched(pair_of(x, y), "covariance", (_ONE, _ONE), effort)
         outer, inner = Interval(-below.certain, above.certain), Interval(-below.reached, above.reached)
@@ -86,8 +86,8 @@ def correlation_work(x: BoxColumn, y: BoxColumn, effort: int) -> Work:
         pair = pair_of(x, y)
         ends = []
         for s in (1.0, -1.0):
-            found = yield from climb(pair, Objective("correlation", s, _ANY, _ANY), _centres(pair))
-            ends.append(found.value)
+            reached = yield from climb(pair, Objective("correlation", s, _ANY, _ANY), _centres(pair))
+            ends.append(reached.value)
         return (combine(_WHOLE, Interval(-ends[1], ends[0]) if math.isfinite(sum(ends)) else None),)
     if (x.known and y.known) or _points(x, y):
         yield 4
@@ -146,9 +146,11 @@ def _searched(
     return above, below
 
 
-def _end(pair: Pair, objective: Objective, found: Reached, tolerance: float, planes: int) -> Generator[int, None, Ends]:
+def _end(
+    pair: Pair, objective: Objective, reached: Reached, tolerance: float, planes: int
+) -> Generator[int, None, Ends]:
     """One end: convex where x is known and data with s C > 0 exist, else searched for."""
-    least, s = Ends(math.inf, found.value), objective.s
+    least, s = Ends(math.inf, reached.value), objective.s
     if objective.kind == "correlation" and pair.within is None and pair.x.known:
         yield 4
         inner = covariance_of_known(pair.x, pair.y).inner
@@ -156,7 +158,7 @@ def _end(pair: Pair, objective: Objective, found: Reached, tolerance: float, pla
             least = yield from largest_correlation(pair.x, pair.y, s)
             if least.certain - least.reached <= tolerance:
                 return least
-    searched = yield from bound(pair, objective, found, tolerance, planes)
+    searched = yield from bound(pair, objective, reached, tolerance, planes)
     return Ends(min(least.certain, searched.certain), max(least.reached, searched.reached))
 
 

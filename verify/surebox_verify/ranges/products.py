@@ -101,9 +101,9 @@ class Products:
 
     def moments(self, at: Largest) -> FloatArray:
         """Means of z_i z_j at given data, (m + 1, m + 1). O(B m^2)."""
-        found = np.zeros((len(self.lower) + 1, len(self.lower) + 1))
-        _moments(self.lower, self.upper, self.mass.of_box, at.order, at.start, at.place, found)
-        return found / self.mass.middle
+        sums = np.zeros((len(self.lower) + 1, len(self.lower) + 1))
+        _moments(self.lower, self.upper, self.mass.of_box, at.order, at.start, at.place, sums)
+        return sums / self.mass.middle
 
 
 def products(columns: tuple[BoxColumn, ...]) -> Products:
@@ -171,7 +171,7 @@ def _moments(
     order: IndexArray,
     start: FloatArray,
     place: FloatArray,
-    found: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Sums of m z_i z_j at the given places of the polygons."""
     columns, boxes = lower.shape
@@ -190,5 +190,5 @@ def _moments(
                 total = 0.0
                 for b in range(size):
                     total += mass[first + b] * z[i, b] * z[j, b]
-                found[i, j] += total
-                found[j, i] = found[i, j]
+                out[i, j] += total
+                out[j, i] = out[i, j]

@@ -47,8 +47,8 @@ def quantile_range(
     high = _with_one_at(lower, upper, counts, mass.of_record, attained=attained)
     if mass.slack == 0.0:
         rank = max(math.ceil(Fraction(repr(float(p))) * int(counts.sum())), 1)
-        found = Interval(_of_rank(low[0], low[1], rank), _of_rank(high[0], high[1], rank))
-        return combine(found, found)
+        quantile = Interval(_of_rank(low[0], low[1], rank), _of_rank(high[0], high[1], rank))
+        return combine(quantile, quantile)
     play = 8.0 * (len(low[0]) + 4) * UNIT_ROUNDOFF
     outer = Interval(_of_mass(*low, p, -play), _of_mass(*high, p, play))
     return combine(outer, Interval(_of_mass(*low, p, 0.0), _of_mass(*high, p, 0.0)))
@@ -61,8 +61,8 @@ def _of_intervals(
     play = 8.0 * (len(lower) + 4) * UNIT_ROUNDOFF
     low = _crossed(lower, counts * ends[1], counts * ends[0], p - play)
     high = _crossed(upper, counts * ends[0], counts * ends[1], p + play)
-    found = Interval(low, high)
-    return combine(found, found)
+    quantile = Interval(low, high)
+    return combine(quantile, quantile)
 
 
 def _crossed(values: FloatArray, below: FloatArray, above: FloatArray, p: float) -> float:

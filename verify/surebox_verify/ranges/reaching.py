@@ -59,9 +59,9 @@ def reached(
         columns = [box_column(c.lower, c.upper, parts[2], parts[3]) for c in parts[:2]]
         pair = pair_of(columns[0], columns[1])
         objective = Objective(kind, s, _ONE if kind == "covariance" else _ANY, _ONE if kind == "covariance" else _ANY)
-        found = yield from climb(pair, objective, _moments(pair, columns[0].centre, columns[1].centre))
-        form = objective.form(objective.reference(found.value), objective.ratio(found.at))
-        px, py = touching(pair, form, *form.slopes(found.at.x, found.at.y))
+        climbed = yield from climb(pair, objective, _moments(pair, columns[0].centre, columns[1].centre))
+        form = objective.form(objective.reference(climbed.value), objective.ratio(climbed.at))
+        px, py = touching(pair, form, *form.slopes(climbed.at.x, climbed.at.y))
         at = _moments(pair, _on_grid(px, columns[0], parts[0]), _on_grid(py, columns[1], parts[1]))
         ends.append(objective.value(at))
         yield 4

@@ -22,7 +22,7 @@ from surebox_verify.ranges.guaranteed import Range, certain, combine
 from surebox_verify.ranges.known_regression import coefficients_on_known
 from surebox_verify.ranges.pairs import EFFORT
 from surebox_verify.ranges.products import Products, products
-from surebox_verify.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
+from surebox_verify.ranges.regression_ascent import MOST, CoefficientEnd, Reached, Seen, climb
 from surebox_verify.ranges.regression_search import certain_end
 from surebox_verify.ranges.steps import RangeSteps, Work
 
@@ -62,7 +62,7 @@ def regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
         yield (len(columns) + 1) ** 2
         known = coefficients_on_known(target, tuple(predictors), references)
         if known is not None:
-            return _unscaled(columns, [_Found(each.outer, each.inner, each.noise) for each in known])
+            return _unscaled(columns, [_Coefficient(each.outer, each.inner, each.noise) for each in known])
     return (yield from _searched(columns, references, effort))
 
 
@@ -72,25 +72,25 @@ def _searched(columns: tuple[BoxColumn, ...], references: FloatArray, effort: in
     if half_space(boxes.centres, 1, 1.0, np.zeros(len(references)), 0.0) is None:
         return (combine(None, None),) * len(columns)
     seen = Seen(boxes.centres)
-    left, found = _PASSES * effort, []
+    left, coefficients = _PASSES * effort, []
     for done in range(len(columns)):
         index = (done + 1) % len(columns)  # the intercept last
         coefficient, spent = yield from _range(boxes, seen, index, references, left // (len(columns) - done))
-        found.append(coefficient)
+        coefficients.append(coefficient)
         # what proves nothing for one coefficient, far ones being open, proves nothing for the others
         left = max(left - spent, 1) if coefficient.outer else 0
-    return _unscaled(columns, found)
+    return _unscaled(columns, coefficients)
 
 
-def _unscaled(columns: tuple[BoxColumn, ...], found: list["_Found"]) -> tuple[Range, ...]:
+def _unscaled(columns: tuple[BoxColumn, ...], coefficients: list["_Coefficient"]) -> tuple[Range, ...]:
     """The ranges in the columns' own units, intercept first, from those of coefficients and, last, intercept."""
     target, *predictors = columns
-    slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(found, predictors, strict=False)]
-    intercept = found[-1].scaled(target.exponent).plus(target.reference)
+    slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(coefficients, predictors, strict=False)]
+    intercept = coefficients[-1].scaled(target.exponent).plus(target.reference)
     return tuple(each.range for each in (intercept.within(_through_means(columns, slopes)), *slopes))
 
 
-def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Found"]) -> Interval | None:
+def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Coefficient"]) -> Interval | None:
     """The intercept from the means and what is certain of the coefficients."""
     intercept = certain(columns[0].mean.outer)
     for slope, x in zip(slopes, columns[1:], strict=True):
@@ -101,30 +101,30 @@ def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Found"]) -> In
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Coefficient:
     """A range being made: certain, reached, and how much of the first's width is rounding."""
 
     outer: Interval | None
     inner: Interval | None
     noise: float
 
-    def scaled(self, exponent: int) -> "_Found":
+    def scaled(self, exponent: int) -> "_Coefficient":
         """In units of a power of two; what these leave too large for a number is not known."""
         size = max((each.magnitude for each in (self.outer, self.inner) if each), default=0.0)
         if math.frexp(size)[1] + exponent > _LARGEST:
-            return _Found(None, None, 0.0)
+            return _Coefficient(None, None, 0.0)
         outer, inner = (each and each.scaled(exponent) for each in (self.outer, self.inner))
-        return _Found(outer, inner, math.ldexp(self.noise, exponent))
+        return _Coefficient(outer, inner, math.ldexp(self.noise, exponent))
 
-    def plus(self, shift: float) -> "_Found":
+    def plus(self, shift: float) -> "_Coefficient":
         """With a number added."""
         by = Interval(shift, shift)
-        return _Found(self.outer and self.outer + by, self.inner and self.inner + by, self.noise)
+        return _Coefficient(self.outer and self.outer + by, self.inner and self.inner + by, self.noise)
 
-    def within(self, other: Interval | None) -> "_Found":
+    def within(self, other: Interval | None) -> "_Coefficient":
         """With another certain range."""
         outer = self.outer.intersect(other) if self.outer and other else self.outer or other
-        return _Found(outer, self.inner, self.noise)
+        return _Coefficient(outer, self.inner, self.noise)
 
     @property
     def range(self) -> Range:
@@ -132,32 +132,32 @@ class _Found:
         return combine(self.outer, self.inner, self.noise)
 
 
-def _climbed(boxes: Products, asked: Asked, seen: Seen) -> Reached:
+def _climbed(boxes: Products, objective: CoefficientEnd, seen: Seen) -> Reached:
     """What an ascent reaches from the best data seen, or these themselves."""
-    ranked = sorted(seen.moments, key=asked.value, reverse=True)
+    ranked = sorted(seen.moments, key=objective.value, reverse=True)
     start = next((each for each in ranked if not steep(each)), boxes.centres)
-    found = climb(boxes, asked, start, seen)
-    value = asked.value(start)
-    return found if found.value > value else Reached(value, start)
+    reached = climb(boxes, objective, start, seen)
+    value = objective.value(start)
+    return reached if reached.value > value else Reached(value, start)
 
 
 def _range(
     boxes: Products, seen: Seen, index: int, references: FloatArray, passes: int
-) -> Generator[int, None, tuple[_Found, int]]:
+) -> Generator[int, None, tuple[_Coefficient, int]]:
     """Range of one scaled coefficient, and the passes it took."""
-    asked = [Asked(index, sign, references) for sign in (1.0, -1.0)]
+    objectives = [CoefficientEnd(index, sign, references) for sign in (1.0, -1.0)]
     reached = []
-    for each in asked:
+    for each in objectives:
         reached.append(_climbed(boxes, each, seen))
         yield MOST
     tolerance = _NEAR[min(len(references), len(_NEAR)) - 1] * (reached[0].value + reached[1].value)
     allowed = max(passes - 2 * MOST, passes // 2)
-    above = yield from certain_end(boxes, asked[0], reached[0], seen, tolerance, allowed // 2)
+    above = yield from certain_end(boxes, objectives[0], reached[0], seen, tolerance, allowed // 2)
     rest = allowed - above.passes if above.certain is not None else 0
-    below = yield from certain_end(boxes, asked[1], reached[1], seen, tolerance, rest)
+    below = yield from certain_end(boxes, objectives[1], reached[1], seen, tolerance, rest)
     inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone tells them apart
     outer = None
     if above.certain is not None and below.certain is not None:
         outer = Interval(-below.certain, above.certain)
-    found = _Found(outer, inner if math.isfinite(inner.width) else None, above.noise + below.noise)
-    return found, 2 * MOST + above.passes + below.passes
+    coefficient = _Coefficient(outer, inner if math.isfinite(inner.width) else None, above.noise + below.noise)
+    return coefficient, 2 * MOST + above.passes + below.passes

@@ -3,7 +3,7 @@
 Notation
 --------
 z = (1, x_1 .. x_q), y : regressors and target.  M : (n, n), n = q + 2, means of products in (1, y, x_1 .. x_q).
-beta : coefficients.  t : the one asked, or its negative.
+beta : coefficients.  t : one of them, or its negative.
 
 t rises with the data by E[(lambda z)(y - beta z)], lambda the row of E[z z']^-1 that belongs to t; the data for which
 this is largest (ranges.products) usually reach more. What is reached bounds the range from inside.
@@ -23,7 +23,7 @@ _REMEMBERED = 128
 
 
 @dataclass(frozen=True)
-class Asked:
+class CoefficientEnd:
     """One end of one coefficient's range.
 
     Attributes
@@ -42,15 +42,15 @@ class Asked:
         beta = _coefficients(moments)
         if self.index == 0:
             beta[0] -= self.references @ beta[1:]
-        found = self.sign * float(beta[self.index])
-        return found if np.isfinite(found) else -np.inf
+        value = self.sign * float(beta[self.index])
+        return value if np.isfinite(value) else -np.inf
 
     def multiplier(self, moments: FloatArray) -> FloatArray:
         """The combination (n,) of z whose mean product with the residual is dt."""
         z = regressors(moments)
-        found = np.zeros(len(moments))
-        found[z] = np.linalg.solve(moments[np.ix_(z, z)], self._by_beta)
-        return found
+        multiplier = np.zeros(len(moments))
+        multiplier[z] = np.linalg.solve(moments[np.ix_(z, z)], self._by_beta)
+        return multiplier
 
     def looseness(self, moments: FloatArray) -> float:
         """Mean square of the multiplier: infinite where predictors are collinear."""
@@ -63,11 +63,11 @@ class Asked:
     @property
     def _by_beta(self) -> FloatArray:
         """Derivatives of t, (q + 1,)."""
-        found = np.zeros(len(self.references) + 1)
-        found[self.index] = self.sign
+        gradient = np.zeros(len(self.references) + 1)
+        gradient[self.index] = self.sign
         if self.index == 0:
-            found[1:] = -self.sign * self.references
-        return found
+            gradient[1:] = -self.sign * self.references
+        return gradient
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,12 @@ def _coefficients(moments: FloatArray) -> FloatArray:
         return np.full(len(z), np.nan)
 
 
-def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Reached:
+def climb(products: Products, objective: CoefficientEnd, start: FloatArray, seen: Seen) -> Reached:
     """Ascend from given moments to data that reach more.
 
     Parameters
     ----------
-    products, asked : what is asked.
+    products, objective : the boxes, and the end that is climbed to.
     start : moments; of data or of a mixture.
     seen : takes in what is met.
 
@@ -120,17 +120,17 @@ def climb(products: Products, asked: Asked, start: FloatArray, seen: Seen) -> Re
     science.md section 1, "Guaranteed ranges": inner by ascent. A few passes.
     """
     best = Reached(-np.inf, start)
-    first, here = asked.value(start), start
+    first, here = objective.value(start), start
     for _ in range(MOST):
         residual = np.zeros(len(here))
         residual[1] = 1.0
         residual[regressors(here)] = -_coefficients(here)
         if not np.isfinite(residual).all():
             break
-        touched = products.largest(asked.multiplier(here), residual, np.zeros(len(here)))
+        touched = products.largest(objective.multiplier(here), residual, np.zeros(len(here)))
         here = products.moments(touched)
         seen.add(here)
-        value, before = asked.value(here), best
+        value, before = objective.value(here), best
         if value > best.value and not steep(here):  # collinear data reach nothing
             best = Reached(value, here)
         if not best.value - before.value > _SETTLED * (best.value - first):

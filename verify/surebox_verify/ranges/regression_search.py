@@ -27,7 +27,7 @@ import numpy as np
 from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.ranges.cones import DEEPEST, Cone, HalfSpace, half_space, raised
 from surebox_verify.ranges.products import Products
-from surebox_verify.ranges.regression_ascent import MOST, Asked, Reached, Seen, climb
+from surebox_verify.ranges.regression_ascent import MOST, CoefficientEnd, Reached, Seen, climb
 from surebox_verify.ranges.separation import nearest_to_origin
 
 _TRIES = 8  # multipliers tried on a cone before it is divided
@@ -60,14 +60,14 @@ class End:
 
 
 def certain_end(
-    products: Products, asked: Asked, found: Reached, seen: Seen, tolerance: float, passes: int
+    products: Products, objective: CoefficientEnd, reached: Reached, seen: Seen, tolerance: float, passes: int
 ) -> Generator[int, None, End]:
     """Certain upper bound of t over all data consistent with the boxes; yields passes as they are made.
 
     Parameters
     ----------
-    products, asked : what is asked.
-    found : what was reached.
+    products, objective : the boxes, and the end that is bounded.
+    reached : what the ascent reached.
     seen : moments met; takes in what is met here.
     tolerance : how far above what is reached the bound may stay, in t's unit.
     passes : over the boxes, to spend; 0 for none. Never more than 1.5 times as many are made, and q + 16.
@@ -76,11 +76,11 @@ def certain_end(
     -----
     XK slide 3; science.md section 1, "Guaranteed ranges": outer by branch and bound. O(B q passes).
     """
-    space = half_space(found.moments, asked.index, asked.sign, asked.references, found.value)
+    space = half_space(reached.moments, objective.index, objective.sign, objective.references, reached.value)
     if space is None or passes <= 0:
-        return End(None, found.value, 0.0, 0)
+        return End(None, reached.value, 0.0, 0)
     noise = _ROUNDINGS * _noise(products, space)
-    search = _Search(products, asked, found, seen)
+    search = _Search(products, objective, reached, seen)
     certain = yield from search.run(max(tolerance, noise), passes)
     return End(certain, search.reached, noise, search.passes)
 
@@ -103,14 +103,14 @@ class _Open:
 class _Search:
     """The cones still open, what is reached so far, and the passes spent."""
 
-    def __init__(self, products: Products, asked: Asked, found: Reached, seen: Seen) -> None:
-        self._products, self._asked, self._seen = products, asked, seen
-        self.reached = found.value
-        self._floor = found  # no bound below its value is possible
+    def __init__(self, products: Products, objective: CoefficientEnd, reached: Reached, seen: Seen) -> None:
+        self._products, self._objective, self._seen = products, objective, seen
+        self.reached = reached.value
+        self._floor = reached  # no bound below its value is possible
         self._space: HalfSpace
         self._open: list[Cone] = []
         self._steps = 0.0
-        self._loose = _LOOSE * asked.looseness(products.centres)
+        self._loose = _LOOSE * objective.looseness(products.centres)
         self._most = math.inf
         self.passes = 0
 
@@ -146,12 +146,12 @@ class _Search:
 
     def _is_loose(self) -> bool:
         """Whether the boxes allow predictors that are all but collinear: then there is no use in going on."""
-        return self._asked.looseness(self._floor.moments) > self._loose
+        return self._objective.looseness(self._floor.moments) > self._loose
 
     def _begin(self, tolerance: float) -> None:
         """Cover the half-space a tolerance above the floor by cones about what has it."""
-        asked, r = self._asked, self._floor.value + tolerance
-        space = half_space(self._floor.moments, asked.index, asked.sign, asked.references, r)
+        objective, r = self._objective, self._floor.value + tolerance
+        space = half_space(self._floor.moments, objective.index, objective.sign, objective.references, r)
         if space is not None:
             self._space, self._open, self._steps = space, list(space.cones()), 0.0
 
@@ -204,12 +204,12 @@ class _Search:
 
     def _reaches(self, mixture: FloatArray, tolerance: float) -> Generator[int, None, bool]:
         """Yields passes; whether a mixture of moments raises the floor; and with it, perhaps, what is reached."""
-        value = self._asked.value(mixture)
+        value = self._objective.value(mixture)
         if not value > self._space.value(self._steps) - _CLOSE * tolerance:
             return False
-        found = climb(self._products, self._asked, mixture, self._seen)
+        reached = climb(self._products, self._objective, mixture, self._seen)
         self.passes += MOST
         yield MOST
-        self.reached = max(self.reached, found.value)
-        self._floor = found if found.value > max(value, self._floor.value) else Reached(value, mixture)
+        self.reached = max(self.reached, reached.value)
+        self._floor = reached if reached.value > max(value, self._floor.value) else Reached(value, mixture)
         return True

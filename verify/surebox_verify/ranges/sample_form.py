@@ -4,12 +4,12 @@ from surebox_verify.core.intervals import Interval
 from surebox_verify.ranges.guaranteed import Range, combine
 
 
-def sample_form(found: Range, records: int, ddof: int) -> Range:
+def sample_form(population: Range, records: int, ddof: int) -> Range:
     """Range of the sample form from that of the population form: f times as large, rounded outward.
 
     Parameters
     ----------
-    found : of a variance or covariance.
+    population : range of a variance or covariance, in its population form.
     records : N; without a range where it does not exceed `ddof`.
     ddof : 0 leaves the range as it is.
 
@@ -18,7 +18,7 @@ def sample_form(found: Range, records: int, ddof: int) -> Range:
     What was certainly not negative stays so.
     """
     if ddof == 0:
-        return found
+        return population
     if records <= ddof:
         return Range(None, None, None)
     whole, rest = float(records), float(records - ddof)
@@ -30,4 +30,4 @@ def sample_form(found: Range, records: int, ddof: int) -> Range:
         product = part * f
         return Interval(max(product.lower, 0.0) if part.lower >= 0.0 else product.lower, product.upper)
 
-    return combine(times(found.outer), times(found.inner))
+    return combine(times(population.outer), times(population.inner))

@@ -75,7 +75,7 @@ def climb(pair: Pair, objective: Objective, start: Moments) -> Generator[int, No
 
     Parameters
     ----------
-    pair, objective : what is asked.
+    pair, objective : two columns, and the end of their range.
     start : moments of data consistent with the boxes, f defined there.
 
     Notes
@@ -95,13 +95,15 @@ def climb(pair: Pair, objective: Objective, start: Moments) -> Generator[int, No
     return best
 
 
-def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, most: int) -> Generator[int, None, Ends]:
+def bound(
+    pair: Pair, objective: Objective, reached: Reached, tolerance: float, most: int
+) -> Generator[int, None, Ends]:
     """Certain upper bound of f over all data consistent with the boxes; yields 1 for each plane.
 
     Parameters
     ----------
-    pair, objective : what is asked.
-    found : what was reached.
+    pair, objective : two columns, and the end of their range.
+    reached : what the ascent reached.
     tolerance : how far above that the bound may stay, in f's unit.
     most : planes to spend, at least 1; never more are made. O(B) each.
 
@@ -115,15 +117,15 @@ def bound(pair: Pair, objective: Objective, found: Reached, tolerance: float, mo
     if most < 2 * _FEW:
         tolerance *= _WIDER * _WIDER
     while left > 0:
-        r = objective.reference(found.value + tolerance)
+        r = objective.reference(reached.value + tolerance)
         if r >= least:
             break
         allowed = left if left < 2 * _FEW else max(int(_SHARE * left), _FEW)
-        excess, newest = yield from _excess(pair, objective, r, found.at, allowed)
+        excess, newest = yield from _excess(pair, objective, r, reached.at, allowed)
         least = min(least, objective.bound(r, excess))
         planes += newest
         left, tolerance = left - len(newest), tolerance * _WIDER
-    return Ends(least, max(found.value, _divided(pair, objective, planes)))
+    return Ends(least, max(reached.value, _divided(pair, objective, planes)))
 
 
 def _divided(pair: Pair, objective: Objective, planes: list[_Aimed]) -> float:

@@ -38,8 +38,8 @@ class CrossTable:
 def count_range(members: Members, mass: Mass) -> Range:
     """Range of the number of records in a set, or of the sum of their weights: exact. O(B)."""
     low, high = mass.ends or (mass.of_record, mass.of_record)
-    found = Interval(dot(members.least, low).lower, dot(members.most, high).upper)
-    return combine(found, found)
+    count = Interval(dot(members.least, low).lower, dot(members.most, high).upper)
+    return combine(count, count)
 
 
 def share_range(members: Members, mass: Mass) -> Range:
@@ -60,8 +60,8 @@ def share_range(members: Members, mass: Mass) -> Range:
     else:  # all that is in the set at one end of its weight, all else at the other
         least = _part(dot(members.least, low), dot(members.counts - members.least, high))
         most = _part(dot(members.most, high), dot(members.counts - members.most, low))
-    found = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
-    return combine(found, found)
+    share = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
+    return combine(share, share)
 
 
 def _part(inside: Interval, outside: Interval) -> Interval:
@@ -98,8 +98,8 @@ def share_range_of_rows(members: Members, box: IndexArray, weights: FloatArray) 
     least = total(ordered[rank < members.least[owner]])
     most = total(ordered[rank >= (members.counts - members.most)[owner]])
     whole = total(weights)
-    found = Interval(max((least / whole).lower, 0.0), min((most / whole).upper, 1.0))
-    return combine(found, found)
+    share = Interval(max((least / whole).lower, 0.0), min((most / whole).upper, 1.0))
+    return combine(share, share)
 
 
 def cross_table(first: ValueSets, second: ValueSets, mass: Mass, counts: FloatArray) -> CrossTable:

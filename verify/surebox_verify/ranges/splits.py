@@ -61,8 +61,8 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
     records[:, 0] = np.rint(x.mass.of_box[boxes] / x.mass.of_record[boxes])
     _divide(of_x, of_y, share, records, moments, objective.kind == "correlation", objective.s)
     mean_x, mean_y, xx, yy, xy = (float(each) for each in moments)
-    found = Moments(mean_x, mean_y, max(xx - mean_x**2, 0.0), max(yy - mean_y**2, 0.0), xy - mean_x * mean_y)
-    return max(objective.value(found), objective.value(at))
+    split = Moments(mean_x, mean_y, max(xx - mean_x**2, 0.0), max(yy - mean_y**2, 0.0), xy - mean_x * mean_y)
+    return max(objective.value(split), objective.value(at))
 
 
 @inner_kernel

@@ -29,12 +29,12 @@ class RangeSteps:
 
     Attributes
     ----------
-    found : the ranges, once they are there.
+    ranges : of the numbers, once they are there.
     passes : made so far.
     """
 
     def __init__(self, work: Work, values: int) -> None:
-        self.found: tuple[Range, ...] | None = None
+        self.ranges: tuple[Range, ...] | None = None
         self.passes = 0
         self._work = work
         self._values = values
@@ -48,10 +48,10 @@ class RangeSteps:
                 self.passes += passes
                 visited += passes * (self._values + _FIXED)
         except StopIteration as finished:
-            self.found = finished.value
+            self.ranges = finished.value
 
     def finish(self) -> tuple[Range, ...]:
         """All remaining steps at once."""
-        while self.found is None:
+        while self.ranges is None:
             self.step()
-        return self.found
+        return self.ranges

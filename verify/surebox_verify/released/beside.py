@@ -28,7 +28,7 @@ from surebox_verify.released.intervals import is_within, number_of
 
 _ROUNDED = 2.0**-50  # relative, upwards
 _EXACT = 2.0**53  # whole numbers beyond it are no doubles
-#: Values of a column of numbers that are told apart where a question names none of them.
+#: Values of a column that are distinguished where a question names none of them.
 MOST_VALUES: Final = 1_000
 
 
@@ -40,7 +40,7 @@ class Form:
     ----------
     name : of the column.
     by_value : whether a column of numbers is one of values.
-    values, interval : whether its value is one of these; None where this is not what is asked.
+    values, interval : whether its value is one of these; None where the question is not about this.
     """
 
     name: str
@@ -95,8 +95,8 @@ def beside(kept: pa.Table, form: Form) -> Beside:
     known = pc.unique(column).drop_null()
     order = pc.array_sort_indices(known)
     known = known.take(order)
-    found = pc.index_in(column, value_set=known, skip_nulls=True)
-    codes = np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    places = pc.index_in(column, value_set=known, skip_nulls=True)
+    codes = np.asarray(pc.fill_null(places, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
     values = tuple(known.to_pylist())
     if form.is_condition:
         inside = _inside(form, values)
@@ -114,6 +114,9 @@ def _inside(form: Form, values: Sequence[Any]) -> BoolArray:
             raise UnreadableError(msg)
         return np.array([is_within(value, form.interval) for value in values], dtype=np.bool_)
     meant = Codebook(form.name, values, complete=True).all_of(form.values or ())
+    if meant.sure != meant.perhaps:
+        msg = f"a value fits several of column {form.name!r}: name each as it is written there"
+        raise UnreadableError(msg)
     return np.isin(np.arange(len(values)), list(meant.sure))
 
 
@@ -121,15 +124,20 @@ def _is_numeric_value(value: Any) -> bool:
     return not isinstance(value, (bool, str))
 
 
-def number_of_values(kept: pa.Table, name: str) -> int | None:
-    """How many values a column of numbers or days beside the boxes has; None of one without numbers.
+def has_numbers(kept: pa.Table, name: str) -> bool:
+    """Whether a column beside the boxes has numbers or days.
 
     Parameters
     ----------
     kept, name : the columns, and which of them.
     """
+    return _is_numeric(_plain(kept.column(name)).type)
+
+
+def number_of_values(kept: pa.Table, name: str) -> int:
+    """How many values a column beside the boxes has, 0 of one that no question is about; as `has_numbers`."""
     column = _plain(kept.column(name))
-    return len(pc.unique(column).drop_null()) if _is_numeric(column.type) else None
+    return len(pc.unique(column).drop_null()) if _is_numeric(column.type) or _is_nominal(column.type) else 0
 
 
 def divided(boxes: ReleasedBoxes, columns: Sequence[Beside], own: Sequence[Form] = ()) -> ReleasedBoxes:
@@ -241,13 +249,13 @@ def _bounds(boxes: ReleasedBoxes, column: Beside, there: BoolArray, meets: BoolA
     number = len(boxes.counts)
     with_any = np.bincount(boxes.of_row[meets], minlength=number) > 0
     rows = np.where(with_any[boxes.of_row], meets, there)
-    found = []
+    bounds = []
     value = _taken(column, column.codes)
     for which, end, start in ((np.minimum, value[0], np.inf), (np.maximum, value[1], -np.inf)):
         ends = np.full(number, start)
         which.at(ends, boxes.of_row[rows], end[rows])
-        found.append(np.where(np.isfinite(ends), ends, np.nan))
-    return found[0], found[1]
+        bounds.append(np.where(np.isfinite(ends), ends, np.nan))
+    return bounds[0], bounds[1]
 
 
 def _held(boxes: ReleasedBoxes, column: Beside, there: BoolArray) -> BoolArray:

@@ -193,16 +193,16 @@ def weight_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> str 
     parameters : how the release was made, as far as that is public.
     columns : type of each column of its files, by name.
     """
-    survey = parameters.get("survey_weight") is not None
+    survey = parameters.get("survey_weight_column") is not None
     if parameters.get("rare_records") != "weigh" and not survey:
         return None
     own = columns.keys() - {*(parameters.get("keep") or ()), *_bounds(parameters)}
-    return WEIGHT_ENDS if survey and parameters.get("weights") != "row" and set(WEIGHT_ENDS) <= own else WEIGHT
+    return WEIGHT_ENDS if survey and parameters.get("released_weights") != "row" and set(WEIGHT_ENDS) <= own else WEIGHT
 
 
 def _bounds(parameters: Mapping[str, Any]) -> set[str]:
     """Names of the bounds of the columns that were anonymized: one may be called `weight_mean`."""
-    return {f"{name}_{end}" for name in parameters.get("columns") or () for end in ("lo", "hi")}
+    return {f"{name}_{end}" for name in parameters.get("quasi_identifiers") or () for end in ("lo", "hi")}
 
 
 def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
@@ -225,12 +225,12 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     parameters : how it was made, as far as that is public.
     columns : type of each column of its files, by name.
     """
-    names = [name for name in parameters.get("columns", ()) if f"{name}_lo" in columns]
+    names = [name for name in parameters.get("quasi_identifiers", ()) if f"{name}_lo" in columns]
     steps = tuple(_step(name, columns[f"{name}_lo"], parameters) for name in names)
     orders: Orders = parameters.get("ordinal") or {}
     ranks = tuple(len(orders[name]) if name in orders else None for name in names)
     # where boxes have one weight, the mean's or its interval, a record of that weight may be at neither end
-    of_boxes = parameters.get("survey_weight") is not None and parameters.get("weights") != "row"
+    of_boxes = parameters.get("survey_weight_column") is not None and parameters.get("released_weights") != "row"
     return Meaning(
         parameters.get("bounds") == "tight" and not of_boxes, steps, least=int(parameters.get("k") or 0), ranks=ranks
     )
@@ -243,14 +243,14 @@ def has_means(parameters: Mapping[str, Any]) -> bool:
     ----------
     parameters : how it was made, as far as that is public.
     """
-    return bool(parameters.get("content", "bounds") != "bounds")
+    return bool(parameters.get("box_means", "none") != "none")
 
 
 def _step(name: str, column: str, parameters: Mapping[str, Any]) -> float | None:
     """What the values of a column are multiples of, as far as that is said; ordinal ones are ranks."""
     if name in (parameters.get("ordinal") or {}):
         return 1.0
-    grid = (parameters.get("grid") or {}).get(name) if parameters.get("bounds") != "snug" else None
+    grid = (parameters.get("value_step") or {}).get(name) if parameters.get("bounds") != "grid" else None
     whole = {"integer": 1.0, "date": 1.0}.get(column)
     return whole if grid is None else float(grid)
 
@@ -263,11 +263,11 @@ def single_values(boxes: ReleasedBoxes) -> dict[str, float]:
     boxes : of a release; rows without a value do not count.
     """
     ends = zip(boxes.numeric, boxes.lower.T, boxes.upper.T, strict=True)
-    found = {name: _share(low == high, ~np.isnan(low), boxes.counts) for name, low, high in ends}
+    shares = {name: _share(low == high, ~np.isnan(low), boxes.counts) for name, low, high in ends}
     for name, held in zip(boxes.nominal, boxes.sets, strict=True):
         size = held.sum(axis=1)
-        found[name] = _share(size == 1, size > 0, boxes.counts)
-    return found
+        shares[name] = _share(size == 1, size > 0, boxes.counts)
+    return shares
 
 
 def single_value_shares(path: Path, names: Sequence[str], orders: Orders | None = None) -> dict[str, float]:
@@ -289,19 +289,19 @@ def _side(table: pa.Table, name: str, end: str, order: Sequence[Any] | None) -> 
     if ranks.null_count != column.null_count:
         msg = f"column '{name}_{end}' has a value that its order does not list"
         raise ValueError(msg)
-    found: FloatArray = ranks.cast(pa.float64()).to_numpy()
-    return found
+    positions: FloatArray = ranks.cast(pa.float64()).to_numpy()
+    return positions
 
 
 def _means(table: pa.Table, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """(B, n) each, ends of the intervals of means; NaN where a box, or a whole column, has none."""
     ends = []
     for end in ("lo", "hi"):
-        found = np.full((table.num_rows, len(names)), np.nan)
+        means = np.full((table.num_rows, len(names)), np.nan)
         for index, name in enumerate(names):
             if f"{name}_mean_{end}" in table.column_names:
-                found[:, index] = _doubles(table, f"{name}_mean_{end}")
-        ends.append(found)
+                means[:, index] = _doubles(table, f"{name}_mean_{end}")
+        ends.append(means)
     return ends[0], ends[1]
 
 

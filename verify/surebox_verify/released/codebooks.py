@@ -108,11 +108,11 @@ class Codebook:
     @cached_property
     def _by_key(self) -> Mapping[tuple[str, Any], Sequence[int]]:
         """Codes by what they are found by."""
-        found: dict[tuple[str, Any], list[int]] = {}
+        codes: dict[tuple[str, Any], list[int]] = {}
         for code, known in enumerate(self.values):
             for key in () if known is None else _keys_of_known(known):
-                found.setdefault(key, []).append(code)
-        return found
+                codes.setdefault(key, []).append(code)
+        return codes
 
     @cached_property
     def _keys_listed(self) -> frozenset[tuple[str, Any]]:
@@ -133,12 +133,12 @@ class Codebook:
             codes = {code for key in _keys(row[0]) for code in self._by_key.get(key, ())}
             for level, label in enumerate(row[1:], start=1):
                 by_level.setdefault((label, level), set()).update(codes)
-        found: dict[str, list[frozenset[int]]] = {}
+        classes: dict[str, list[frozenset[int]]] = {}
         for (label, level), codes_of in by_level.items():
-            found.setdefault(label, []).append(frozenset(codes_of))
+            classes.setdefault(label, []).append(frozenset(codes_of))
             if lacking and level == len(self.rows[0]) - 1:  # everything: with the missing value or without
-                found[label].append(frozenset({*codes_of, *lacking}))
-        return found
+                classes[label].append(frozenset({*codes_of, *lacking}))
+        return classes
 
     def _readings(self, value: Any) -> list[frozenset[int]]:
         """Each way in which a value can be read: as itself, and as a class of the same name."""
@@ -157,11 +157,11 @@ class Codebook:
     def _unlisted(self, value: Any) -> str:
         known = [_text(each) for each in self.listed or () if each is not None]
         close = get_close_matches(_text(value)[:_LONGEST], [*known, *self._classes], n=3)
-        told = f"{_short(value)} is no value of column {self.name!r}"
+        message = f"{_short(value)} is no value of column {self.name!r}"
         if close:
-            return f"{told}; did you mean {' or '.join(map(repr, close))}?"
+            return f"{message}; did you mean {' or '.join(map(repr, close))}?"
         rest = ", …" if len(known) > _SHOWN else ""
-        return f"{told}; it has {len(known)}: {', '.join(map(_short, known[:_SHOWN]))}{rest}"
+        return f"{message}; it has {len(known)}: {', '.join(map(_short, known[:_SHOWN]))}{rest}"
 
 
 def codebooks_of(
@@ -183,19 +183,19 @@ def codebooks_of(
     verbatim : whether `other` means what stands under it.
     """
     declared = (parameters or {}).get("nominal") or {}
-    found = {}
+    codebooks = {}
     for name, values in zip(boxes.nominal, boxes.codebooks, strict=True):
         if name in beside:
-            found[name] = Codebook(name, values, complete=True)
+            codebooks[name] = Codebook(name, values, complete=True)
             continue
         one = declared.get(name) or {}
         rows = (one.get("hierarchy") or {}).get("rows") or ()
         listed = one.get("values") or [row[0] for row in rows] or _booleans(values)
         unknown = name in classed and not rows
-        found[name] = Codebook(name, values, listed, rows, classes_unknown=unknown, verbatim=verbatim)
+        codebooks[name] = Codebook(name, values, listed, rows, classes_unknown=unknown, verbatim=verbatim)
     for name, order in boxes.orders.items():
-        found[name] = Codebook(name, order, order)
-    return found
+        codebooks[name] = Codebook(name, order, order)
+    return codebooks
 
 
 def _booleans(values: Sequence[Any]) -> tuple[bool, ...] | None:
@@ -232,14 +232,14 @@ def _keys(value: Any) -> set[tuple[str, Any]]:
     if isinstance(value, bool):
         return {("boolean", value), ("spelt", value)}
     text = str(value)
-    found: set[tuple[str, Any]] = {("text", text)}
-    found |= {("boolean", truth) for truth, spelt in _TRUTH.items() if text.lower() in spelt}
+    keys: set[tuple[str, Any]] = {("text", text)}
+    keys |= {("boolean", truth) for truth, spelt in _TRUTH.items() if text.lower() in spelt}
     number = _number(text)
     if number is not None:
-        found.add(("number", number))
+        keys.add(("number", number))
         if isinstance(value, float) and value.is_integer():
-            found.add(("text", str(int(number))))
-    return found
+            keys.add(("text", str(int(number))))
+    return keys
 
 
 def _is_spelt_in_several_ways(keys: set[tuple[str, Any]]) -> bool:

@@ -26,12 +26,12 @@ def format_of(name: str) -> str:
     UnreadableError
         It is none of a release's.
     """
-    for ending, found in {
+    for ending, file_format in {
         ".parquet": "parquet", ".csv.gz": "csv.gz", ".csv.excel": "csv.excel", ".excel.csv": "csv.excel", ".csv": "csv",
         ".ndjson": "ndjson",
     }.items():  # fmt: skip
         if name.lower().endswith(ending):
-            return found
+            return file_format
     msg = f"{name} is no file of a release: their names end in .parquet, .csv, .csv.gz or .ndjson"
     raise UnreadableError(msg)
 
@@ -132,7 +132,7 @@ def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) 
 
 
 def _csv_rows(data: bytes, texts: Sequence[str], delimiter: str) -> pa.Table:
-    """The rows of a CSV file; an empty field is missing, an empty text stands in quotes."""
+    """The rows of a CSV file; an empty field is missing, an empty text has quotes."""
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
     plain = {name.removeprefix(ESCAPE): name for name in there}
@@ -187,8 +187,8 @@ def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table
 def delimiter_of(data: bytes) -> str:
     """What separates names in a header that has all of them in quotes."""
     header = re.match(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"(.)', data, re.DOTALL)
-    found = header.group(1).decode("latin-1") if header else ","
-    return found if found in ",;\t" else ","
+    delimiter = header.group(1).decode("latin-1") if header else ","
+    return delimiter if delimiter in ",;\t" else ","
 
 
 def unpacked(data: bytes, file_format: str) -> bytes:

@@ -2,6 +2,7 @@
 
 A certificate is about all files of a release, and ranges are computed again from one of them. So another one that was
 certified with other rows would pass by its digest: every file that is there is held against the first, cell by cell.
+Against a CSV for spreadsheets apostrophes do not count: it has more of them, before what would run as a formula.
 """
 
 import io
@@ -57,7 +58,7 @@ def _cells(data: bytes, file_format: str, types: Mapping[str, str], *, escaped: 
 
 
 def _as_said(data: bytes, file_format: str, types: Mapping[str, str]) -> pa.Table:
-    """A file of text with its columns as texts, or as what they are said to be: nothing is guessed from cells."""
+    """A file of text with its columns as texts, or as what the certificate says: no type is guessed from cells."""
     names = names_in(data, file_format)
     if file_format == "ndjson":
         sets = [name for name in names if types.get(name) == "list"]

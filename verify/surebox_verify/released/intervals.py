@@ -19,13 +19,13 @@ def interval_in(text: str) -> list[Any] | None:
 
     Parameters
     ----------
-    text : what stands after the column's name.
+    text : what follows the column's name.
     """
     ends = _BETWEEN.fullmatch(text)
     if ends is None or not any(ends.groups()):
         return None
-    found = [_end(each) if each else None for each in ends.groups()]
-    return None if any(each is None and text for each, text in zip(found, ends.groups(), strict=True)) else found
+    both = [_end(each) if each else None for each in ends.groups()]
+    return None if any(each is None and text for each, text in zip(both, ends.groups(), strict=True)) else both
 
 
 def _end(text: str) -> int | float | str | None:
@@ -86,7 +86,7 @@ def _day(text: str) -> date | None:
 
 
 def is_within(value: Any, interval: Sequence[Any]) -> bool:
-    """Whether a value lies in an interval.
+    """Whether a value is in an interval.
 
     Parameters
     ----------

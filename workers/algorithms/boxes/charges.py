@@ -89,9 +89,9 @@ class Records:
 
     def among(self, column: int, values: tuple[int, ...]) -> BoolArray:
         """(N,), records with one of the values."""
-        asked = np.zeros(self.size(column) + 1, dtype=np.bool_)
-        asked[list(values)] = True
-        return np.asarray(asked[self.codes(column)])  # -1 is the last
+        wanted = np.zeros(self.size(column) + 1, dtype=np.bool_)
+        wanted[list(values)] = True
+        return np.asarray(wanted[self.codes(column)])  # -1 is the last
 
     def masses(self, column: int) -> FloatArray:
         """Share of the records that have each value of a nominal or an ordinal column."""
@@ -149,7 +149,7 @@ def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
         or (one.kind in ("share", "crosstab") and any(column < n for column in one.of))
         for one in statistics
     )
-    found = Sides(
+    charges = Sides(
         value=[np.zeros(column.values) for column in records.nominal],
         score=[[] for _ in records.nominal],
         worth=np.zeros(records.x.shape if per_record else (0, n)),
@@ -158,17 +158,17 @@ def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
         deviations=[],
     )
     for one in statistics:
-        found.omega.append([])
-        found.deviations.append([])
+        charges.omega.append([])
+        charges.deviations.append([])
         if one.kind == "share":
-            _share(one, records, found)
+            _share(one, records, charges)
         elif one.kind == "crosstab":
-            _crosstab(one, records, found)
+            _crosstab(one, records, charges)
         elif one.kind == "domain_mean":
-            _domain_mean(one, records, found)
+            _domain_mean(one, records, charges)
         elif one.kind == "quantile":
-            _quantile(one, records, found)
-    return found
+            _quantile(one, records, charges)
+    return charges
 
 
 def _sets(one: Statistic, records: Records) -> list[tuple[int, ...]]:
@@ -179,14 +179,14 @@ def _weight(one: Statistic, scale: float) -> float:
     return (1.0 / scale if scale > 0.0 else 0.0) if one.weight is None else one.weight
 
 
-def _charge(found: Sides, column: int, values: tuple[int, ...], cost: float) -> None:
+def _charge(charges: Sides, column: int, values: tuple[int, ...], cost: float) -> None:
     """A set that has values in A and others costs so much."""
     if len(values) == 1:
-        found.value[column][values[0]] += cost
+        charges.value[column][values[0]] += cost
     else:
-        score = np.zeros(len(found.value[column]))
+        score = np.zeros(len(charges.value[column]))
         score[list(values)] = cost
-        found.score[column].append(score)
+        charges.score[column].append(score)
 
 
 def _step(records: Records, column: int, values: tuple[int, ...]) -> FloatArray:
@@ -197,7 +197,7 @@ def _step(records: Records, column: int, values: tuple[int, ...]) -> FloatArray:
 
 
 def _charge_ranks(
-    found: Sides, records: Records, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
+    charges: Sides, records: Records, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
 ) -> None:
     """Steps of an ordinal column's ranks, and what they cost a record: one number, or one for each."""
     codes = records.codes(column)
@@ -205,10 +205,10 @@ def _charge_ranks(
     for step, cost in costs:
         below += cost * np.append(0.0, step)[codes]
         above += cost * np.append(step, 0.0)[codes]
-    found.worth[:, column] += np.where(codes < 0, 0.0, np.maximum(below, above))
+    charges.worth[:, column] += np.where(codes < 0, 0.0, np.maximum(below, above))
 
 
-def _share(one: Statistic, records: Records, found: Sides) -> None:
+def _share(one: Statistic, records: Records, charges: Sides) -> None:
     column, n = one.of[0], records.x.shape[1]
     step = np.zeros(records.size(column) - 1)
     masses = records.masses(column)
@@ -219,14 +219,14 @@ def _share(one: Statistic, records: Records, found: Sides) -> None:
         if column < n:
             step += omega * _step(records, column, values)
         else:
-            _charge(found, column - n, values, omega)
-        found.omega[-1].append(omega)
-        found.deviations[-1].append(spread)
+            _charge(charges, column - n, values, omega)
+        charges.omega[-1].append(omega)
+        charges.deviations[-1].append(spread)
     if column < n:
-        _charge_ranks(found, records, column, [(step, 1.0)])
+        _charge_ranks(charges, records, column, [(step, 1.0)])
 
 
-def _crosstab(one: Statistic, records: Records, found: Sides) -> None:
+def _crosstab(one: Statistic, records: Records, charges: Sides) -> None:
     a, b = (records.codes(column) for column in one.of)
     sizes = records.size(one.of[0]), records.size(one.of[1])
     both = (a >= 0) & (b >= 0)
@@ -235,29 +235,29 @@ def _crosstab(one: Statistic, records: Records, found: Sides) -> None:
     p = np.clip(table, records.least, max(1.0 - records.least, 0.5))
     spread = np.sqrt(p * (1.0 - p))
     omega = np.full(p.shape, one.weight * len(records.x)) if one.weight is not None else 1.0 / spread  # of a share
-    _charge_cells(found, records, one.of[0], omega, b, table.sum(axis=0))
-    _charge_cells(found, records, one.of[1], omega.T, a, table.sum(axis=1))
-    found.omega[-1].extend(omega.ravel().tolist())
-    found.deviations[-1].extend(spread.ravel().tolist())
+    _charge_cells(charges, records, one.of[0], omega, b, table.sum(axis=0))
+    _charge_cells(charges, records, one.of[1], omega.T, a, table.sum(axis=1))
+    charges.omega[-1].extend(omega.ravel().tolist())
+    charges.deviations[-1].extend(spread.ravel().tolist())
 
 
 def _charge_cells(
-    found: Sides, records: Records, column: int, omega: FloatArray, other: IntArray, shares: FloatArray
+    charges: Sides, records: Records, column: int, omega: FloatArray, other: IntArray, shares: FloatArray
 ) -> None:
     """One column of a cross-table; `omega` of its values against the other's, whose codes and shares are given."""
     n = records.x.shape[1]
     if column >= n:
-        found.value[column - n] += omega @ shares
+        charges.value[column - n] += omega @ shares
         return
     step = omega[1:] + omega[:-1]
     nothing = np.zeros((1, omega.shape[1]))
     steep = np.maximum(np.vstack([step, nothing]), np.vstack([nothing, step]))
     codes = records.codes(column)
     known = (codes >= 0) & (other >= 0)
-    found.worth[known, column] += steep[codes[known], other[known]]
+    charges.worth[known, column] += steep[codes[known], other[known]]
 
 
-def _domain_mean(one: Statistic, records: Records, found: Sides) -> None:
+def _domain_mean(one: Statistic, records: Records, charges: Sides) -> None:
     y, column, n = one.of[0], one.of[1], records.x.shape[1]
     values = records.x[:, y]
     known = ~np.isnan(values)
@@ -270,24 +270,24 @@ def _domain_mean(one: Statistic, records: Records, found: Sides) -> None:
         mean = float(records.share[inside] @ values[inside] / mass) if mass > 0.0 else float(records.at.mean[y])
         mean = stepped(mean, float(records.at.deviation[y]))
         away = np.abs(np.where(known, values, mean) - mean)
-        found.worth[inside, y] += omega / p
+        charges.worth[inside, y] += omega / p
         if column < n:
             ranked.append((_step(records, column, chosen), omega * away / p))
         else:
-            _charge(found, column - n, chosen, omega * rung_from(float(records.share @ away)) / p)
-        found.omega[-1].append(omega)
-        found.deviations[-1].append(float(np.sqrt(records.share[inside] @ away[inside] ** 2)) / p)
+            _charge(charges, column - n, chosen, omega * rung_from(float(records.share @ away)) / p)
+        charges.omega[-1].append(omega)
+        charges.deviations[-1].append(float(np.sqrt(records.share[inside] @ away[inside] ** 2)) / p)
     if ranked:
-        _charge_ranks(found, records, column, ranked)
+        _charge_ranks(charges, records, column, ranked)
 
 
-def _quantile(one: Statistic, records: Records, found: Sides) -> None:
+def _quantile(one: Statistic, records: Records, charges: Sides) -> None:
     column, p = one.of[0], float(one.p or 0.5)
     values = records.x[:, column]
     known = np.flatnonzero(~np.isnan(values))
     if len(known) == 0:  # the column was given up: there is nothing to keep narrow
-        found.omega[-1].append(_weight(one, 0.0))
-        found.deviations[-1].append(0.0)
+        charges.omega[-1].append(_weight(one, 0.0))
+        charges.deviations[-1].append(0.0)
         return
     order = known[np.argsort(values[known], kind="stable")]
     mass = np.cumsum(records.share[order])
@@ -298,6 +298,6 @@ def _quantile(one: Statistic, records: Records, found: Sides) -> None:
     density = float(records.share[near].sum()) / (2.0 * h) if h > 0.0 else 0.0
     omega = _weight(one, sigma)
     if density > 0.0:
-        found.worth[near, column] += omega / density
-    found.omega[-1].append(omega)
-    found.deviations[-1].append(float(np.sqrt(p * (1.0 - p))) / density if density > 0.0 else 0.0)
+        charges.worth[near, column] += omega / density
+    charges.omega[-1].append(omega)
+    charges.deviations[-1].append(float(np.sqrt(p * (1.0 - p))) / density if density > 0.0 else 0.0)

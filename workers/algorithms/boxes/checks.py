@@ -12,7 +12,7 @@ from surebox_verify.core.moments import check_records
 from surebox_verify.core.statistics import check_statistics
 from surebox_verify.core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.bounds import check_domains
-from workers.algorithms.boxes.content import content_fault
+from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
@@ -37,11 +37,11 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
         raise ValueError(msg)
     if (fault := rare_fault(request)) is not None:
         raise ValueError(fault)
-    if request.content != "bounds" and (request.survey is not None or request.rare_records != "keep"):
+    if request.box_means != "none" and (request.survey is not None or request.rare_records != "keep"):
         msg = "means inside boxes are those of all records, which count alike"
         raise ValueError(msg)
     steps = tuple(column.step for column in request.columns)
-    if (fault := content_fault(request.content, request.k, request.bounds, steps)) is not None:
+    if (fault := box_means_fault(request.box_means, request.k, request.bounds, steps)) is not None:
         raise ValueError(fault)
     if request.k > len(x):
         raise InfeasibleKError(request.k, len(x))
@@ -67,9 +67,9 @@ def rare_fault(request: BoxesRequest) -> str | None:
     rare = request.rare_records
     if rare == "keep" or request.plain:
         return None
-    if rare == "weigh" or (rare == "dismiss" and request.objective == "paper"):
+    if rare == "weigh" or (rare == "suppress" and request.objective == "paper"):
         return "weights and the papers' objective take complete numbers, their moments, and no demands but k and l"
-    if rare == "dismiss" and request.demands.closeness is not None:
+    if rare == "suppress" and request.demands.closeness is not None:
         return "t compares boxes with all records: no box is left out with it"
     return None
 
@@ -90,8 +90,8 @@ def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) ->
     """
     _check_demands(demands, request.k)
     for index, column in enumerate(request.columns):
-        if column.minimum_width > 0.0 and np.ptp(x[:, index]) < column.minimum_width:
-            detail = f"values of the records that are left do not span the least width {column.minimum_width:g}"
+        if column.min_width > 0.0 and np.ptp(x[:, index]) < column.min_width:
+            detail = f"values of the records that are left do not span the least width {column.min_width:g}"
             raise InvalidColumnError(index, detail)
 
 
@@ -113,9 +113,9 @@ def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
     for index, column in enumerate(request.columns):
         if strays := column.strays(x[:, index]):
             raise InvalidColumnError(index, f"{strays} values are no multiples of {column.step:g}")
-        low, high = ends(x[:, index], request.k, request.demands.persons) if column.minimum_width > 0.0 else (0.0, 0.0)
-        if high - low < column.minimum_width:  # of what the search sees: a refusal says nothing of one value
-            raise InvalidColumnError(index, f"its values do not span the least width {column.minimum_width:g}")
+        low, high = ends(x[:, index], request.k, request.demands.persons) if column.min_width > 0.0 else (0.0, 0.0)
+        if high - low < column.min_width:  # of what the search sees: a refusal says nothing of one value
+            raise InvalidColumnError(index, f"its values do not span the least width {column.min_width:g}")
     for index, nominal in enumerate(request.nominal):
         least = -1 if request.patterns else 0
         if len(nominal.codes) != len(x) or nominal.codes.min() < least or nominal.codes.max() >= nominal.values:

@@ -25,13 +25,13 @@ def chosen(state: Bounding, boxes: Boxes, judged: Boxes) -> Choosing | Anticipat
     request = state.request
     if request.rare_records == "keep":
         return Anticipating(state.x, request, state.true, state.deviations, boxes, Chosen(None, state.true))
-    if request.rare_records == "mark" or (request.rare_records == "dismiss" and request.objective == "with_shift"):
+    if request.rare_records == "mark" or (request.rare_records == "suppress" and request.objective == "bias_aware"):
         return _core(state, boxes, judged)
     middles = rarity.middles(judged, state.seen, request.k)
     criterion = rarity.rounded_moments(middles)
     factor = inflation(len(state.x), request.ddof)
     published = rarity.derivatives_at(criterion, request.statistics, factor)
-    allowed = request.dismiss_at_most * len(state.x) if request.objective == "with_shift" else np.inf
+    allowed = request.max_suppressed * len(state.x) if request.objective == "bias_aware" else np.inf
     return Choosing(
         x=state.x,
         seen=state.seen,
@@ -59,7 +59,7 @@ def _core(state: Bounding, boxes: Boxes, judged: Boxes) -> Anticipating:
         judged,
         request.statistics,
         confidence=request.confidence,
-        at_most=request.dismiss_at_most,
+        at_most=request.max_suppressed,
         ddof=request.ddof,
     )
     common = (request, state.true, state.deviations)
@@ -97,8 +97,8 @@ def choose(state: Choosing, derivatives: int) -> Choosing | Anticipating:
             return replace(state, box=last)
         if state.middles is not None:
             criterion = rarity.with_statistical(criterion, published, state.sums, state.request.confidence)
-            if state.request.rare_records == "weigh" and state.request.objective == "with_shift":
-                at_most = state.request.dismiss_at_most
+            if state.request.rare_records == "weigh" and state.request.objective == "bias_aware":
+                at_most = state.request.max_suppressed
                 criterion = with_prices(criterion, published, state.g, state.judged, state.middles, at_most)
     if state.request.rare_records == "weigh":
         choice = weighed(state.g, state.judged, criterion, published, state.allowed)
@@ -120,5 +120,5 @@ def _followed(state: Choosing, choice: Choice) -> Choosing | Anticipating:
             return replace(common, allowed=allowed, g=np.zeros(len(boxes.counts)), box=0, middles=None)
     at = moments(x, None if weights is None else weights[boxes.box], state.request.ddof)
     field = rarity.derivatives_at_records(state.request.statistics, at, state.field)
-    found = Chosen(rows, field, weights, choice.optimum, choice.criterion)
-    return Anticipating(x, state.request, state.true, state.deviations, boxes, found)
+    made = Chosen(rows, field, weights, choice.optimum, choice.criterion)
+    return Anticipating(x, state.request, state.true, state.deviations, boxes, made)

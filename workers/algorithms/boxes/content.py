@@ -9,13 +9,13 @@ omega : rho w f, or ceil(rho max(2 w/h, w/h + 1) f) whole numbers of steps.
 u : in [0, 1), a function of the column's secret and the box.
 A : r (w/h - g + 1), least sum in steps where r records are among the g greatest multiples of a box.
 
-`rounded_means`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that holds s
+`rounded`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that holds s
 is published. The division follows from the box and the secret alone, so what is left out says nothing of the records:
 a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour where they
 are shorter than omega / 2 or hold one multiset only: else a sum at an end would say every value. The same box has the
-same cells in every release. A `snug` bound that moved says that records share the last step of its grid, so that no sum
+same cells in every release. A `grid` bound that moved says that records share the last step of its grid, so that no sum
 of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two sums, for either would,
-alone in it, say every value. `means`: every sum is a cell of its own. Of whole numbers the three sums at either end are
+alone in it, say every value. `exact`: every sum is a cell of its own. Of whole numbers the three sums at either end are
 one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, and such boxes have no mean. Where the p
 %-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
 
@@ -34,7 +34,7 @@ from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.sides import Boxes
 
-Content: TypeAlias = Literal["bounds", "rounded_means", "means"]
+BoxMeans: TypeAlias = Literal["none", "rounded", "exact"]
 
 _LEAST_K = 4  # of exact means: with fewer, who knows two has the rest
 _ENDS = 3  # sums of whole numbers at either end that are one cell of exact means
@@ -44,7 +44,7 @@ _NEAR = 1e-9  # of a step, within which a multiple is one
 
 @dataclass(frozen=True)
 class Drawn:
-    """How `snug` bounds moved, where they did.
+    """How `grid` bounds moved, where they did.
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class MeanIntervals:
     upper: FloatArray
 
 
-def content_fault(content: Content, k: int, bounds: str, steps: tuple[float | None, ...]) -> str | None:
-    """Why a release may not have this content; None if it may."""
-    if content != "means":
+def box_means_fault(box_means: BoxMeans, k: int, bounds: str, steps: tuple[float | None, ...]) -> str | None:
+    """Why a release may not have these means; None if it may."""
+    if box_means != "exact":
         return None
     if k < _LEAST_K:
         return f"exact means need k of {_LEAST_K} or more, got {k}: who knows the others has the last one's values"
     if bounds != "cells" and any(step is not None for step in steps):
-        return f"exact means of whole numbers within {bounds} bounds tell single values; ask for cells or rounded means"
+        return f"exact means of whole numbers within {bounds} bounds reveal single values; take cells or rounded means"
     return None
 
 
@@ -85,11 +85,11 @@ def mean_intervals(
     boxes: Boxes,
     keys: KeyArray,
     *,
-    content: Content,
+    box_means: BoxMeans,
     steps: tuple[float | None, ...],
     attained: bool,
     rounding: float = 1.0,
-    percentage: float = 10.0,
+    p_percent: float = 10.0,
     rows_of_person: int = 1,
     drawn: Drawn | None = None,
 ) -> MeanIntervals:
@@ -100,13 +100,13 @@ def mean_intervals(
     x : (N, n) records, NaN where missing.
     boxes : theirs, as published.
     keys : (n, 8) at least, the secret of each column.
-    content : `rounded_means` or `means`.
+    box_means : `rounded` or `exact`.
     steps : of each column, or empty.
     attained : whether the bounds are tight.
     rounding : rho.
-    percentage : p of the p %-rule, for `means`.
+    p_percent : p of the p %-rule, for `exact`.
     rows_of_person : f.
-    drawn : how bounds were drawn in; None where they are not `snug`.
+    drawn : how bounds were drawn in; None where they are not `grid`.
 
     Notes
     -----
@@ -123,13 +123,13 @@ def mean_intervals(
         values = np.where(np.isnan(x[order, j]), 0.0, x[order, j])
         base = np.nan_to_num(low)
         rise = np.add.reduceat(values - np.repeat(base, boxes.counts), starts)
-        if content == "rounded_means":
+        if box_means == "rounded":
             share = offsets(keys[j], identities)
             rho, least = rounding * rows_of_person, _least_sums(high - low, step, drawn, j)
             cells = _rounded(rise, boxes.counts, high - low, step, share, rho, least, attained=attained)
         else:
             cells = _exact(rise, boxes.counts, high - low, step)
-            there &= ~_dominated(values, boxes, order, starts, percentage)
+            there &= ~_dominated(values, boxes, order, starts, p_percent)
         there &= ~np.isnan(cells[0])
         # roundings of values, differences, their sum (none of multiples), the quotient and the mean: a sum is under c w
         each = 8.0 if step is not None else boxes.counts + 8.0
@@ -245,7 +245,7 @@ def _exact(
     return np.where(none, np.nan, low * step), np.where(none, np.nan, high * step)
 
 
-def _dominated(values: FloatArray, boxes: Boxes, order: np.ndarray, starts: np.ndarray, percentage: float) -> BoolArray:
+def _dominated(values: FloatArray, boxes: Boxes, order: np.ndarray, starts: np.ndarray, p_percent: float) -> BoolArray:
     """Boxes where the p %-rule fails: what is left of the sizes beside the two largest is under p % of the largest."""
     size = np.abs(values)
     rank = np.lexsort((-size, boxes.box[order]))
@@ -253,4 +253,4 @@ def _dominated(values: FloatArray, boxes: Boxes, order: np.ndarray, starts: np.n
     first = ordered[starts]
     second = np.where(boxes.counts > 1, ordered[np.minimum(starts + 1, len(ordered) - 1)], 0.0)
     rest = np.add.reduceat(ordered, starts) - first - second
-    return np.asarray((first > 0.0) & (rest < 0.01 * percentage * first))
+    return np.asarray((first > 0.0) & (rest < 0.01 * p_percent * first))

@@ -21,40 +21,40 @@ def named(statistics: tuple[Statistic, ...]) -> set[int]:
 
 
 def with_floor(
-    found: Sides, field: Influences, statistics: tuple[Statistic, ...], records: Records, floor: float
+    charges: Sides, field: Influences, statistics: tuple[Statistic, ...], records: Records, floor: float
 ) -> Sides:
-    """The same with columns that no statistic names at `floor` of the least that is named, in natural scales.
+    """The same with columns that no statistic names at a share of the least that is named, in natural scales.
 
     Parameters
     ----------
-    found : from `sides`.
+    charges : from `sides`.
     field : of the statistics of moments.
     statistics, records : as for `sides`.
     floor : share; 0 leaves such columns whole.
     """
     if floor == 0.0:
-        return found
-    found = replace(found, value=[value.copy() for value in found.value], constant=found.constant.copy())
+        return charges
+    charges = replace(charges, value=[value.copy() for value in charges.value], constant=charges.constant.copy())
     n, of = records.x.shape[1], named(statistics)
     sigma = records.at.deviation[:n]
     filled = records.filled
     worth = absolute_influences(field, filled, np.ones(filled.shape[1])).mean(axis=0, dtype=np.float64)[:n]
-    if len(found.worth):
-        worth = worth + found.worth.mean(axis=0)
+    if len(charges.worth):
+        worth = worth + charges.worth.mean(axis=0)
     spread = [_spread(records, n + j) for j in range(len(records.nominal))]
     sizes = [float(worth[i] * sigma[i]) for i in of if i < n]
     for j in (i - n for i in of if i >= n):
-        costs = found.value[j] * spread[j]
-        sizes += costs[costs > 0.0].tolist() + [float(np.ptp(score)) for score in found.score[j]]
+        costs = charges.value[j] * spread[j]
+        sizes += costs[costs > 0.0].tolist() + [float(np.ptp(score)) for score in charges.score[j]]
     least = min((size for size in sizes if size > 0.0), default=0.0)
     for i in range(n + len(records.nominal)):
         if i in of:
             continue
         if i >= n:
-            found.value[i - n] += floor * least / spread[i - n]
+            charges.value[i - n] += floor * least / spread[i - n]
         elif sigma[i] > 0.0:
-            found.constant[i] = floor * least / sigma[i]
-    return found
+            charges.constant[i] = floor * least / sigma[i]
+    return charges
 
 
 def _spread(records: Records, column: int) -> FloatArray:
@@ -63,12 +63,12 @@ def _spread(records: Records, column: int) -> FloatArray:
     return np.asarray(np.sqrt(p * (1.0 - p)))
 
 
-def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) -> tuple[Costs, float]:
+def costs(charges: Sides, field: Influences, records: Records, *, weighted: bool) -> tuple[Costs, float]:
     """All of it for the partition, in one unit.
 
     Parameters
     ----------
-    found, field : from `sides` and of the statistics of moments.
+    charges, field : from `sides` and of the statistics of moments.
     records : N of them.
     weighted : whether records have design weights.
 
@@ -80,23 +80,23 @@ def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) 
     at, n = records.at, records.x.shape[1]
     extent = at.high - at.low
     span = np.maximum(at.mean - at.low, at.high - at.mean)
-    size = (field.bound(span) * extent)[:n] + found.constant * extent[:n]
-    if len(found.worth):
-        size = size + found.worth.max(axis=0) * extent[:n]
-    unit = max(float(size.max(initial=0.0)), max((float(v.sum()) for v in found.value), default=0.0))
+    size = (field.bound(span) * extent)[:n] + charges.constant * extent[:n]
+    if len(charges.worth):
+        size = size + charges.worth.max(axis=0) * extent[:n]
+    unit = max(float(size.max(initial=0.0)), max((float(v.sum()) for v in charges.value), default=0.0))
     unit = unit if unit > 0.0 else 1.0
     scale = extent / unit
     mass = (records.share * len(records.x)).astype(np.float32) if weighted else np.empty(0, np.float32)
-    worth: FloatArray | SingleArray = (field.constants[:n] + found.constant) * scale[:n]
-    value = [each.copy() for each in found.value]
-    if weighted or len(found.worth) or not field.constant:
+    worth: FloatArray | SingleArray = (field.constants[:n] + charges.constant) * scale[:n]
+    value = [each.copy() for each in charges.value]
+    if weighted or len(charges.worth) or not field.constant:
         per = absolute_influences(field, records.filled, scale)
         for place, (j, v) in enumerate(records.dummies):
             value[j][v] += unit * float(per[:, n + place].mean(dtype=np.float64))  # an indicator's range is 1
         per = np.ascontiguousarray(per[:, :n])
-        per += (found.constant * scale[:n]).astype(np.float32)
-        if len(found.worth):
-            per += (found.worth * scale[:n]).astype(np.float32)
+        per += (charges.constant * scale[:n]).astype(np.float32)
+        if len(charges.worth):
+            per += (charges.worth * scale[:n]).astype(np.float32)
         if weighted:
             per *= mass[:, None]
         worth = per
@@ -106,7 +106,7 @@ def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) 
             omega=tuple(each / unit for each in value),
             scores=tuple(
                 np.array(score).reshape(len(score), len(each)) / unit
-                for each, score in zip(value, found.score, strict=True)
+                for each, score in zip(value, charges.score, strict=True)
             ),
             mass=mass,
         ),
@@ -114,12 +114,12 @@ def costs(found: Sides, field: Influences, records: Records, *, weighted: bool) 
     )
 
 
-def nominal_uncertainty(found: Sides, boxes: Boxes, share: FloatArray) -> float:
+def nominal_uncertainty(charges: Sides, boxes: Boxes, share: FloatArray) -> float:
     """What the sets of boxes add to the privacy uncertainty.
 
     Parameters
     ----------
-    found : from `sides`.
+    charges : from `sides`.
     boxes : the sets.
     share : (B,), mass of each box over all.
 
@@ -128,7 +128,7 @@ def nominal_uncertainty(found: Sides, boxes: Boxes, share: FloatArray) -> float:
     science.md section 5, "Influence": a record in S adds half of what S costs.
     """
     total = np.zeros(len(share))
-    for sets, value, scores in zip(boxes.sets, found.value, found.score, strict=True):
+    for sets, value, scores in zip(boxes.sets, charges.value, charges.score, strict=True):
         several = sets.sum(axis=1) > 1
         total += np.where(several, sets @ value, 0.0)
         for score in scores:
@@ -138,9 +138,9 @@ def nominal_uncertainty(found: Sides, boxes: Boxes, share: FloatArray) -> float:
     return float(0.5 * (share @ total))
 
 
-def deviations(found: Sides, field: Influences, records: Records) -> tuple[FloatArray, FloatArray]:
+def deviations(charges: Sides, field: Influences, records: Records) -> tuple[FloatArray, FloatArray]:
     """Weights and standard deviations of the influence functions of all numbers asked, those of moments first."""
     own = influence_deviations(influence_squares(field, records.filled), len(records.x))
-    omega = [number for numbers in found.omega for number in numbers]
-    beside = [number for numbers in found.deviations for number in numbers]
+    omega = [number for numbers in charges.omega for number in numbers]
+    beside = [number for numbers in charges.deviations for number in numbers]
     return np.concatenate([field.omega, omega]), np.concatenate([own, beside])

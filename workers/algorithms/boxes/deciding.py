@@ -20,7 +20,6 @@ and then by a rung (science.md section 4, "Moments on rungs"):
 E and C have signs: no ladder of ratios holds them.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,14 +29,12 @@ from surebox_verify.core.influence import Influences, influences
 from surebox_verify.core.moments import Moments
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IndexArray
-from workers.algorithms.core.ladder import rung_from
-from workers.algorithms.core.winsorized import winsorized
+from workers.algorithms.core.ladder import SMALLEST, rung_from
+from workers.algorithms.core.winsorized import tail, winsorized
 
-_TAIL = 0.005  # share of the records at either end whose distance does not count
 _MEAN_STEPS = 4.0  # of a mean, in a deviation
 _CORRELATION_STEPS = 16.0
 _LEAST_EIGENVALUE = 1.0 / 32.0
-_SMALLEST = 1e-74  # a deviation below this is none (core.statistics)
 
 
 def tempered(x: FloatArray, k: int, persons: IndexArray) -> FloatArray:
@@ -57,7 +54,7 @@ def tempered(x: FloatArray, k: int, persons: IndexArray) -> FloatArray:
     for i in range(x.shape[1]):
         known = ~np.isnan(x[:, i])
         own = int(np.count_nonzero(known)) if len(persons) == 0 else len(np.unique(persons[known]))
-        table[:, i] = winsorized(x[:, i : i + 1], max(k, math.ceil(_TAIL * own)), persons)[:, 0]
+        table[:, i] = winsorized(x[:, i : i + 1], tail(k, own), persons)[:, 0]
     return table
 
 
@@ -89,9 +86,9 @@ def _deviations(at: Moments) -> FloatArray:
 
 def _scale(deviation: float, domain: tuple[float, float] | None) -> float:
     """Sigma on its rung."""
-    if deviation <= _SMALLEST:
+    if deviation <= SMALLEST:
         deviation = 0.0 if domain is None else domain[1] - domain[0]
-    return rung_from(deviation) if deviation > _SMALLEST else 0.0
+    return rung_from(deviation) if deviation > SMALLEST else 0.0
 
 
 def _correlations(at: Moments) -> FloatArray:

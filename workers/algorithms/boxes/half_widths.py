@@ -76,8 +76,8 @@ def asymptotic_uncertainty(
         return None
     pooled = _drawn(len(x), points, rng)
     pool = x[pooled]
-    asked = _drawn(len(pool), queries, rng)
-    at = pool[asked]
+    sample = _drawn(len(pool), queries, rng)
+    at = pool[sample]
     low, high = extremes(x)
     span = np.maximum(field.mean - low, high - field.mean)
     unit = np.where(span > 0.0, span, 1.0)
@@ -96,7 +96,7 @@ def asymptotic_uncertainty(
     n = len(mean_a)
     share = (k * len(pool) / (max(m - 1, 1) * len(x))) ** (1.0 / n)
     c = distance[:, -1] * share * np.exp(np.log(np.maximum(local, 1e-300)).mean(axis=1))
-    return float(n * np.average(c, weights=None if weight is None else weight[pooled][asked]) * largest)
+    return float(n * np.average(c, weights=None if weight is None else weight[pooled][sample]) * largest)
 
 
 def _drawn(size: int, most: int, rng: np.random.Generator) -> IntArray | slice:

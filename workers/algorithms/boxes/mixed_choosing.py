@@ -29,7 +29,7 @@ def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
         boxes,
         request.statistics,
         confidence=request.confidence,
-        at_most=request.dismiss_at_most,
+        at_most=request.max_suppressed,
         ddof=request.ddof,
         k=request.k,
         ranks=request.ranks,

@@ -46,9 +46,9 @@ from workers.algorithms.core.winsorized import winsorized
 def begin(state: Checked) -> MixedCutting:
     """Leave out who can be in no box, see what the statistics depend on, and start to cut."""
     x, request = state.seen, state.request
-    width = np.array([column.minimum_width for column in request.columns] or [0.0] * x.shape[1])
+    width = np.array([column.min_width for column in request.columns] or [0.0] * x.shape[1])
     given = admit(
-        x, request.nominal, request.demands, request.k, request.suppress_at_most, width, patterns=request.patterns
+        x, request.nominal, request.demands, request.k, request.max_suppressed_classes, width, patterns=request.patterns
     )
     if len(given.rows) < given.of and not request.patterns:  # patterns were left out until they hold all
         check_left(given.x, request, given.demands)
@@ -57,8 +57,8 @@ def begin(state: Checked) -> MixedCutting:
     dummies = _dummies(request, x.shape[1])
     records = _deciding_records(state, given, request, dummies)
     field = _deciding_field(request.statistics, records)
-    asked = sides(request.statistics, records)
-    floored = costing.with_floor(asked, field, request.statistics, records, request.floor)
+    charges = sides(request.statistics, records)
+    floored = costing.with_floor(charges, field, request.statistics, records, request.unlisted_column_weight)
     worth, _ = costing.costs(floored, field, records, weighted=survey is not None)
     cuts = cutting.init(
         given.x,
@@ -68,13 +68,13 @@ def begin(state: Checked) -> MixedCutting:
         method=request.partition,
         demands=given.demands,
         groups=_groups(given.groups, survey) if request.weights_apart else given.groups,
-        minimum_width=width,
+        min_width=width,
         everywhere=request.bounds != "cells",
         effort=request.effort,
         cell=np.array(outer(given.x, request.every_domain(given.x.shape[1]))) if request.bounds == "cells" else None,
     )
     true_x = np.where(np.isnan(given.x), np.nan, state.x[given.rows])
-    return MixedCutting(_mixed(given, true_x, request, field, asked, records), cuts)
+    return MixedCutting(_mixed(given, true_x, request, field, charges, records), cuts)
 
 
 def _deciding_records(
@@ -103,14 +103,14 @@ def _seen_weights(request: BoxesRequest) -> FloatArray:
 
 
 def _mixed(
-    given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, asked: Sides, seen: Records
+    given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, charges: Sides, seen: Records
 ) -> Mixed:
     """The records that take part, as they are beside as they are seen."""
     share = shares(request.survey, len(x))
     at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
     records = Records(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
     field = derivatives(request.statistics, records, deciding)
-    return Mixed(given, x, request, records, field, asked, deciding, seen.survey)
+    return Mixed(given, x, request, records, field, charges, deciding, seen.survey)
 
 
 def _groups(patterns: IntArray, survey: FloatArray | None) -> IntArray:
@@ -145,9 +145,9 @@ def _deciding_field(statistics: tuple[Statistic, ...], records: Records) -> Infl
     places = [index for index, one in enumerate(statistics) if one.kind in OF_MOMENTS]
     if not places:
         return no_influences(records.at)
-    asked = [replace(statistics[index], of=axes_of(statistics[index].of, records)) for index in places]
+    moment_statistics = [replace(statistics[index], of=axes_of(statistics[index].of, records)) for index in places]
     try:
-        field = deciding_influences(asked, records.at)
+        field = deciding_influences(moment_statistics, records.at)
     except UndefinedStatisticError as error:
         place, n = places[error.index], records.x.shape[1]
         culprits = tuple(dict.fromkeys(c if c < n else n + records.dummies[c - n][0] for c in error.culprits))
@@ -221,38 +221,39 @@ def certify(state: MixedCertifying) -> MixedCertifying | Finished:
     """The certificate of the next statistic, a little further; of a marked release about all, then about the core."""
     request, index = state.mixed.request, len(state.certificates)
     statistic = request.statistics[index]
-    readings = state.readings if state.core is None or state.found is None else state.core
+    readings = state.readings if state.core is None or state.estimates is None else state.core
     effort = affordable(statistic, request.statistics, len(state.boxes.counts))
     steps = state.ranges or reading_steps(statistic, readings, effort, request.ddof)
     steps.step()
-    if steps.found is None:
+    if steps.ranges is None:
         return replace(state, ranges=steps)
-    found = estimates(statistic, readings, steps.found, request.ddof)
-    if state.core is not None and state.found is None:
-        return replace(state, ranges=None, found=found)
-    return _certified(state, found, None) if state.found is None else _certified(state, state.found, found)
+    estimated = estimates(statistic, readings, steps.ranges, request.ddof)
+    if state.core is not None and state.estimates is None:
+        return replace(state, ranges=None, estimates=estimated)
+    if state.estimates is None:
+        return _certified(state, estimated, None)
+    return _certified(state, state.estimates, estimated)
 
 
 def _certified(
-    state: MixedCertifying, found: tuple[Estimate, ...], of_core: tuple[Estimate, ...] | None
+    state: MixedCertifying, about_all: tuple[Estimate, ...], of_core: tuple[Estimate, ...] | None
 ) -> MixedCertifying | Finished:
     """One more certificate, and the outcome after the last."""
     mixed, index = state.mixed, len(state.certificates)
     statistic, field = mixed.request.statistics[index], mixed.field
     own = field.owner == index
-    omega = (
-        field.omega[own] if own.any() else np.full(len(found), np.nan if statistic.weight is None else statistic.weight)
-    )
-    values = _values(mixed, index, len(found))
+    weight = np.nan if statistic.weight is None else statistic.weight
+    omega = field.omega[own] if own.any() else np.full(len(about_all), weight)
+    values = _values(mixed, index, len(about_all))
     rounded = mixed.request.survey is None  # ranges are about the boxes' mean weights, values about the records' own
     true = tuple(
         part.guaranteed.clip(value) if part.guaranteed and value is not None and rounded else value
-        for part, value in zip(found, values, strict=True)
+        for part, value in zip(about_all, values, strict=True)
     )
-    half = [None if part.linear is None else 0.5 * part.linear.width for part in found]
+    half = [None if part.linear is None else 0.5 * part.linear.width for part in about_all]
     certificate = Certificate(
         statistic=statistic,
-        published=found,
+        published=about_all,
         omega=tuple(omega),
         true_value=true,
         shift=_shift(state, index, values),
@@ -260,7 +261,7 @@ def _certified(
         core=of_core,
     )
     certificates = (*state.certificates, certificate)
-    following = replace(state, certificates=certificates, ranges=None, found=None)
+    following = replace(state, certificates=certificates, ranges=None, estimates=None)
     return Finished(_outcome(following)) if len(certificates) == len(mixed.request.statistics) else following
 
 
@@ -286,11 +287,11 @@ def _outcome(state: MixedCertifying) -> BoxesOutcome:
     given, records = (state.everyone or mixed).given, mixed.records
     rows = mixed.given.rows
     mass = np.bincount(boxes.box, weights=records.share, minlength=len(boxes.counts)).astype(np.float64)
-    privacy = float(mixed.field.omega @ state.delta) + costing.nominal_uncertainty(mixed.asked, boxes, mass)
-    if len(mixed.asked.worth):
+    privacy = float(mixed.field.omega @ state.delta) + costing.nominal_uncertainty(mixed.charges, boxes, mass)
+    if len(mixed.charges.worth):
         half = np.nan_to_num(boxes.half_width)[boxes.box]
-        privacy += float(records.share @ (mixed.asked.worth * half).sum(axis=1))
-    omega, deviations = costing.deviations(mixed.asked, mixed.field, records)
+        privacy += float(records.share @ (mixed.charges.worth * half).sum(axis=1))
+    omega, deviations = costing.deviations(mixed.charges, mixed.field, records)
     effective = 1.0 / float(records.share @ records.share)
     return BoxesOutcome(
         boxes=boxes,

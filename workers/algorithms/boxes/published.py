@@ -1,4 +1,4 @@
-"""Cells as they are published: drawn in where snug bounds are asked for, whole where values are, numbered, with means.
+"""Cells as they are published: drawn in where bounds are on a grid, whole where values are, numbered, with means.
 
 Notation as in boxes.bounds.
 """
@@ -9,10 +9,10 @@ import numpy as np
 
 from surebox_verify.core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.content import Drawn, mean_intervals
+from workers.algorithms.boxes.grid_bounds import draw_to_grid, grid_step
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
-from workers.algorithms.boxes.snug import grid_step, snug
 from workers.algorithms.boxes.tiles import numbered, on_grid, outer
 
 
@@ -23,7 +23,7 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     ----------
     boxes : half-open cells, or tight bounds, which stay.
     x : (N, n) their records, NaN where missing.
-    request : `bounds`, `columns`, `nominal` of these records, `domains`, `snug_records`.
+    request : `bounds`, `columns`, `nominal` of these records, `domains`, `min_records_at_bound`.
     """
     if request.bounds == "tight":
         return numbered(boxes)
@@ -33,8 +33,8 @@ def published(boxes: Boxes, x: FloatArray, request: BoxesRequest) -> Boxes:
     most = np.array([np.inf if column.limits is None else column.limits[1] for column in columns])
     boxes = replace(boxes, lower=np.maximum(boxes.lower, least), upper=np.minimum(boxes.upper, most))
     high = np.minimum(outer(x, request.domains or (None,) * n)[1], most)
-    if request.bounds == "snug":
-        boxes = snug(boxes, x, columns, request.nominal, request.snug_records)
+    if request.bounds == "grid":
+        boxes = draw_to_grid(boxes, x, columns, request.nominal, request.min_records_at_bound)
     return numbered(on_grid(boxes, [column.step for column in columns], high))
 
 
@@ -56,29 +56,29 @@ def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyAr
     ----------
     boxes : as published.
     x : (N, n) their records, NaN where missing.
-    request : `content` and what belongs to it; `demands` of these records.
+    request : `box_means` and what belongs to it; `demands` of these records.
     keys : the secrets of the columns, which place the ends of intervals.
     """
-    if request.content == "bounds":
+    if request.box_means == "none":
         return boxes
     columns = request.columns or (NumericColumn(),) * x.shape[1]
     drawn = None
-    if request.bounds == "snug":
-        drawn = Drawn(tuple(grid_step(column) for column in columns), request.snug_records)
-    found = mean_intervals(
+    if request.bounds == "grid":
+        drawn = Drawn(tuple(grid_step(column) for column in columns), request.min_records_at_bound)
+    intervals = mean_intervals(
         x,
         boxes,
         keys,
-        content=request.content,
+        box_means=request.box_means,
         steps=tuple(column.step for column in columns),
         attained=request.bounds == "tight",
-        rounding=request.mean_rounding,
-        percentage=request.percentage,
+        rounding=request.mean_interval_in_boxes,
+        p_percent=request.p_percent,
         rows_of_person=_rows_of_person(request.demands.persons),
         drawn=drawn,
     )
     ranks = np.array([column.ranks is not None for column in columns], dtype=np.bool_)
-    return replace(boxes, means=(np.where(ranks, np.nan, found.lower), np.where(ranks, np.nan, found.upper)))
+    return replace(boxes, means=(np.where(ranks, np.nan, intervals.lower), np.where(ranks, np.nan, intervals.upper)))
 
 
 def _rows_of_person(persons: IndexArray) -> int:

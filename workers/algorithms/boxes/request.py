@@ -1,4 +1,4 @@
-"""What is asked of the boxes, and what comes out."""
+"""What boxes are made by, and what comes out."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,7 +8,7 @@ from surebox_verify.core.statistics import OF_MOMENTS, Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.bounds import Domain
-from workers.algorithms.boxes.content import Content
+from workers.algorithms.boxes.content import BoxMeans
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
 from workers.algorithms.boxes.partition.partition import Method
@@ -19,65 +19,66 @@ from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 
 @dataclass(frozen=True)
 class BoxesRequest:
-    """What is asked of the boxes.
+    """What boxes are made by.
 
     Attributes
     ----------
     k : least records per box, at least 1.
     statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
     partition : `optimal`, `fast` or `mondrian`.
-    bounds : `cells`, `tight` or `snug`.
+    bounds : `cells`, `tight` or `grid`.
     domains : declared bounds per numeric column, None where none; empty for none at all.
     demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
     confidence : of the statistical uncertainty, in (0, 1).
-    rare_records : whether rare boxes are kept, kept and marked, dismissed or left with a smaller weight.
-    objective : what decides which boxes are dismissed: `with_shift` also counts how that shifts the statistics
+    rare_records : whether rare boxes are kept, kept and marked, suppressed or left with a smaller weight.
+    objective : what decides which boxes are suppressed: `bias_aware` also counts how that shifts the statistics
         (rare.shifted; always for those that are marked), `paper` does not. Weights are the paper's.
-    dismiss_at_most : largest share of the records that `mark` and `dismiss` leave aside, with the shift.
-    keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `snug` in
+    max_suppressed : largest share of the records that `mark` and `suppress` leave aside, with the shift.
+    keys : (n + d, 8), the secrets of the columns, which place cuts, and the unused values of `cells` and `grid` in
         sets; with `survey` one more, that of its column, which places the ends of intervals. None for new ones, drawn.
-    floor : weight of every column that no statistic names, as a share of the least one named.
+    unlisted_column_weight : of every column that no statistic names, as a share of the least one named.
     ddof : 0, or 1 for variances, standard deviations and covariances of the sample form, divisor N - 1, N the published
         records; not with weights, which have no sample size.
     columns : what the numeric columns' values are; empty where nothing is known of any.
     nominal : the nominal columns.
     patterns : whether records may lack values (NaN in x, -1 in codes): boxes are then cut within patterns of missing
         values, and patterns too rare give up values or are left out.
-    snug_records : records that must share the grid cell to whose end a `snug` bound moves: 1 or 2.
-    suppress_at_most : largest share of the records that are left out for a class of kept columns too rare for any box.
+    min_records_at_bound : records that must share the grid cell to whose end a `grid` bound moves: 1 or 2.
+    max_suppressed_classes : largest share of the records that are left out for a class of kept columns too rare for
+        any box.
     survey : (N,) positive design weights of the records; None for equal ones.
     weights_apart : whether a box has records of one design weight only, which is then each row's own; kept classes tell
         these weights apart.
-    content : whether boxes also have their records' means, or intervals for them (boxes.content); not with weights, nor
-        where rare records are not kept.
-    mean_rounding : rho of rounded means.
-    percentage : p of the p %-rule, for means.
+    box_means : whether boxes also have their records' means, or intervals for them (boxes.content); not with weights,
+        nor where rare records are not kept.
+    mean_interval_in_boxes : rho of rounded means.
+    p_percent : p of the p %-rule, for exact means.
     effort : how much the partition of columns of all kinds tries; None for what is usual for so many records.
     """
 
     k: int
     statistics: tuple[Statistic, ...]
     partition: Method = "optimal"
-    bounds: Literal["cells", "tight", "snug"] = "cells"
+    bounds: Literal["cells", "tight", "grid"] = "cells"
     domains: tuple[Domain | None, ...] = ()
     confidence: float = 0.95
     demands: BoxConstraints = field(default_factory=BoxConstraints)
     rare_records: RareRecords = "keep"
     keys: KeyArray | None = None
-    floor: float = 0.0
+    unlisted_column_weight: float = 0.0
     ddof: int = 0
     columns: tuple[NumericColumn, ...] = ()
     nominal: tuple[NominalColumn, ...] = ()
     patterns: bool = False
-    snug_records: int = 2
-    suppress_at_most: float = 0.02
+    min_records_at_bound: int = 2
+    max_suppressed_classes: float = 0.02
     survey: FloatArray | None = None
     weights_apart: bool = False
-    objective: Literal["with_shift", "paper"] = "paper"
-    dismiss_at_most: float = 0.05
-    content: Content = "bounds"
-    mean_rounding: float = 1.0
-    percentage: float = 10.0
+    objective: Literal["bias_aware", "paper"] = "paper"
+    max_suppressed: float = 0.05
+    box_means: BoxMeans = "none"
+    mean_interval_in_boxes: float = 1.0
+    p_percent: float = 10.0
     effort: MixedEffort | None = None
 
     @property
@@ -100,7 +101,7 @@ class BoxesRequest:
             and demands.alpha is None
             and self.survey is None
             and len(demands.persons) == len(demands.kept) == 0
-            and all(column.minimum_width == 0.0 for column in self.columns)
+            and all(column.min_width == 0.0 for column in self.columns)
             and all(statistic.kind in OF_MOMENTS for statistic in self.statistics)
         )
 

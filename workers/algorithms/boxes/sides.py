@@ -7,7 +7,7 @@ d : nominal columns, numbered n to n + d - 1 wherever columns are counted togeth
 m_j : values in the codebook of nominal column j, coded 0 to m_j - 1.
 S_j(b) : set of values that box b leaves of nominal column j, a row of booleans.
 
-science.md section 5, "Nominal columns", "Whole numbers and dates" and "Snug bounds".
+science.md section 5, "Nominal columns", "Whole numbers and dates" and "Grid bounds".
 """
 
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ class NumericColumn:
     ----------
     step : values are whole multiples of it (1 for whole numbers, days and ranks); None for real numbers. Bounds are
         then published as the least and the greatest multiple that a box holds, both included.
-    snug : step of the grid to whose cells `snug` bounds are moved outward; None where a column has none and keeps the
-        cell's bounds.
-    minimum_width : least distance between the published bounds of a box; 0 for none.
+    value_step : step of the grid to whose cells `grid` bounds are moved outward; None where a column has none and
+        keeps the cell's bounds.
+    min_width : least distance between the published bounds of a box; 0 for none.
     ranks : values of an ordinal column's declared order, coded 0 to ranks - 1 (its `step` is then 1 and its domain
         0 to ranks - 1); None for other columns.
     limits : least and greatest value that there is at all (of days the first of year 1 and the last of year 9999): no
@@ -45,8 +45,8 @@ class NumericColumn:
     """
 
     step: float | None = None
-    snug: float | None = None
-    minimum_width: float = 0.0
+    value_step: float | None = None
+    min_width: float = 0.0
     ranks: int | None = None
     limits: tuple[float, float] | None = None
 

@@ -111,17 +111,17 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
 
 
 def _floored(state: Measuring, worth: FloatArray | SingleArray) -> FloatArray | SingleArray:
-    """Worth of columns that no statistic names: a_i sigma_i is `floor` of the least mean a_j sigma_j of those named."""
+    """Worth of columns that no statistic names: a_i sigma_i is a share of the least mean a_j sigma_j of those named."""
     named = {column for statistic in state.request.statistics for column in statistic.of}
     varies = (state.scale > 0.0) & (state.deviation > 0.0)
     others = [i for i in range(len(state.scale)) if i not in named and varies[i]]
-    if not others or state.request.floor == 0.0:
+    if not others or state.request.unlisted_column_weight == 0.0:
         return worth
     mean = worth if worth.ndim == 1 else worth.mean(axis=0, dtype=np.float64)
     per_sigma = [mean[j] / state.scale[j] * state.deviation[j] for j in sorted(named) if varies[j] and mean[j] > 0.0]
     least = min(per_sigma, default=0.0)
     for i in others:
-        worth[..., i] = state.request.floor * least * state.scale[i] / state.deviation[i]
+        worth[..., i] = state.request.unlisted_column_weight * least * state.scale[i] / state.deviation[i]
     return worth
 
 
@@ -174,16 +174,16 @@ def certify(state: Certifying) -> Certifying | Finished:
     """The certificate of the next statistic, a little further; of a marked release about all, then about the core."""
     steps = state.ranges or _ranges(state, len(state.certificates))
     steps.step()
-    if steps.found is None:
+    if steps.ranges is None:
         return replace(state, ranges=steps)
-    if state.core is not None and state.found is None:
-        return replace(state, ranges=None, found=steps.found)
-    about_all, about_core = (steps.found, None) if state.found is None else (state.found, steps.found)
+    if state.core is not None and state.about_all is None:
+        return replace(state, ranges=None, about_all=steps.ranges)
+    about_all, about_core = (steps.ranges, None) if state.about_all is None else (state.about_all, steps.ranges)
     certificate = _certificate(state, len(state.certificates), about_all, about_core)
     certificates = (*state.certificates, certificate)
     if len(certificates) == len(state.request.statistics):
         return Finished(_outcome(state, certificates))
-    return replace(state, certificates=certificates, ranges=None, found=None)
+    return replace(state, certificates=certificates, ranges=None, about_all=None)
 
 
 def _readings(request: BoxesRequest, boxes: Boxes, chosen: Chosen) -> tuple[Readings, Readings | None]:
@@ -199,15 +199,15 @@ def _readings(request: BoxesRequest, boxes: Boxes, chosen: Chosen) -> tuple[Read
 def _ranges(state: Certifying, index: int) -> RangeSteps:
     statistics = state.request.statistics
     effort = affordable(statistics[index], statistics, len(state.boxes.counts))
-    readings = state.readings if state.core is None or state.found is None else state.core
+    readings = state.readings if state.core is None or state.about_all is None else state.core
     return reading_steps(statistics[index], readings, effort, state.request.ddof)
 
 
 def _certificate(
-    state: Certifying, index: int, found: tuple[Range, ...], of_core: tuple[Range, ...] | None
+    state: Certifying, index: int, ranges: tuple[Range, ...], of_core: tuple[Range, ...] | None
 ) -> Certificate:
     statistic, ddof = state.request.statistics[index], state.request.ddof
-    published = estimates(statistic, state.readings, found, ddof)
+    published = estimates(statistic, state.readings, ranges, ddof)
     kept = state.chosen.field
     own, among = kept.owner == index, state.true.owner == index
     nothing = (None,) * len(published)  # what the kept records leave undefined

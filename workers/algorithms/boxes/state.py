@@ -166,7 +166,7 @@ class Certifying:
     core: Readings | None
     certificates: tuple[Certificate, ...]
     ranges: RangeSteps | None = None
-    found: tuple[Range, ...] | None = None
+    about_all: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Mixed:
     records : the records as they are, with their own moments.
     field : derivatives of the statistics of moments there, of those that they leave defined, with the weights that
         decide; `owner` are places among all statistics.
-    asked : what the other statistics cost; without the floor.
+    charges : what the other statistics cost; without `unlisted_column_weight`.
     deciding : derivatives of all statistics of moments at the moments that decide.
     seen_weights : (M,), design weights as what decides sees them; None for equal ones.
     """
@@ -198,7 +198,7 @@ class Mixed:
     request: BoxesRequest
     records: Records
     field: Influences
-    asked: Sides
+    charges: Sides
     deciding: Influences
     seen_weights: FloatArray | None
 
@@ -229,7 +229,7 @@ class MixedCertifying:
     core: Readings | None = None
     marked: BoolArray | None = None
     everyone: Mixed | None = None
-    found: tuple[Estimate, ...] | None = None
+    estimates: tuple[Estimate, ...] | None = None
 
 
 PlainState: TypeAlias = Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying

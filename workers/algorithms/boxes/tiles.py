@@ -109,13 +109,13 @@ def mixed_tight(x: FloatArray, nominal: tuple[NominalColumn, ...], partition: Mi
 def present(nominal: tuple[NominalColumn, ...], partition: MixedPartition) -> tuple[BoolArray, ...]:
     """Values that the records of each group have."""
     box = np.repeat(np.arange(len(partition.counts)), partition.counts)
-    found = []
+    presence = []
     for column in nominal:
         sets = np.zeros((len(partition.counts), column.values), dtype=np.bool_)
         codes = column.codes[partition.order]
         sets[box[codes >= 0], codes[codes >= 0]] = True
-        found.append(sets)
-    return tuple(found)
+        presence.append(sets)
+    return tuple(presence)
 
 
 def numbered(boxes: Boxes) -> Boxes:

@@ -129,7 +129,7 @@ def uniting(boxes: PublishedBoxes, k: int, kept: KeptClasses | None = None) -> G
     if int((boxes.counts if kept is None else kept.rows).min(initial=k)) >= k:
         return np.arange(len(boxes.counts), dtype=np.int64)
     units = _units(boxes)
-    waiting, found, settled = _patterns(boxes), [], 0
+    waiting, together, settled = _patterns(boxes), [], 0
     for members in waiting:
         records = int(boxes.counts[members].sum()) if kept is None else kept.smallest(members)
         if records < k:
@@ -139,12 +139,12 @@ def uniting(boxes: PublishedBoxes, k: int, kept: KeptClasses | None = None) -> G
         yield settled / len(boxes.counts)
         cut = yield from _best_cut(units, members, k, settled / len(boxes.counts), kept)
         if cut is None:
-            found.append(members)
+            together.append(members)
             settled += len(members)
         else:
             waiting.extend(cut)
     group = np.empty(len(boxes.counts), dtype=np.int64)
-    for number, members in enumerate(sorted(found, key=lambda one: int(one.min()))):
+    for number, members in enumerate(sorted(together, key=lambda one: int(one.min()))):
         group[members] = number
     return group
 
@@ -214,11 +214,11 @@ def _best_cut(
 
 def _positions(units: Units, members: IntArray) -> list[FloatArray]:
     """Where boxes lie in each column: centres, and of sets the mean place of their values in the codebook."""
-    found = [units.lower[members, i] + units.upper[members, i] for i in range(units.lower.shape[1])]
+    positions = [units.lower[members, i] + units.upper[members, i] for i in range(units.lower.shape[1])]
     for one in units.sets:
         held = one[members]
-        found.append(held @ np.arange(one.shape[1], dtype=np.float64) / np.maximum(held.sum(axis=1), 1))
-    return found
+        positions.append(held @ np.arange(one.shape[1], dtype=np.float64) / np.maximum(held.sum(axis=1), 1))
+    return positions
 
 
 def _losses(units: Units, order: IntArray, counted: IntArray) -> FloatArray:

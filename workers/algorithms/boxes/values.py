@@ -58,11 +58,11 @@ def axes_of(of: tuple[int, ...], records: Records) -> tuple[int, ...]:
     records : whose `dummies` the indicators are.
     """
     n = records.x.shape[1]
-    found: list[int] = []
+    axes: list[int] = []
     for column in of:
         own = [n + place for place, (j, _) in enumerate(records.dummies) if j == column - n]
-        found += [column] if column < n else own
-    return tuple(found)
+        axes += [column] if column < n else own
+    return tuple(axes)
 
 
 def derivatives(statistics: Sequence[Statistic], records: Records, deciding: Influences) -> Influences:
@@ -75,17 +75,17 @@ def derivatives(statistics: Sequence[Statistic], records: Records, deciding: Inf
     deciding : of all statistics of moments, at the moments that decide; its weights are used, so that uncertainties are
         in one unit whichever records stay.
     """
-    places, asked = [], []
+    places, defined = [], []
     for index, one in enumerate(statistics):
         if one.kind in OF_MOMENTS:
             local = replace(one, of=axes_of(one.of, records), weight=1.0)
             if undefined_because(local, records.at) is None:
                 places.append(index)
-                asked.append(local)
-    if not asked:
+                defined.append(local)
+    if not defined:
         return no_influences(records.at)
     known = np.isin(deciding.owner, places)
-    return replace(influences(asked, records.at), omega=deciding.omega[known], owner=deciding.owner[known])
+    return replace(influences(defined, records.at), omega=deciding.omega[known], owner=deciding.owner[known])
 
 
 def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[float | None]) -> list[float | None]:

@@ -97,7 +97,7 @@ class Renewed:
 
 
 def renewed(
-    before: tuple[IntArray, IntArray], today: tuple[IntArray, IntArray], *, boxes: int, asked: Demanded
+    before: tuple[IntArray, IntArray], today: tuple[IntArray, IntArray], *, boxes: int, demands: Demanded
 ) -> Renewed:
     """Which rows of before and which records of today are shown.
 
@@ -106,7 +106,7 @@ def renewed(
     before : (M,) each, box and number of the kept values of the rows that were published.
     today : (N,) each, the same of the records, each of which lies in a box.
     boxes : B.
-    asked : what holds of every box.
+    demands : what holds of every box.
 
     Notes
     -----
@@ -120,22 +120,22 @@ def renewed(
     was, now = (np.bincount(part, minlength=len(cell)) for part in (which[:rows], which[rows:]))
     seen = [np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)]
     box = cell // span
-    unit, units = (np.arange(len(cell)), len(cell)) if asked.by_class else (box, boxes)
+    unit, units = (np.arange(len(cell)), len(cell)) if demands.by_class else (box, boxes)
     shown = np.ones(units, dtype=np.bool_)
     added, gone, stayed = (np.bincount(unit, weights=one, minlength=units) for one in seen)
     for one in (added, gone, stayed):
-        shown &= (one == 0) | (one >= asked.k)
-    if asked.persons is not None:
-        came = _fewest_persons(which[rows:], asked.persons, seen[0], unit, added)
-        shown &= ((added == 0) | (came >= asked.k)) & ((gone == 0) | (stayed == 0))
-    for column in asked.sensitive:
+        shown &= (one == 0) | (one >= demands.k)
+    if demands.persons is not None:
+        came = _fewest_persons(which[rows:], demands.persons, seen[0], unit, added)
+        shown &= ((added == 0) | (came >= demands.k)) & ((gone == 0) | (stayed == 0))
+    for column in demands.sensitive:
         if column.before is None:
-            shown &= _varied(unit[which[rows:]], column.today, np.ones_like(column.today), units, asked)
+            shown &= _varied(unit[which[rows:]], column.today, np.ones_like(column.today), units, demands)
             continue
         value = np.empty(len(cell), dtype=np.int64)
         value[which] = np.concatenate([column.before, column.today])
         for weight in (*seen, now):
-            shown &= _varied(unit, value, weight, units, asked)
+            shown &= _varied(unit, value, weight, units, demands)
     there = shown[unit]
     changes = added + gone
     return Renewed(
@@ -166,7 +166,7 @@ def _fewest_persons(of: IntArray, persons: IntArray, came: IntArray, unit: IntAr
     return np.bincount(home[total - brought - before < added[home]], minlength=len(added))
 
 
-def _varied(unit: IntArray, value: IntArray, weight: IntArray, units: int, asked: Demanded) -> BoolArray:
+def _varied(unit: IntArray, value: IntArray, weight: IntArray, units: int, demands: Demanded) -> BoolArray:
     """Units with nothing, or with enough values of which none has too large a share."""
     total = np.bincount(unit, weights=weight, minlength=units)
     known = (weight > 0) & (value >= 0)
@@ -176,7 +176,7 @@ def _varied(unit: IntArray, value: IntArray, weight: IntArray, units: int, asked
     distinct = np.bincount(pairs // span, minlength=units)
     most = np.zeros(units)
     np.maximum.at(most, pairs // span, counts)
-    enough = (distinct >= asked.least_values) & (most <= asked.largest_share * total * (1.0 + _ROUNDING))
+    enough = (distinct >= demands.least_values) & (most <= demands.largest_share * total * (1.0 + _ROUNDING))
     return np.asarray((total == 0) | enough, dtype=np.bool_)
 
 
@@ -228,11 +228,11 @@ def numbers(before: IntArray, group: IntArray) -> IntArray:
     group : (B,), what each becomes a part of.
     """
     parts = np.bincount(group)
-    found = np.zeros(len(parts), dtype=np.int64)
-    found[group] = before
+    renumbered = np.zeros(len(parts), dtype=np.int64)
+    renumbered[group] = before
     united = parts > 1
-    found[united] = int(before.max(initial=0)) + 1 + np.arange(int(united.sum()))
-    return found
+    renumbered[united] = int(before.max(initial=0)) + 1 + np.arange(int(united.sum()))
+    return renumbered
 
 
 def _parts(boxes: PublishedBoxes, members: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -252,18 +252,18 @@ def _parts(boxes: PublishedBoxes, members: IntArray) -> tuple[IntArray, IntArray
 
 def _numeric_cuts(boxes: PublishedBoxes, members: IntArray) -> list[tuple[IntArray, IntArray]]:
     """Of each column with two ends: the members in its order, and how many may stand before a cut."""
-    found = []
+    cuts = []
     for j in range(boxes.lower.shape[1]):
         lower, upper = boxes.lower[members, j], boxes.upper[members, j]
         order = np.lexsort((upper, lower))
         reached, starts = np.maximum.accumulate(upper[order])[:-1], lower[order]
-        found.append((order, np.flatnonzero((reached <= starts[1:]) & (starts[:-1] < starts[1:])) + 1))
-    return found
+        cuts.append((order, np.flatnonzero((reached <= starts[1:]) & (starts[:-1] < starts[1:])) + 1))
+    return cuts
 
 
 def _nominal_cuts(sets: Sequence[BoolArray], members: IntArray) -> list[tuple[IntArray, IntArray]]:
     """The same of each nominal column: boxes that share a value, directly or through others, stay together."""
-    found = []
+    cuts = []
     for one in sets:
         held = one[members]
         part = np.arange(held.shape[1])
@@ -272,5 +272,5 @@ def _nominal_cuts(sets: Sequence[BoolArray], members: IntArray) -> list[tuple[In
             part[np.isin(part, part[values])] = part[values].min(initial=held.shape[1])
         of_box = part[np.argmax(held, axis=1)]
         order = np.argsort(of_box, kind="stable")
-        found.append((order, np.flatnonzero(np.diff(of_box[order])) + 1))
-    return found
+        cuts.append((order, np.flatnonzero(np.diff(of_box[order])) + 1))
+    return cuts

@@ -35,14 +35,14 @@ def open_node(t: FloatArray, node: int, low: FloatArray, high: FloatArray, stack
 
 
 @kernel
-def keep(away: float, one: int, aways: FloatArray, found: IntArray) -> None:
+def keep(away: float, one: int, aways: FloatArray, nearest: IntArray) -> None:
     """Take one in among the nearest, (q,) by distance; the last drops out. Of equals the first to come stays first."""
     i = len(aways) - 1
     if away >= aways[i]:
         return
     while i > 0 and aways[i - 1] > away:
         aways[i] = aways[i - 1]
-        found[i] = found[i - 1]
+        nearest[i] = nearest[i - 1]
         i -= 1
     aways[i] = away
-    found[i] = one
+    nearest[i] = one

@@ -4,11 +4,11 @@ from surebox_verify.core.errors import InvalidColumnError
 
 
 class InfeasibleKError(ValueError):
-    """More records per box were asked for than there are records."""
+    """More records per box are demanded than there are records."""
 
-    def __init__(self, asked: int, largest: int) -> None:
-        super().__init__(f"k = {asked} asked, {largest} records: the largest k is {largest}")
-        self.asked = asked
+    def __init__(self, required: int, largest: int) -> None:
+        super().__init__(f"k = {required} asked, {largest} records: the largest k is {largest}")
+        self.required = required
         self.largest = largest
 
 
@@ -21,12 +21,15 @@ class OutsideDomainError(InvalidColumnError):
 
 
 class InfeasibleDiversityError(ValueError):
-    """More values per box were asked for than a column has; `column` counts sensitive ones, then those of epsilon."""
+    """More values per box are demanded than a column has.
 
-    def __init__(self, column: int, asked: int, largest: int) -> None:
-        super().__init__(f"l = {asked} asked, column {column} of those counted has {largest} values")
+    `column` counts the sensitive ones, then those of `min_separation`.
+    """
+
+    def __init__(self, column: int, required: int, largest: int) -> None:
+        super().__init__(f"l = {required} asked, column {column} of those counted has {largest} values")
         self.column = column
-        self.asked = asked
+        self.required = required
         self.largest = largest
 
 
@@ -43,8 +46,8 @@ class SuppressionError(ValueError):
 class InfeasibleAlphaError(ValueError):
     """Even all records together have a value in too large a share; `column` counts the sensitive ones."""
 
-    def __init__(self, column: int, asked: float, least: float) -> None:
-        super().__init__(f"alpha = {asked:g} asked, a value of sensitive column {column} has a share of {least:g}")
+    def __init__(self, column: int, required: float, least: float) -> None:
+        super().__init__(f"alpha = {required:g} asked, a value of sensitive column {column} has a share of {least:g}")
         self.column = column
-        self.asked = asked
+        self.required = required
         self.least = least

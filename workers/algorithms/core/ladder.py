@@ -9,6 +9,10 @@ less of it (science.md section 3, "Published scales identify records").
 """
 
 import math
+from typing import Final
+
+#: A deviation below this is none: squares of what is scaled by it would overflow.
+SMALLEST: Final = 1e-74
 
 _RUNGS = ("1.0", "1.25", "1.6", "2.0", "2.5", "3.15", "4.0", "5.0", "6.3", "8.0")
 

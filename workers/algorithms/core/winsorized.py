@@ -13,9 +13,18 @@ that follows from it. Ties are counted: of five least values alike all are among
 (P - 1) / 2 the median is left.
 """
 
+import math
+
 import numpy as np
 
 from surebox_verify.core.types import FloatArray, IndexArray
+
+_TAIL = 0.005  # share of the records at either end whose distance does not count
+
+
+def tail(k: int, count: int) -> int:
+    """The m by which moments are winsorized: the larger of k and 0.5 % of the records, or persons, with a value."""
+    return max(k, math.ceil(_TAIL * count))
 
 
 def winsorized(x: FloatArray, m: int, persons: IndexArray | None = None) -> FloatArray:

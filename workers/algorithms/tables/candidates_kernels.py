@@ -20,7 +20,7 @@ def rows_in_common(places: IntArray, start: IntArray, kept: IntArray, rows: IntA
     -------
     (N,), the largest integer for records in no release.
     """
-    found = np.empty(places.shape[1], np.int64)
+    sums = np.empty(places.shape[1], np.int64)
     for i in range(places.shape[1]):
         pivot, least = -1, np.iinfo(np.int64).max  # the release that shows the fewest kept values there
         for r in range(places.shape[0]):
@@ -28,7 +28,7 @@ def rows_in_common(places: IntArray, start: IntArray, kept: IntArray, rows: IntA
             if place >= 0 and start[r, place + 1] - start[r, place] < least:
                 pivot, least = r, start[r, place + 1] - start[r, place]
         if pivot < 0:
-            found[i] = least
+            sums[i] = least
             continue
         total = 0
         for pair in range(start[pivot, places[pivot, i]], start[pivot, places[pivot, i] + 1]):
@@ -47,5 +47,5 @@ def rows_in_common(places: IntArray, start: IntArray, kept: IntArray, rows: IntA
                 there = low < start[r, place + 1] and kept[low] == kept[pair]
                 common = min(common, rows[low]) if there else 0
             total += common
-        found[i] = total
-    return found
+        sums[i] = total
+    return sums

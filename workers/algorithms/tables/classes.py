@@ -46,19 +46,19 @@ def _group(key: IntArray, table: IntArray, of_record: IntArray, first: IntArray,
     shift = np.uint64(64)
     while (1 << (np.int64(64) - np.int64(shift))) < len(table):
         shift -= np.uint64(1)
-    found = 0
+    groups = 0
     for i in range(len(key)):
         place = np.int64((np.uint64(key[i]) * _MULTIPLIER) >> shift)
         while table[place] >= 0 and key[first[table[place]]] != key[i]:
             place = (place + 1) & mask
         if table[place] < 0:
-            table[place] = found
-            first[found] = i
-            size[found] = 0
-            found += 1
+            table[place] = groups
+            first[groups] = i
+            size[groups] = 0
+            groups += 1
         of_record[i] = table[place]
         size[table[place]] += 1
-    return found
+    return groups
 
 
 @kernel
@@ -66,17 +66,17 @@ def _numbered(key: IntArray, low: int, table: NDArray[np.int32]) -> tuple[IntArr
     """The same for keys from `low` on that lie close: `table` (-1) has a place for each of them."""
     of_record = np.empty(len(key), np.int64)
     first, size = np.empty(min(len(key), len(table)), np.int64), np.empty(min(len(key), len(table)), np.int64)
-    found = 0
+    groups = 0
     for i in range(len(key)):
         number = table[key[i] - low]
         if number < 0:
-            number = found
+            number = groups
             table[key[i] - low] = number
             first[number], size[number] = i, 0
-            found += 1
+            groups += 1
         of_record[i] = number
         size[number] += 1
-    return of_record, first[:found].copy(), size[:found].copy()
+    return of_record, first[:groups].copy(), size[:groups].copy()
 
 
 def grouped(key: IntArray) -> Classes:
@@ -97,8 +97,8 @@ def grouped(key: IntArray) -> Classes:
         return Classes(*_numbered(key, low, np.full(high - low + 1, -1, dtype=np.int32)))
     table = np.full(1 << max(2 * count - 1, 1).bit_length(), -1, dtype=np.int64)
     of_record, first, size = (np.empty(count, dtype=np.int64) for _ in range(3))
-    found = _group(key, table, of_record, first, size)
-    return Classes(of_record, first[:found].copy(), size[:found].copy())
+    groups = _group(key, table, of_record, first, size)
+    return Classes(of_record, first[:groups].copy(), size[:groups].copy())
 
 
 def keys(codes: IndexArray) -> IntArray:
@@ -117,8 +117,8 @@ def keys(codes: IndexArray) -> IntArray:
     for column in codes:
         values = int(column.max(initial=-1)) + 2
         if largest > _LARGEST_KEY // values:
-            found = grouped(key)
-            key, largest = found.of_record, len(found.size)
+            grouping = grouped(key)
+            key, largest = grouping.of_record, len(grouping.size)
         key = key * values + column + 1
         largest *= values
     return key

@@ -151,5 +151,5 @@ def recursive_c(parts: Iterable[Histograms], least: int) -> float:
 
 def certain(measures: Closeness, size: IntArray, level: float = 1.0) -> float:
     """Share of records whose class gives one value a share of at least `level`."""
-    told: BoolArray = measures.top >= level
-    return float(size[told].sum() / max(size.sum(), 1))
+    revealed: BoolArray = measures.top >= level
+    return float(size[revealed].sum() / max(size.sum(), 1))

@@ -82,12 +82,12 @@ class Diversity:
 
     Attributes
     ----------
-    l : distinct values in the least diverse group.
+    l_diversity : distinct values in the least diverse group.
     alpha : greatest share of one value in a group.
     homogeneous : share of records in groups with one value.
     """
 
-    l: int  # noqa: E741  (the field's name in the literature)
+    l_diversity: int
     alpha: float
     homogeneous: float
 
@@ -181,13 +181,13 @@ def _overlay(places: Sequence[IntArray], records: int) -> tuple[IntArray, IntArr
     """Overlay group of each record, and a record of each group."""
     if not places:
         return np.zeros(records, np.int64), np.zeros(min(records, 1), np.int64)
-    told = np.array(places, dtype=np.int32)
-    unplaced = (told == UNPLACED).any(axis=0)
+    codes = np.array(places, dtype=np.int32)
+    unplaced = (codes == UNPLACED).any(axis=0)
     if unplaced.any():  # a group of one each, by a number of its own
         alone = np.where(unplaced, np.arange(records, dtype=np.int32), np.int32(ABSENT))
-        told = np.vstack([np.maximum(told, ABSENT), alone])
-    found = classes(told)
-    return found.of_record, found.first
+        codes = np.vstack([np.maximum(codes, ABSENT), alone])
+    grouping = classes(codes)
+    return grouping.of_record, grouping.first
 
 
 def _persons(group: IntArray, persons: IntArray | None, sizes: IntArray) -> IntArray:
@@ -272,12 +272,12 @@ def _expected(
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
     ends = np.cumsum(sizes)
-    asked = np.arange(len(rows))
+    sample = np.arange(len(rows))
     if (work := int((sizes.astype(np.float64) ** 2).sum())) > _PAIRS:
-        asked = rng.choice(len(rows), size=max(100, int(len(rows) * _PAIRS / work)), replace=False)
+        sample = rng.choice(len(rows), size=max(100, int(len(rows) * _PAIRS / work)), replace=False)
     values = np.ascontiguousarray(np.hstack([one.values[rows] for one in request.noise]))
     scale = np.ascontiguousarray(np.hstack([one.scale[rows] for one in request.noise]))
     uniform = np.concatenate([np.full(one.scale.shape[1], one.uniform) for one in request.noise])
     return expected_fitting(
-        values, scale, uniform, asked, order, ends[group[asked]] - sizes[group[asked]], ends[group[asked]]
+        values, scale, uniform, sample, order, ends[group[sample]] - sizes[group[sample]], ends[group[sample]]
     )

@@ -13,7 +13,7 @@ def expected_fitting(  # noqa: C901
     values: FloatArray,
     scale: FloatArray,
     uniform: BoolArray,
-    asked: IntArray,
+    sample: IntArray,
     order: IntArray,
     start: IntArray,
     end: IntArray,
@@ -24,17 +24,17 @@ def expected_fitting(  # noqa: C901
     ----------
     values, scale : (N, m), the columns of all uncertain releases side by side; NaN: not in that release.
     uniform : (m,), whether a column's densities are uniform.
-    asked : (q,) records.
+    sample : (q,) records.
     order : (N,) records sorted by group.
-    start, end : (q,) where the group of each asked record lies in `order`.
+    start, end : (q,) where the group of each such record lies in `order`.
 
     Returns
     -------
     (q,) expected numbers, each at least 1; O(sum of the groups' sizes times m).
     """
-    found = np.zeros(len(asked))
-    for q in range(len(asked)):
-        i = asked[q]
+    expected = np.zeros(len(sample))
+    for q in range(len(sample)):
+        i = sample[q]
         for position in range(start[q], end[q]):
             j = order[position]
             square, overlap = 0.0, 1.0
@@ -55,9 +55,9 @@ def expected_fitting(  # noqa: C901
                 if overlap == 0.0:
                     break
             if i == j:
-                found[q] += 1.0
+                expected[q] += 1.0
             elif square == 0.0:  # equal in all gaussian columns: it fits them as well
-                found[q] += overlap
+                expected[q] += overlap
             else:
-                found[q] += overlap * 0.5 * math.erfc(math.sqrt(square) / (2.0 * math.sqrt(2.0)))
-    return found
+                expected[q] += overlap * 0.5 * math.erfc(math.sqrt(square) / (2.0 * math.sqrt(2.0)))
+    return expected

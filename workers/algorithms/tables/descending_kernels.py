@@ -26,10 +26,10 @@ def _further(nodes: NodeArray, at: int, x: FloatArray, codes: IntArray, i: int, 
 @inner_kernel
 def _looked_at(
     x: FloatArray, codes: IntArray, i: int, start: IntArray, boxes: IntArray, ends: FloatArray, words: WordArray,
-    first: int, last: int, found: tuple[int, int],
+    first: int, last: int, previous: tuple[int, int],
 ) -> tuple[int, int]:  # fmt: skip
     """The best box of a record in a leaf, or the one that was found before; and on how many upper bounds it lies."""
-    best, least = found
+    best, least = previous
     n = x.shape[1]
     for place in range(first, last):
         touching = 0
@@ -64,7 +64,7 @@ def box_of(
     nodes, side, boxes, ends, words : what `divided` gave.
     """
     n = x.shape[1]
-    found, waiting = np.empty(len(x), np.int64), np.empty(len(nodes) + 1, np.int64)
+    assigned, waiting = np.empty(len(x), np.int64), np.empty(len(nodes) + 1, np.int64)
     at, both = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.bool_)
     for begin in range(0, len(x), _TOGETHER):  # none of them waits for another one's memory
         count = min(_TOGETHER, len(x) - begin)
@@ -93,5 +93,5 @@ def box_of(
                     here = _further(nodes, here, x, codes, i, side)
                 first = nodes[here].child
                 best = _looked_at(x, codes, i, start, boxes, ends, words, first, first + nodes[here].size, best)
-            found[i] = best[0]
-    return found
+            assigned[i] = best[0]
+    return assigned

@@ -55,19 +55,19 @@ def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
     Homogeneity
         O(N log N).
     """
-    found = grouped(of_class)
-    held = histograms(found, value + 1)
+    classes = grouped(of_class)
+    held = histograms(classes, value + 1)
     missing = bool((value < 0).any())
     shares = np.bincount(value + (1 if missing else 0)) / len(value)
     shifted = held if missing else Histograms(held.classes, held.start, held.value - 1, held.count)
-    measures = closeness([shifted], shares, len(found.size))
-    told = np.where(held.value > 0, held.count, 0)
-    top = np.maximum.reduceat(told, held.start[:-1])
-    of_entry = np.repeat(found.size, np.diff(held.start))
+    measures = closeness([shifted], shares, len(classes.size))
+    counts = np.where(held.value > 0, held.count, 0)
+    top = np.maximum.reduceat(counts, held.start[:-1])
+    of_entry = np.repeat(classes.size, np.diff(held.start))
     rows = float(len(value))
     return Homogeneity(
-        share_certain=float(found.size[top == found.size].sum() / rows),
-        share_nearly_certain=float(found.size[top >= NEARLY * found.size].sum() / rows),
+        share_certain=float(classes.size[top == classes.size].sum() / rows),
+        share_nearly_certain=float(classes.size[top >= NEARLY * classes.size].sum() / rows),
         t_equal=float(measures.equal.max()),
         t_ordered=float(measures.ordered.max()),
         attribution=float((held.count**2 / of_entry).sum() / rows),
@@ -94,8 +94,8 @@ def points(lower: FloatArray, upper: FloatArray, step: FloatArray, closed: BoolA
     last = last - (~closed & (last >= upper / unit - play))
     on_grid = np.maximum(last - first + 1.0, 0.0)
     free = np.where(lower == upper, 1.0, np.inf)
-    found = np.where(step > 0.0, on_grid, free)
-    return np.where(np.isnan(lower) | np.isnan(upper), np.nan, found)
+    counts = np.where(step > 0.0, on_grid, free)
+    return np.where(np.isnan(lower) | np.isnan(upper), np.nan, counts)
 
 
 def determined(left: FloatArray, counts: IntArray) -> FloatArray:
@@ -112,6 +112,6 @@ def determined(left: FloatArray, counts: IntArray) -> FloatArray:
     """
     known = ~np.isnan(left)
     cells = counts @ known
-    told = counts @ (known & (left <= 1.0))
-    share: FloatArray = np.divide(told, cells, out=np.zeros(left.shape[1]), where=cells > 0)
+    single = counts @ (known & (left <= 1.0))
+    share: FloatArray = np.divide(single, cells, out=np.zeros(left.shape[1]), where=cells > 0)
     return share

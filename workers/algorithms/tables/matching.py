@@ -49,9 +49,9 @@ class _Pair:
     number: int
 
 
-def _pairs(codes: IndexArray, found: Classes) -> Iterator[list[_Pair]]:
+def _pairs(codes: IndexArray, classes: Classes) -> Iterator[list[_Pair]]:
     """Of every pattern its pairs with all patterns, itself included."""
-    seen = codes[:, found.first]
+    seen = codes[:, classes.first]
     pattern = grouped(keys((seen < 0).astype(np.int32)))
     parts = [np.flatnonzero(pattern.of_record == at) for at in range(len(pattern.size))]
     for mine in parts:
@@ -64,47 +64,47 @@ def _pairs(codes: IndexArray, found: Classes) -> Iterator[list[_Pair]]:
         yield pairs
 
 
-def neighbours(codes: IndexArray, found: Classes) -> IntArray:
+def neighbours(codes: IndexArray, classes: Classes) -> IntArray:
     """Records in the neighbourhood of each class, where a missing value matches anything.
 
     Parameters
     ----------
     codes : (d, N).
-    found : their classes.
+    classes : their classes.
 
     Returns
     -------
     (G,). O(P^2 G d) for P patterns.
     """
-    return summed_over_neighbours(codes, found, found.size.astype(np.float64)).astype(np.int64)
+    return summed_over_neighbours(codes, classes, classes.size.astype(np.float64)).astype(np.int64)
 
 
-def summed_over_neighbours(codes: IndexArray, found: Classes, weight: FloatArray) -> FloatArray:
+def summed_over_neighbours(codes: IndexArray, classes: Classes, weight: FloatArray) -> FloatArray:
     """What the classes in the neighbourhood of each class count for together.
 
     Parameters
     ----------
-    codes, found : as for `neighbours`.
+    codes, classes : as for `neighbours`.
     weight : (G,) what each class counts for.
 
     Returns
     -------
     (G,).
     """
-    total = np.zeros(len(found.size))
-    for pairs in _pairs(codes, found):
+    total = np.zeros(len(classes.size))
+    for pairs in _pairs(codes, classes):
         for pair in pairs:
             sums = np.bincount(pair.of_others, weights=weight[pair.others], minlength=pair.number)
             total[pair.mine] += sums[pair.of_mine]
     return total
 
 
-def histograms(found: Classes, value: IntArray) -> Histograms:
+def histograms(classes: Classes, value: IntArray) -> Histograms:
     """The values within each class.
 
     Parameters
     ----------
-    found : G classes.
+    classes : G classes.
     value : (N,) from 0 on.
 
     Returns
@@ -113,24 +113,24 @@ def histograms(found: Classes, value: IntArray) -> Histograms:
         Of all classes. O(N log N), by one sort of numbers that hold class and value.
     """
     values = int(value.max(initial=-1)) + 1
-    ordered = found.of_record * max(values, 1) + value
+    ordered = classes.of_record * max(values, 1) + value
     ordered.sort()
-    return _counted(np.arange(len(found.size)), ordered, np.ones(len(ordered), dtype=np.int64), values)
+    return _counted(np.arange(len(classes.size)), ordered, np.ones(len(ordered), dtype=np.int64), values)
 
 
-def neighbourhood_histograms(codes: IndexArray, found: Classes, value: IntArray) -> Iterator[Histograms]:
+def neighbourhood_histograms(codes: IndexArray, classes: Classes, value: IntArray) -> Iterator[Histograms]:
     """The values within the neighbourhood of each class where a missing value matches anything, pattern by pattern.
 
     Parameters
     ----------
-    codes, found : as for `neighbours`.
+    codes, classes : as for `neighbours`.
     value : (N,) from 0 on.
     """
-    own = histograms(found, value)
+    own = histograms(classes, value)
     values = int(value.max(initial=-1)) + 1
-    of_entry = np.repeat(np.arange(len(found.size)), np.diff(own.start))
-    place = np.empty(len(found.size), dtype=np.int64)
-    for pairs in _pairs(codes, found):
+    of_entry = np.repeat(np.arange(len(classes.size)), np.diff(own.start))
+    place = np.empty(len(classes.size), dtype=np.int64)
+    for pairs in _pairs(codes, classes):
         mine = pairs[0].mine
         key, count = [], []
         for pair in pairs:

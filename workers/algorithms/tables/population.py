@@ -75,13 +75,13 @@ def _pitman(size: IntArray, number: IntArray, records: int, people: int) -> floa
         return None
 
     def loss(point: FloatArray) -> float:
-        found = -log_likelihood(*_parameters(point), size, number)
-        return found if np.isfinite(found) else 1e300
+        value = -log_likelihood(*_parameters(point), size, number)
+        return value if np.isfinite(value) else 1e300
 
     classes = int(number.sum())
     starts = [(np.log(max(classes * share, 1e-3)), np.log(alpha / (1.0 - alpha))) for share, alpha in _STARTS]
-    found = [minimize(loss, start, method="Nelder-Mead", options=_OPTIONS) for start in starts]
-    theta, alpha = _parameters(min(found, key=lambda one: float(one.fun)).x)
+    fits = [minimize(loss, start, method="Nelder-Mead", options=_OPTIONS) for start in starts]
+    theta, alpha = _parameters(min(fits, key=lambda one: float(one.fun)).x)
     return min(people * alone_probability(theta, alpha, people), float(people))
 
 

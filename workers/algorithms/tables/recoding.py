@@ -40,10 +40,10 @@ def proposed(old: IntArray, new: IntArray, *, coarser: bool = False) -> Iterator
         return
     was, now = (np.bincount(one[one >= 0]) for one in (old, new))
     seen: set[bytes] = set()
-    for found in (*_ordered(was, now, coarser=coarser), *_by_counts(was, now)):
-        if (told := found.tobytes()) not in seen:
-            seen.add(told)
-            yield found
+    for mapping in (*_ordered(was, now, coarser=coarser), *_by_counts(was, now)):
+        if (key := mapping.tobytes()) not in seen:
+            seen.add(key)
+            yield mapping
 
 
 def _ordered(was: IntArray, now: IntArray, *, coarser: bool) -> Iterator[IntArray]:
@@ -67,10 +67,10 @@ def _by_counts(was: IntArray, now: IntArray) -> Iterator[IntArray]:
     if prod(factorial(len(mine)) for mine, _ in ties) > _MOST:
         return  # all of them are looked at, or none: which hold must not hang on where one stops
     for chosen in product(*(permutations(theirs.tolist()) for _, theirs in ties)):
-        found = np.empty(len(was), dtype=np.int64)
+        mapping = np.empty(len(was), dtype=np.int64)
         for (mine, _), theirs in zip(ties, chosen, strict=True):
-            found[mine] = theirs
-        yield found
+            mapping[mine] = theirs
+        yield mapping
 
 
 def mapped(old: IntArray, to: IntArray) -> IntArray:

@@ -49,8 +49,8 @@ def journalist(size: IntArray, records: IntArray, population: FloatArray, thresh
     population : (G,) F_g, as it is known or estimated; at least f_g is taken.
     """
     people = np.maximum(population, size)
-    found = _of_records(1.0 / people, records, threshold)
-    return Risk(found.highest, max(found.average, len(size) / float(people.sum())), found.share_above)
+    risk = _of_records(1.0 / people, records, threshold)
+    return Risk(risk.highest, max(risk.average, len(size) / float(people.sum())), risk.share_above)
 
 
 def marketer(size: IntArray, records: IntArray, population: FloatArray, threshold: float) -> Risk:

@@ -41,7 +41,7 @@ def hashed_rows(rows: Words, key: Words) -> Words:
     -------
     (N,); O(N m).
     """
-    found = np.empty(len(rows), np.uint64)
+    hashes = np.empty(len(rows), np.uint64)
     for i in range(len(rows)):
         v0 = key[0] ^ np.uint64(0x736F6D6570736575)
         v1 = key[1] ^ np.uint64(0x646F72616E646F6D)
@@ -60,5 +60,5 @@ def hashed_rows(rows: Words, key: Words) -> Words:
         v2 ^= np.uint64(0xFF)
         for _ in range(4):
             v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-        found[i] = v0 ^ v1 ^ v2 ^ v3
-    return found
+        hashes[i] = v0 ^ v1 ^ v2 ^ v3
+    return hashes

@@ -59,17 +59,17 @@ def unscored(*, records: int, columns: int) -> Special:
     return Special(np.zeros(records), np.zeros(columns), {})
 
 
-def scored(before: Special, found: Iterable[Minimal], *, depth: int) -> Special:
+def scored(before: Special, minimal: Iterable[Minimal], *, depth: int) -> Special:
     """Scores with more minimal sample uniques.
 
     Parameters
     ----------
     before : used up by this: its arrays become those of what is returned.
-    found : as `uniques.minimal_uniques` finds them, each once.
-    depth : as it was asked for.
+    minimal : as `uniques.minimal_uniques` yields them, each once.
+    depth : as of `uniques.minimal_uniques`.
     """
     counts = dict(before.counts)
-    for one in found:
+    for one in minimal:
         added = weight(len(one.columns), len(before.by_column), depth)
         before.score[one.records] += added
         before.by_column[list(one.columns)] += added * len(one.records)

@@ -91,8 +91,8 @@ class _Search:
         """Which of the records that passed are unique on these columns."""
         if self.missing[list(columns)].any():
             part = self.codes[list(columns)]
-            found = classes(part)
-            sizes = neighbours(part, found)[found.of_record]
+            grouping = classes(part)
+            sizes = neighbours(part, grouping)[grouping.of_record]
             single: BoolArray = np.logical_and(passed, sizes == 1)
             return single
         out = np.empty(len(passed), dtype=np.bool_)
@@ -127,7 +127,7 @@ def minimal_uniques(codes: IndexArray, *, depth: int, anything: bool = False) ->
             for part in itertools.combinations(columns, size - 1):
                 if part in known:
                     passed &= ~np.unpackbits(known[part], count=len(passed)).view(np.bool_)
-            found = search.alone(columns, passed)
+            unique = search.alone(columns, passed)
             if size < depth:  # unique on a part is unique on the whole
-                known[columns] = np.packbits(found | ~passed)
-            yield Minimal(columns, np.flatnonzero(found))
+                known[columns] = np.packbits(unique | ~passed)
+            yield Minimal(columns, np.flatnonzero(unique))

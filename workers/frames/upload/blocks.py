@@ -17,12 +17,12 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class BadByteError(UnreadableError):
-    """The file is no text in UTF-8."""
+    """The file is not text in UTF-8."""
 
     def __init__(self, line: int, before: bytes, what: str, remedy: str) -> None:
         super().__init__(f"Line {line}: {what}; {remedy}")
         self.line = line
-        #: What stands before the byte, from the beginning of a record on; it is never told.
+        #: The bytes before it, from the beginning of a record on; no message shows them.
         self.before = before
         self.what, self.remedy = what, remedy
 

@@ -231,13 +231,13 @@ class DelimitedReader:
         )
 
     def _ragged(self, line: int, fields: int, width: int) -> UnreadableError:
-        found = f"Line {line}: expected {width} fields, found {fields}"
+        counted = f"Line {line}: expected {width} fields, found {fields}"
         if fields < width:
             return UnreadableError(
-                f"{found}: there is none for {column_at(fields + 1, self.names)}; write an empty field for what is "
+                f"{counted}: there is none for {column_at(fields + 1, self.names)}; write an empty field for what is "
                 "missing."
             )
         return UnreadableError(
-            f"{found}: there is more after {column_at(width, self.names)}; put fields that hold the delimiter in "
+            f"{counted}: there is more after {column_at(width, self.names)}; put fields that hold the delimiter in "
             "quotes, or say by `delimiter` what separates them."
         )

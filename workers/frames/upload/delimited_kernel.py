@@ -78,7 +78,7 @@ def split_records(  # noqa: C901 (a kernel)
     max_rows, max_field = limits[0], limits[1]
     report = np.zeros(REPORT, np.int64)
     i, row, f, consumed = 0, 0, 0, 0
-    code, error_line, column, found = OK, 0, 0, 0
+    code, error_line, column, fields = OK, 0, 0, 0
     while i < n and row < max_rows and code == OK:
         # a comment line
         is_comment = comment.size > 0
@@ -173,13 +173,13 @@ def split_records(  # noqa: C901 (a kernel)
         if not complete:
             line = record_line
             break
-        found = f - first
-        blank = found == 1 and not quoted_any and start[first] == end[first]
+        fields = f - first
+        blank = fields == 1 and not quoted_any and start[first] == end[first]
         if blank and width != 1:
             f = first
             consumed = i
             continue
-        if width >= 0 and found != width:
+        if width >= 0 and fields != width:
             code, error_line = RAGGED, record_line
             break
         trailing = trailing + 1 if blank else 0
@@ -189,7 +189,7 @@ def split_records(  # noqa: C901 (a kernel)
         row += 1
         consumed = i
     report[ROWS], report[CONSUMED], report[LINE], report[CODE] = row, consumed, line, code
-    report[ERROR_LINE], report[COLUMN], report[FOUND], report[TRAILING] = error_line, column, found, trailing
+    report[ERROR_LINE], report[COLUMN], report[FOUND], report[TRAILING] = error_line, column, fields, trailing
     return report
 
 

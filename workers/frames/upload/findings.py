@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.contracts.datasets import ColumnType
-from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from workers.frames.upload import readings
 from workers.frames.upload.inference import NEEDED, lexeme
 
@@ -41,7 +41,7 @@ def columns_like(names: Sequence[str], types: Sequence[ColumnType]) -> bool:
     """
     typed = [(name.encode(), column) for name, column in zip(names, types, strict=True) if NEEDED[column]]
     bits = [(_bits(name), NEEDED[column]) for name, column in typed]
-    if not bits or not all(found & needed for found, needed in bits):
+    if not bits or not all(possible & needed for possible, needed in bits):
         return False
     numbers = [int(name) for name, _ in typed if name.isdigit()]
     return not (len(numbers) == len(typed) > 1 and all(a < b for a, b in pairwise(numbers)))
@@ -52,7 +52,7 @@ def _bits(name: bytes) -> int:
     return int(lexeme(buffer, 0, buffer.size)) if buffer.size else 0
 
 
-def header_warnings(names: Sequence[str], types: Sequence[ColumnType]) -> Iterator[Warning]:
+def header_warnings(names: Sequence[str], types: Sequence[ColumnType]) -> Iterator[JobWarning]:
     """Of names that were read from the file."""
     if columns_like(names, types):
         yield warning(
@@ -62,7 +62,7 @@ def header_warnings(names: Sequence[str], types: Sequence[ColumnType]) -> Iterat
         )
 
 
-def name_warnings(names: Sequence[str]) -> Iterator[Warning]:
+def name_warnings(names: Sequence[str]) -> Iterator[JobWarning]:
     """Of names in a file of any format."""
     encoded = [np.frombuffer(bytearray(name.encode()), np.uint8) for name in names]
     run = [j for j, name in enumerate(encoded) if name.size and readings.is_formula(name, 0, name.size)]
@@ -71,27 +71,27 @@ def name_warnings(names: Sequence[str]) -> Iterator[Warning]:
         yield warning(WarningCode.SPREADSHEET_CELLS, detail, f"/columns/{run[0]}/name")
 
 
-def charset_warning(charset: str) -> Warning:
+def charset_warning(charset: str) -> JobWarning:
     """Of a file of text that is not UTF-8."""
     detail = f"the file is not UTF-8 and was read as {charset}: where texts look wrong, say what it is by `charset`"
     return warning(WarningCode.CHARSET_FOUND, detail, "/options/charset")
 
 
-def width_warning(delimiter: str, other: tuple[str, int]) -> Warning:
+def width_warning(delimiter: str, other: tuple[str, int]) -> JobWarning:
     """Of a file of text that has one column; `other` is what else would divide it, and into how many."""
-    found, width = other
-    told = "tab (`\\t`)" if found == "\t" else f"`{found}`"
+    separator, width = other
+    quoted = "tab (`\\t`)" if separator == "\t" else f"`{separator}`"
     advice = (
-        f"`delimiter` {told} would make {width} of it"
-        if width > 1 and found != delimiter
+        f"`delimiter` {quoted} would make {width} of it"
+        if width > 1 and separator != delimiter
         else "say what separates its fields by `delimiter`, if anything does"
     )
     return warning(WarningCode.ONE_COLUMN, f"the file was read as one column; {advice}", "/columns")
 
 
 def column_warnings(
-    classes: Counts, formulas: Counts, types: Sequence[ColumnType], asked: Sequence[bool]
-) -> Iterator[Warning]:
+    classes: Counts, formulas: Counts, types: Sequence[ColumnType], declared: Sequence[bool]
+) -> Iterator[JobWarning]:
     """Of columns that became text.
 
     Parameters
@@ -102,14 +102,14 @@ def column_warnings(
         Cells that a spreadsheet would run, shape (columns,).
     types
         What each column became.
-    asked
-        Whether its type was asked for, shape (columns,).
+    declared
+        Whether the request says its type, shape (columns,).
     """
     texts = [j for j, column in enumerate(types) if column is ColumnType.STRING]
-    nearly = [(j, found) for j in texts if not asked[j] and (found := _nearly(classes[j])) is not None]
+    nearly = [(j, reading) for j in texts if not declared[j] and (reading := _nearly(classes[j])) is not None]
     for code in _KINDS:
-        told = [_nearly_warning(j, found, int(classes[j].sum())) for j, found in nearly if found.code is code]
-        yield from _limited(code, told)
+        warnings = [_nearly_warning(j, reading, int(classes[j].sum())) for j, reading in nearly if reading.code is code]
+        yield from _limited(code, warnings)
     spreadsheet = [
         warning(WarningCode.SPREADSHEET_CELLS, f"{formulas[j]} cells of column {j + 1} {_SPREADSHEET}", f"/columns/{j}")
         for j in texts
@@ -118,7 +118,7 @@ def column_warnings(
     yield from _limited(WarningCode.SPREADSHEET_CELLS, spreadsheet)
 
 
-def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Warning]:
+def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[JobWarning]:
     """Of columns that are integers although their numbers are not written so, as of programs that have gaps in them.
 
     Parameters
@@ -141,10 +141,10 @@ def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Wa
     yield from _limited(WarningCode.WHOLE_NUMBERS, warnings)
 
 
-def _limited(code: WarningCode, found: list[Warning]) -> Iterator[Warning]:
-    yield from found[:_MANY]
-    if len(found) > _MANY:
-        yield warning(code, f"the same holds for {len(found) - _MANY} more columns", "/columns")
+def _limited(code: WarningCode, warnings: list[JobWarning]) -> Iterator[JobWarning]:
+    yield from warnings[:_MANY]
+    if len(warnings) > _MANY:
+        yield warning(code, f"the same holds for {len(warnings) - _MANY} more columns", "/columns")
 
 
 def _nearly(counts: Counts) -> _Reading | None:
@@ -179,16 +179,18 @@ def _readings(counts: Counts) -> Iterator[_Reading]:
     yield _Reading(WarningCode.NEARLY_BOOLEAN, "", int(counts[readings.FLAG]))
 
 
-def _nearly_warning(j: int, found: _Reading, total: int) -> Warning:
-    kind, what = _KINDS[found.code]
-    differ = total - found.cells
-    if found.option:
-        detail = f"column {j + 1} was read as text; with {found.option} {found.cells} of its {total} cells are {what}"
-        rest = f", {differ} are not: `missing` names what stands for missing" if differ else ""
+def _nearly_warning(j: int, reading: _Reading, total: int) -> JobWarning:
+    kind, what = _KINDS[reading.code]
+    differ = total - reading.cells
+    if reading.option:
+        detail = (
+            f"column {j + 1} was read as text; with {reading.option} {reading.cells} of its {total} cells are {what}"
+        )
+        rest = f", {differ} are not: `missing_values` names what means missing" if differ else ""
     elif differ:
         detail = f"column {j + 1} was read as text, for {differ} of its {total} cells are not {what}"
-        rest = ": `missing` names what stands for missing"
+        rest = ": `missing_values` names what means missing"
     else:
         detail = f"column {j + 1} was read as text although its {total} cells are {what}"
         rest = f": `type` with `{kind}` reads them"
-    return warning(found.code, detail + rest, f"/columns/{j}")
+    return warning(reading.code, detail + rest, f"/columns/{j}")

@@ -294,9 +294,9 @@ def column_type(every: int, some: int) -> ColumnType:
     """The type of a column whose cells were surveyed."""
     if not some:
         return ColumnType.STRING
-    for bit, found in _BY_BIT:
+    for bit, kind in _BY_BIT:
         if every & bit:
-            return found
+            return kind
     return ColumnType.STRING
 
 
@@ -331,8 +331,8 @@ class Survey:
         """Take a run of cells into account."""
         marks, pattern, is_plain = self._notation.marks, self._notation.pattern, self._notation.is_plain
         needed, every, some, refused, first = self._columns
-        found = needed, every, some, refused, first, self.classes, self.formulas
-        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *found)
+        state = needed, every, some, refused, first, self.classes, self.formulas
+        survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *state)
 
     def types(self) -> list[ColumnType]:
         """The inferred type of each column."""

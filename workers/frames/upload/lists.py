@@ -25,7 +25,8 @@ def as_text(values: Iterable[Any]) -> str:
     members: dict[str, tuple[Any, ...]] = {}
     for value in values:
         plain = _plain(value)
-        members[json.dumps(plain, ensure_ascii=False)] = _order(plain)
+        text = json.dumps(plain, ensure_ascii=False)
+        members[text] = _order(plain, text)
     return f"[{', '.join(sorted(members, key=members.__getitem__))}]"
 
 
@@ -74,7 +75,8 @@ def _plain(value: Any) -> Any:
     raise ValueError(msg)
 
 
-def _order(value: Any) -> tuple[Any, ...]:
+def _order(value: Any, text: str) -> tuple[Any, ...]:
+    """By which members are sorted: equal numbers (1, 1.0) by their texts, so that their order says nothing."""
     if value is None:
         return (2,)
-    return (0, float(value), "") if isinstance(value, (bool, int, float)) else (1, 0.0, value)
+    return (0, value, text) if isinstance(value, (bool, int, float)) else (1, value)

@@ -13,7 +13,7 @@ _LIKE_DATA: Final = re.compile(r"[-+]?[\d.,:/ ?-]+|nan|null|none|n/?a|true|false
 
 
 def column_at(position: int, names: Sequence[str]) -> str:
-    """A column as errors name it: by its place, and by its name unless the names may be a record of somebody's data.
+    """A column as errors name it: by its place, and by its name unless the names may be a record of the data.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ _SPACE = 32
 
 def constant(numbers: Sequence[int]) -> npt.NDArray[np.int64]:
     """Numbers that are not written to, like the arrays of a module: kernels are compiled once for both."""
-    found = np.array(numbers, np.int64)
-    found.setflags(write=False)
-    return found
+    array = np.array(numbers, np.int64)
+    array.setflags(write=False)
+    return array
 
 
 @inner_kernel

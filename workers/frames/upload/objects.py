@@ -95,7 +95,7 @@ class ObjectReader:
         return self._with_sets(cells)
 
     def _with_sets(self, cells: Cells) -> Cells:
-        """The cells with arrays as texts, which stand behind the block's bytes."""
+        """The cells with arrays as texts, which follow the block's bytes."""
         places = np.flatnonzero(cells.kind == LIST)
         if not places.size:
             return cells
@@ -109,7 +109,8 @@ class ObjectReader:
                 if text is None:
                     row, column = divmod(place, cells.width)
                     raise UnreadableError(
-                        f"Line {cells.line[row]}, key {self.names[column]!r}: this is no JSON array of plain values."
+                        f"Line {cells.line[row]}, key {self.names[column]!r}: this is no JSON array of plain values; "
+                        "write one such as [1, 2], or leave the key out."
                     )
                 texts[array], where[array] = text.encode(), size
                 size += len(texts[array])

@@ -74,14 +74,14 @@ def read_parquet(
             converter.check()
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
     classes, formulas = (np.array(seen) for seen in zip(*(converter.seen for converter in converters), strict=True))
-    found = column_warnings(classes, formulas, types, [name in options.type for name in names])
+    type_warnings = column_warnings(classes, formulas, types, [name in options.type for name in names])
     whole = [
         pa.types.is_floating(parquet_types.value_type(kind))
         and column is ColumnType.INTEGER
         and name not in options.type
         for name, kind, column in zip(names, kinds, types, strict=True)
     ]
-    warnings = (*name_warnings(names), *whole_warnings(names, whole), *found)
+    warnings = (*name_warnings(names), *whole_warnings(names, whole), *type_warnings)
     return profile.model_copy(update={"warnings": warnings})
 
 
@@ -170,8 +170,8 @@ def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> lis
         tick(_LOOKED * rows / file.metadata.num_rows)
         if len(misfits) == len(unsure):
             break
-    found = [_settled(f.type, unsure=f.name in some, fits=f.name not in misfits) for f in schema]
-    return [options.type.get(f.name, column) for f, column in zip(schema, found, strict=True)]
+    settled = [_settled(f.type, unsure=f.name in some, fits=f.name not in misfits) for f in schema]
+    return [options.type.get(f.name, column) for f, column in zip(schema, settled, strict=True)]
 
 
 def _source(name: str, kind: pa.DataType, options: ReadOptions) -> TypeSource:
@@ -247,9 +247,9 @@ class _Converter:
     def __init__(self, name: str, kind: pa.DataType, column: ColumnType, options: ReadOptions) -> None:
         self._name = name
         self._column = column
-        self._asked = name in options.type
-        self._tokens = MissingTokens(options.missing)
-        self._missing = _missing_values(options.missing, column)
+        self._declared = name in options.type
+        self._tokens = MissingTokens(options.missing_values)
+        self._missing = _missing_values(options.missing_values, column)
         self._is_parsed = parquet_types.is_text(parquet_types.value_type(kind)) and column is not ColumnType.STRING
         self._survey = Survey()
         self._survey.widen([NEEDED[column]])
@@ -318,7 +318,7 @@ class _Converter:
         for _, count, row in self._survey.refusals():
             detail = (
                 f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}; "
-                "declare `missing` tokens or ask for another type"
+                "declare `missing_values` or another `type`"
             )
             raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
 
@@ -326,7 +326,7 @@ class _Converter:
         """What to say of an array that cannot be held: in which record first, and what would work."""
         bad = next((row for row in range(len(array)) if not self._can_hold(array.slice(row, 1))), 0)
         record = f"the value in record {self._done + bad + 1}"
-        if self._asked:
+        if self._declared:
             detail = f"column {self._name!r} cannot be read as {self._column} without loss, for {record}"
             return InvalidError(f"`type`: {detail}; ask for another type.", errors=[FieldError("?type", detail)])
         why = (

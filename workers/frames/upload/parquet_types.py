@@ -53,7 +53,7 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Lists of whatever."""
+    """Whether values are lists, of any type."""
     is_ = pa.types
     return bool(
         is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind)
@@ -62,7 +62,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def _is_member(kind: pa.DataType) -> bool:
-    """Whether values of the type can stand in sets."""
+    """Whether values of the type can be members of sets."""
     kind, is_ = value_type(kind), pa.types
     number = is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind)
     word = (is_text(kind) and not is_.is_binary(kind) and not is_.is_large_binary(kind)) or is_.is_null(kind)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.contracts.datasets import FileFormat, Profile, ReadOptions
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
 from workers.frames.upload.charsets import as_utf8, charset_of, check_is_text, separator_line
 from workers.frames.upload.delimited import DelimitedReader
@@ -120,7 +120,7 @@ def _read_text(
     reader = DelimitedReader(source, options, max_columns=max_columns, max_field_bytes=max_field_bytes)
     profile = read_text(reader, options, sink, tick)
     return profile.model_copy(
-        update={"options": options, "warnings": (*_told_of_dialect(source, options, profile), *profile.warnings)}
+        update={"options": options, "warnings": (*_dialect_warnings(source, options, profile), *profile.warnings)}
     )
 
 
@@ -135,7 +135,7 @@ def _completed(source: Path, options: ReadOptions) -> ReadOptions:
     return options.model_copy(update={"delimiter": delimiter, "decimal": options.decimal or "."})
 
 
-def _told_of_dialect(source: Path, options: ReadOptions, profile: Profile) -> Iterator[Warning]:
+def _dialect_warnings(source: Path, options: ReadOptions, profile: Profile) -> Iterator[JobWarning]:
     """Warnings of a file that may have another delimiter, or no header."""
     names, types = [column.name for column in profile.columns], [column.type for column in profile.columns]
     if len(names) == 1:

@@ -30,23 +30,23 @@ _MADE = np.array([COMMA, COMMA_GROUPS, DOT_GROUPS, SPACE_GROUPS, SPACE_GROUPS])
 
 @inner_kernel
 def _number(buffer: Any, s: int, e: int) -> Any:
-    found = TEXT
+    kind = TEXT
     for k in range(_MARKS.shape[0]):
         if is_number(buffer, s, e, _MARKS[k, 0], _MARKS[k, 1]):
-            if found == TEXT:
-                found = _MADE[k]
-            elif found == COMMA and k == 1:
-                found = COMMA_OR_GROUPS
-    return found
+            if kind == TEXT:
+                kind = _MADE[k]
+            elif kind == COMMA and k == 1:
+                kind = COMMA_OR_GROUPS
+    return kind
 
 
 @inner_kernel
 def _other_day(buffer: Any, s: int, e: int) -> Any:
-    found = TEXT
+    kind = TEXT
     for k in range(_PATTERNS.shape[0]):
         if day_of(buffer, s, e, _PATTERNS[k]) > 0:
-            found = OTHER_DAY + 4 * (k // 3) + (EITHER if found else k % 3)
-    return found
+            kind = OTHER_DAY + 4 * (k // 3) + (EITHER if kind else k % 3)
+    return kind
 
 
 @inner_kernel
@@ -55,8 +55,8 @@ def reading(buffer: Any, s: int, e: int) -> Any:
     c = buffer[s]
     if not (48 <= c <= 57 or c == 45 or c == 43 or c == 44):
         return TEXT
-    found = _number(buffer, s, e)
-    return found or _other_day(buffer, s, e)
+    kind = _number(buffer, s, e)
+    return kind or _other_day(buffer, s, e)
 
 
 @kernel

@@ -34,15 +34,15 @@ class MissingTokens:
         mark_missing(cells.buffer, cells.start, cells.end, cells.kind, self._data, self._offsets)
 
 
-def check_type_names(asked: dict[str, ColumnType], names: Sequence[str]) -> None:
-    """Refuse types asked for columns that do not exist.
+def check_type_names(types: dict[str, ColumnType], names: Sequence[str]) -> None:
+    """Refuse types of columns that do not exist.
 
     Raises
     ------
     InvalidError
         Naming them.
     """
-    unknown = [name for name in asked if name not in set(names)]
+    unknown = [name for name in types if name not in set(names)]
     if unknown:
         errors = [FieldError("?type", f"no column is named {name!r}{_meant(name, names)}") for name in unknown]
         raise InvalidError(f"`type`: {errors[0].detail}", errors=errors)
@@ -83,9 +83,9 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
     UnreadableError, TooLargeError
         From the reader, or there is no record.
     InvalidError
-        Cells are not of the type asked for their column.
+        Cells are not of the type that the request gives their column.
     """
-    tokens = MissingTokens(options.missing)
+    tokens = MissingTokens(options.missing_values)
     notation = Notation.of(options)
     survey, rows, types = _survey(reader, options, tokens, notation, tick)
     sources = [TypeSource.DECLARED if name in options.type else TypeSource.DATA for name in reader.names]
@@ -98,13 +98,13 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
             table.write([build_column(cells, j, column_type) for j, column_type in enumerate(types)])
             tick(_SURVEYED + (_WRITTEN - _SURVEYED) * cells.fraction)
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
-    asked = [name in options.type for name in reader.names]
-    found = column_warnings(survey.classes, survey.formulas, types, asked)
+    declared = [name in options.type for name in reader.names]
+    type_warnings = column_warnings(survey.classes, survey.formulas, types, declared)
     whole = [
         is_so and not given and column is ColumnType.INTEGER
-        for is_so, given, column in zip(survey.pointed(), asked, types, strict=True)
+        for is_so, given, column in zip(survey.pointed(), declared, types, strict=True)
     ]
-    warnings = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *found)
+    warnings = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *type_warnings)
     return profile.model_copy(update={"warnings": warnings})
 
 
@@ -116,7 +116,7 @@ def _survey(
     for cells in reader.batches():
         if survey.width < cells.width:
             fresh = [options.type.get(name) for name in reader.names[survey.width : cells.width]]
-            survey.widen([NEEDED[asked] if asked else 0 for asked in fresh])
+            survey.widen([NEEDED[declared] if declared else 0 for declared in fresh])
         tokens.mark(cells)
         survey.add(cells.buffer, cells.start, cells.end, cells.kind, cells.line)
         rows += cells.rows
@@ -129,16 +129,16 @@ def _survey(
     check_type_names(options.type, reader.names)
     _check_refusals(survey, options.type, reader.names)
     inferred = survey.types()
-    return survey, rows, [options.type.get(name, found) for name, found in zip(reader.names, inferred, strict=True)]
+    return survey, rows, [options.type.get(name, guess) for name, guess in zip(reader.names, inferred, strict=True)]
 
 
-def _check_refusals(survey: Survey, asked: dict[str, ColumnType], names: Sequence[str]) -> None:
+def _check_refusals(survey: Survey, types: dict[str, ColumnType], names: Sequence[str]) -> None:
     problems = [
-        f"column {names[j]!r}: {count} cells cannot be read as {asked[names[j]]}, the first of them on line {line}"
+        f"column {names[j]!r}: {count} cells cannot be read as {types[names[j]]}, the first of them on line {line}"
         for j, count, line in survey.refusals()
     ]
     if problems:
-        remedy = "declare `missing` tokens or ask for another type"
+        remedy = "declare `missing_values` or another `type`"
         errors = [FieldError("?type", f"{problem}; {remedy}") for problem in problems]
         raise InvalidError(f"`type`: {errors[0].detail}.", errors=errors)
 

@@ -1,23 +1,24 @@
 """Statistics that boxes are not made narrow for: of kept columns, and within intervals.
 
-They are answered from the rows as they are released, once the boxes are there, as the same question would be later and
-as whoever verifies the release computes them. So they decide nothing: neither where boxes are cut nor what is left out.
+They are answered from the rows as they are released, once the boxes are there, as a later question is, and as a
+verification of the release computes them. So they decide nothing: neither where boxes are cut nor what is left out.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.box_statistics import AboutCore, RestrictedStatistic, StatisticKind, steers
+from app.contracts.box_statistics import CoreStatistic, RestrictedStatistic, Statistic, StatisticKind, steers
 from app.contracts.boxes import BoxesSpec, RareRecords
 from app.contracts.releases import ReleaseFormat
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
-from app.errors import FieldError, InvalidError, SureboxError, pointer
+from app.contracts.warnings import JobWarning
+from app.errors import FieldError, SureboxError
 from surebox_verify.answering import answering
-from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import Question, question
 from surebox_verify.released.boxes import (
     ReleasedBoxes,
@@ -29,7 +30,7 @@ from surebox_verify.released.boxes import (
 )
 from surebox_verify.released.codebooks import Codebook, codebooks_of
 from workers.frames.columns import plain_columns
-from workers.methods.boxes.certified import PUBLIC
+from workers.methods.boxes.statistic_entries import PUBLIC
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome, ReleaseDraft
 
@@ -43,7 +44,7 @@ def steering(spec: BoxesSpec) -> BoxesSpec:
     Parameters
     ----------
     spec
-        What is asked.
+        The whole specification.
     """
     listed = spec.statistics or ()
     return spec.model_copy(update={"statistics": tuple(listed[place] for place in places(spec))})
@@ -51,7 +52,7 @@ def steering(spec: BoxesSpec) -> BoxesSpec:
 
 def places(spec: BoxesSpec) -> list[int]:
     """Places of these statistics among all."""
-    return [place for place, one in enumerate(spec.statistics or ()) if steers(one, spec.columns)]
+    return [place for place, one in enumerate(spec.statistics or ()) if steers(one, spec.quasi_identifiers)]
 
 
 def repointed(error: SureboxError, spec: BoxesSpec) -> SureboxError:
@@ -88,11 +89,6 @@ def with_all_statistics(outcome: Outcome, job: JobContext, spec: BoxesSpec) -> O
         The job.
     spec
         The whole specification.
-
-    Raises
-    ------
-    InvalidError
-        A statistic about a value that a declared codebook does not have.
     """
     among, draft = places(spec), outcome.release
     if draft is None or len(among) == len(spec.statistics or ()):
@@ -104,7 +100,6 @@ def with_all_statistics(outcome: Outcome, job: JobContext, spec: BoxesSpec) -> O
     listed = [entry for place in sorted(entries) for entry in entries[place]]
     result = {**outcome.result, "statistics": listed}
     public = [{name: entry[name] for name in PUBLIC} for entry in listed]
-    asked = spec.model_dump(mode="json", include={"statistics"})
     return replace(
         outcome,
         summary=result,
@@ -113,34 +108,35 @@ def with_all_statistics(outcome: Outcome, job: JobContext, spec: BoxesSpec) -> O
         release=replace(
             draft,
             statistics=public,
-            parameters={**draft.parameters, **asked},
+            parameters={**draft.parameters, **spec.model_dump(mode="json", include={"statistics"})},
             warnings=[_rewarned(one, among) for one in draft.warnings],
         ),
     )
 
 
-def _rewarned(one: Warning, among: Sequence[int]) -> Warning:
+def _rewarned(one: JobWarning, among: Sequence[int]) -> JobWarning:
     where = one.pointer
     return one if where is None else one.model_copy(update={"pointer": _moved(where, among)})
 
 
-def _by_statistic(entries: Sequence[Mapping[str, Any]], asked: Sequence[Any]) -> Iterator[list[Mapping[str, Any]]]:
-    """The entries of each statistic: several where it names no value."""
-    rest = list(entries)
-    for one in asked:
-        mine = [rest.pop(0)]
-        each = one.kind is StatisticKind.CROSSTAB or (
-            one.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and one.values is None
-        )
-        named = [mine[0]["values"]]
-        while each and rest and _same(rest[0], mine[0]) and rest[0]["values"] not in named:
-            named.append(rest[0]["values"])
-            mine.append(rest.pop(0))
-        yield mine
+def _by_statistic(
+    entries: Sequence[Mapping[str, Any]], statistics: Sequence[Statistic]
+) -> Iterator[list[Mapping[str, Any]]]:
+    """The entries of each statistic: several where it names no value, of the same columns equally many each time."""
+    there = Counter((str(each["kind"]), tuple(each["of"])) for each in entries)
+    one_each = Counter((str(each.kind), each.of) for each in statistics if not _has_several(each))
+    several = Counter((str(each.kind), each.of) for each in statistics if _has_several(each))
+    rest = iter(entries)
+    for each in statistics:
+        same = str(each.kind), each.of
+        yield list(islice(rest, (there[same] - one_each[same]) // several[same] if _has_several(each) else 1))
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one["kind"] == other["kind"] and list(one["of"]) == list(other["of"])
+def _has_several(statistic: Statistic) -> bool:
+    """Whether a statistic has an entry for each value of its column, or for each cell."""
+    if statistic.kind is StatisticKind.CROSSTAB:
+        return True
+    return statistic.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and statistic.values is None
 
 
 def _answers(
@@ -151,14 +147,14 @@ def _answers(
     path, parameters = draft.files[ReleaseFormat.PARQUET].path, draft.parameters
     boxes = read_boxes(
         path,
-        spec.columns,
+        spec.quasi_identifiers,
         weight=weight_of(parameters, types),
         orders=parameters.get("ordinal"),
         means=has_means(parameters),
     )
     kept = plain_columns(path, spec.keep)
-    asked = spec.model_dump(mode="json", include={"statistics"})["statistics"]
-    questions = [question(asked[place], ddof=spec.ddof) for place in these]
+    listed = spec.model_dump(mode="json", include={"statistics"})["statistics"]
+    questions = [question(listed[place], ddof=spec.ddof) for place in these]
     meaning = meaning_of(parameters, types)
 
     def books(parts: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
@@ -168,24 +164,20 @@ def _answers(
         work = answering(these_boxes, rows, some, meaning, books, by_value=by_value, refuse=False)
         return job.through(work, "ranges")
 
-    try:
-        found = answered(boxes, kept, questions, by_value=True)
-    except UnreadableError as error:
-        detail = str(error)
-        raise InvalidError(detail, errors=[FieldError(pointer("statistics"), detail)]) from None
-    of_core = [[None] * len(entries) for entries in found]
+    answers = answered(boxes, kept, questions, by_value=True)
+    of_core = [[None] * len(entries) for entries in answers]
     if spec.rare_records is RareRecords.MARK:
         rows = np.asarray(plain_columns(path, [_CORE]).column(_CORE).to_numpy(), dtype=np.bool_)
-        again = [question(entry, ddof=spec.ddof) for entries in found for entry in entries]
+        again = [question(entry, ddof=spec.ddof) for entries in answers for entry in entries]
         of_rows = kept.take(np.flatnonzero(rows)) if spec.keep else kept
         core = iter(answered(taking_rows(boxes, rows), of_rows, again, by_value=False))
-        of_core = [[next(core)[0] for _ in entries] for entries in found]
-    for entries, cores in zip(found, of_core, strict=True):
+        of_core = [[next(core)[0] for _ in entries] for entries in answers]
+    for entries, cores in zip(answers, of_core, strict=True):
         yield [_entry(*each) for each in zip(entries, cores, strict=True)]
 
 
 def _entry(entry: Mapping[str, Any], core: Mapping[str, Any] | None) -> dict[str, Any]:
     """One of the result's statistics; what compares it with records that the release does not have is null."""
-    about = None if core is None else AboutCore(**{name: core[name] for name in AboutCore.model_fields})
+    about = None if core is None else CoreStatistic(**{name: core[name] for name in CoreStatistic.model_fields})
     made = RestrictedStatistic(**entry, weight=0.0, core=about, true_value=None, shift=None)
     return made.model_dump(mode="json")

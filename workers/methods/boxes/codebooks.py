@@ -59,21 +59,21 @@ def is_from_data(column: ColumnType, declared: NominalColumn) -> bool:
     return declared.values is None and declared.hierarchy is None and column is not ColumnType.BOOLEAN
 
 
-def rare(found: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[np.bool_]:
+def rare(coded: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[np.bool_]:
     """Records that have a value of a column of texts which would pull a frequent one into `other`; (N,).
 
     Parameters
     ----------
-    found
+    coded
         The records that take part.
     people
         Number of each record's person, where k counts persons.
     k
         Records, or persons, that have a value which nobody declared.
     """
-    values: list[Any] = found.values.to_pylist()
-    gone = _gone(values, _counts(found, people), k)
-    codes = np.where(found.codes < 0, len(values), found.codes)
+    values: list[Any] = coded.values.to_pylist()
+    gone = _gone(values, _counts(coded, people), k)
+    codes = np.where(coded.codes < 0, len(values), coded.codes)
     together: NDArray[np.bool_] = np.isin(codes, list(gone))
     if not gone or _count(together.astype(np.int64), people, 2)[1] >= k:
         return np.zeros(len(codes), dtype=np.bool_)
@@ -81,7 +81,7 @@ def rare(found: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[n
 
 
 def codebook(
-    name: str, column: ColumnType, declared: NominalColumn, found: Coded, *, people: NDArray[np.int64] | None, k: int
+    name: str, column: ColumnType, declared: NominalColumn, coded: Coded, *, people: NDArray[np.int64] | None, k: int
 ) -> tuple[Codebook, Codes]:
     """The codebook of a column, and the codes of its records; -1 where a value is missing and that is no value.
 
@@ -91,7 +91,7 @@ def codebook(
         The column and its type.
     declared
         What the specification says of it.
-    found
+    coded
         The records that take part.
     people
         Number of each record's person, where k counts persons.
@@ -106,12 +106,12 @@ def codebook(
     if not is_from_data(column, declared):
         made = declared_codebook(name, column, declared)
     else:
-        made, found = _from_data(name, column, declared, found, people, k)
+        made, coded = _from_data(name, column, declared, coded, people, k)
     if len(made.values) > MOST_VALUES:
         raise _wrong(
             name, f"column {name!r} would have {len(made.values):,} values, at most {MOST_VALUES:,} can be nominal"
         )
-    codes, strange = found.among(made.values)
+    codes, strange = coded.among(made.values)
     if strange:
         detail = f"{strange} records have a value of column {name!r} that its codebook has not: list all there may be"
         raise _wrong(name, detail)
@@ -152,12 +152,12 @@ def _count(codes: NDArray[np.int64], people: NDArray[np.int64] | None, size: int
 
 
 def _from_data(
-    name: str, column: ColumnType, declared: NominalColumn, found: Coded, people: NDArray[np.int64] | None, k: int
+    name: str, column: ColumnType, declared: NominalColumn, coded: Coded, people: NDArray[np.int64] | None, k: int
 ) -> tuple[Codebook, Coded]:
     """The values that k records have, the others together; and the records with these."""
-    values: list[Any] = found.values.to_pylist()
-    codes = np.where(found.codes < 0, len(values), found.codes).astype(np.int64)  # the last: missing
-    counts = _counts(found, people)
+    values: list[Any] = coded.values.to_pylist()
+    codes = np.where(coded.codes < 0, len(values), coded.codes).astype(np.int64)  # the last: missing
+    counts = _counts(coded, people)
     if declared.missing_is_value and 0 < counts[-1] < k:
         raise _wrong(
             name, f"fewer than k = {k} records lack a value of column {name!r}: list the values, null among them"
@@ -177,17 +177,17 @@ def _from_data(
     book = sorted([values[code] for code in present if code not in gone] + ([OTHER] if gone else []))
     merged = int(np.isin(codes, list(gone)).sum())
     if gone:
-        found = found.with_text(OTHER, instead_of=gone)
+        coded = coded.with_text(OTHER, instead_of=gone)
     if declared.missing_is_value and counts[-1]:
         book.append(None)
     made = Codebook(name, column, tuple(book), from_data=True, merged_values=len(gone), merged_records=merged)
-    return made, found
+    return made, coded
 
 
-def _counts(found: Coded, people: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _counts(coded: Coded, people: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Records, or persons, that have each value of a column; the last lack it."""
-    codes = np.where(found.codes < 0, len(found.values), found.codes).astype(np.int64)
-    return _count(codes, people, len(found.values) + 1)
+    codes = np.where(coded.codes < 0, len(coded.values), coded.codes).astype(np.int64)
+    return _count(codes, people, len(coded.values) + 1)
 
 
 def _gone(values: Sequence[Any], counts: NDArray[np.int64], k: int) -> set[int]:

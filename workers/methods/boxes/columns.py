@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec, Content
+from app.contracts.boxes import BoxesSpec, BoxMeans
 from app.contracts.datasets import ColumnType
 from surebox_verify.core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS
@@ -30,19 +30,19 @@ class Shown:
     @property
     def numeric(self) -> list[str]:
         """Columns with two ends, in the specification's order."""
-        return [name for name in self.spec.columns if self.kinds[name] is not ColumnKind.NOMINAL]
+        return [name for name in self.spec.quasi_identifiers if self.kinds[name] is not ColumnKind.NOMINAL]
 
     @property
     def averaged(self) -> list[str]:
         """Those of them whose boxes have intervals for their records' mean: an order of values has no mean."""
-        if self.spec.content is Content.BOUNDS:
+        if self.spec.box_means is BoxMeans.NONE:
             return []
         return [name for name in self.numeric if self.kinds[name] is not ColumnKind.ORDINAL]
 
     @property
     def nominal(self) -> list[str]:
         """Columns with sets, in the specification's order."""
-        return [name for name in self.spec.columns if self.kinds[name] is ColumnKind.NOMINAL]
+        return [name for name in self.spec.quasi_identifiers if self.kinds[name] is ColumnKind.NOMINAL]
 
 
 def release_columns(
@@ -75,7 +75,7 @@ def release_columns(
     numbered = np.arange(1, len(boxes.counts) + 1) if numbers is None else numbers
     columns: dict[str, Any] = {"box": Taken(numbered, of_row)}
     numeric, nominal = shown.numeric, shown.nominal
-    for name in shown.spec.columns:
+    for name in shown.spec.quasi_identifiers:
         if name in numeric:
             index = numeric.index(name)
             columns[f"{name}_lo"] = Taken(_ends(shown, name, boxes.lower[:, index]), of_row)
@@ -97,7 +97,7 @@ def release_columns(
 def release_types(shown: Shown) -> dict[str, str]:
     """Types of the columns that a release has or may have."""
     types = {"box": "integer", "weight": "number", "core": "boolean", **dict.fromkeys(WEIGHT_ENDS, "number")}
-    for name in shown.spec.columns:
+    for name in shown.spec.quasi_identifiers:
         if shown.kinds[name] is ColumnKind.NOMINAL:
             types |= {name: "string", f"{name}_set": "list"}
         else:
@@ -128,10 +128,10 @@ def _sets(book: Codebook, name: str, sets: BoolArray, of_row: NDArray[np.signedi
     places = which.reshape(-1)
     rows: list[list[bool]] = distinct.tolist()
     held = [[value for value, is_in in zip(book.values, row, strict=True) if is_in] or None for row in rows]
-    found = {f"{name}_set": Taken(lists(held, book.type), of_row, places)}
+    columns = {f"{name}_set": Taken(lists(held, book.type), of_row, places)}
     if book.tree is None:
-        return found
+        return columns
     present = distinct.sum(axis=1) > 0
     nodes = book.tree.covering(distinct | ~present[:, None])
     labels = [book.labels[node] if is_in else None for node, is_in in zip(nodes, present.tolist(), strict=True)]
-    return {name: Taken(texts(labels), of_row, places)} | found
+    return {name: Taken(texts(labels), of_row, places)} | columns

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
-from app.contracts.boxes import Bounds, BoxesSpec, MissingValues
+from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_verify.core.types import FloatArray
@@ -22,13 +22,13 @@ from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.winsorized import winsorized
 from workers.frames.codes import Coded, Codes, coded_columns
 from workers.frames.columns import numeric_columns
-from workers.methods.boxes.arranged import Order
+from workers.methods.boxes.canonical_order import Order
 from workers.methods.boxes.codebooks import Codebook, codebook, is_from_data, rare
 
-#: A column whose outer bounds are declared is given snug bounds in steps of this share of their distance.
-_SNUG_SHARE: Final = 0.01
-#: A snug bound of whole numbers leaves at least so many of them.
-_SNUG_UNITS: Final = 2.0
+#: A column whose outer bounds are declared is given `grid` bounds in steps of this share of their distance.
+_GRID_SHARE: Final = 0.01
+#: A `grid` bound of whole numbers leaves at least so many of them.
+_GRID_UNITS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Records:
 
 def kinds_of(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
     """How each column is cut and published."""
-    return {name: kind_of(spec, name, types[name]) for name in spec.columns}
+    return {name: kind_of(spec, name, types[name]) for name in spec.quasi_identifiers}
 
 
 def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Read:
@@ -101,25 +101,27 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
     for index, name in enumerate(plain):
         values[:, order.place[name]] = table.values[:, index]
     ranked = [name for name in order.numeric if name in spec.ordinal]
-    for name, found in zip(ranked, coded_columns(path, ranked), strict=True):
-        codes, strange = found.among([typed(value, types[name]) for value in spec.ordinal[name]])
+    for name, column in zip(ranked, coded_columns(path, ranked), strict=True):
+        codes, strange = column.among([typed(value, types[name]) for value in spec.ordinal[name]])
         values[:, order.place[name]] = np.where(codes < 0, np.nan, codes)
         if strange:
             detail = f"{strange} records have a value of column {name!r} that its order does not list"
             errors.append(FieldError(pointer("ordinal", name), detail))
     if errors:
         raise InvalidError("columns that cannot become boxes; see `errors`", errors=errors)
-    persons = None if spec.person is None else coded_columns(path, [spec.person])[0].codes
-    survey = None if spec.survey_weight is None else numeric_columns(path, [spec.survey_weight]).values[:, 0]
+    persons = None if spec.person_column is None else coded_columns(path, [spec.person_column])[0].codes
+    survey = (
+        None if spec.survey_weight_column is None else numeric_columns(path, [spec.survey_weight_column]).values[:, 0]
+    )
     return Read(values, tuple(coded_columns(path, order.nominal)), persons, survey)
 
 
-def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Records:
+def records(table: Read, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Records:
     """The records that take part, in canonical order, with the codebooks that they have.
 
     Parameters
     ----------
-    found
+    table
         The columns.
     spec, order, types
         As in `read`.
@@ -131,17 +133,17 @@ def records(found: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
     InfeasibleError
         Fewer than k records have all values.
     """
-    complete = _taking_part(found, spec, order)
-    rows = _without_rare(found, complete, spec, order, types)
-    persons = None if found.persons is None else found.persons[rows]
+    complete = _taking_part(table, spec, order)
+    rows = _without_rare(table, complete, spec, order, types)
+    persons = None if table.persons is None else table.persons[rows]
     people = None if persons is None else persons.astype(np.int64)
     books, columns = {}, []
-    for name, column in zip(order.nominal, found.coded, strict=True):
+    for name, column in zip(order.nominal, table.coded, strict=True):
         declared = spec.nominal.get(name, NominalColumn())
         books[name], codes = codebook(name, types[name], declared, column.taking(rows), people=people, k=spec.k)
         columns.append(codes)
-    survey = None if found.survey is None else found.survey[rows]
-    x = np.take(found.values, rows, axis=0) if len(rows) < len(found.values) else found.values
+    survey = None if table.survey is None else table.survey[rows]
+    x = np.take(table.values, rows, axis=0) if len(rows) < len(table.values) else table.values
     order_of_rows = _in_order(x, columns, persons, survey, spec.k)
     return Records(
         x=x.take(order_of_rows, axis=0) + 0.0,  # zero has no sign
@@ -179,29 +181,29 @@ _DAYS: Final = (float(date.min.toordinal() - _EPOCH), float(date.max.toordinal()
 
 
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
-    width = float(spec.minimum_width.get(name, 0.0))
+    width = float(spec.min_width.get(name, 0.0))
     if kind is ColumnKind.ORDINAL:
-        return sides.NumericColumn(step=1.0, minimum_width=width, ranks=len(spec.ordinal[name]))
-    grid, whole = spec.grid.get(name), kind is not ColumnKind.NUMBER
+        return sides.NumericColumn(step=1.0, min_width=width, ranks=len(spec.ordinal[name]))
+    given, whole = spec.value_step.get(name), kind is not ColumnKind.NUMBER
     limits = _DAYS if kind is ColumnKind.DATE else None
-    if spec.bounds is not Bounds.SNUG:
-        step = (1.0 if whole else None) if grid is None else float(grid)
-        return sides.NumericColumn(step=step, minimum_width=width, limits=limits)
-    snug = None if grid is None else float(grid)
-    if snug is None and (domain := domain_of(spec, name)) is not None:
-        snug = _SNUG_SHARE * (domain[1] - domain[0])
-    if snug is not None and whole:
-        snug = max(_SNUG_UNITS, float(np.ceil(snug)))
-    return sides.NumericColumn(step=1.0 if whole else None, snug=snug, minimum_width=width, limits=limits)
+    if spec.bounds is not BoxBounds.GRID:
+        step = (1.0 if whole else None) if given is None else float(given)
+        return sides.NumericColumn(step=step, min_width=width, limits=limits)
+    value_step = None if given is None else float(given)
+    if value_step is None and (domain := domain_of(spec, name)) is not None:
+        value_step = _GRID_SHARE * (domain[1] - domain[0])
+    if value_step is not None and whole:
+        value_step = max(_GRID_UNITS, float(np.ceil(value_step)))
+    return sides.NumericColumn(step=1.0 if whole else None, value_step=value_step, min_width=width, limits=limits)
 
 
-def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
+def _taking_part(table: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
     """All records, or the complete ones; values whose lack is refused are all there (`app.jobs.box_columns`)."""
-    rows = np.arange(len(found.values))
-    if spec.missing is not MissingValues.DROP:
+    rows = np.arange(len(table.values))
+    if spec.missing_policy is not BoxesMissingPolicy.DROP:
         return rows
-    incomplete = np.isnan(found.values).any(axis=1)
-    for name, column in zip(order.nominal, found.coded, strict=True):
+    incomplete = np.isnan(table.values).any(axis=1)
+    for name, column in zip(order.nominal, table.coded, strict=True):
         if not _missing_is_value(spec, name):
             incomplete |= column.codes < 0
     if not incomplete.any():
@@ -214,24 +216,24 @@ def _taking_part(found: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
 
 
 def _without_rare(
-    found: Read, rows: NDArray[np.int64], spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]
+    table: Read, rows: NDArray[np.int64], spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]
 ) -> NDArray[np.int64]:
     """The records but those whose rare values would take frequent ones along, as long as few are left out.
 
     Columns by name, again from the start after each that left any out: what remains counts. `codebooks` says why.
     """
-    columns = dict(zip(order.nominal, found.coded, strict=True))
+    columns = dict(zip(order.nominal, table.coded, strict=True))
     texts = [
         name
         for name in sorted(columns)
         if types[name] is ColumnType.STRING and is_from_data(types[name], spec.nominal.get(name, NominalColumn()))
     ]
-    most, left_out = int(spec.suppress_at_most * len(rows)), 0
+    most, left_out = int(spec.max_suppressed_classes * len(rows)), 0
     again = True
     while again:
         again = False
         for name in texts:
-            people = None if found.persons is None else found.persons[rows].astype(np.int64)
+            people = None if table.persons is None else table.persons[rows].astype(np.int64)
             few = rare(columns[name].taking(rows), people=people, k=spec.k)
             if few.any() and left_out + int(few.sum()) <= most:
                 rows, left_out, again = rows[~few], left_out + int(few.sum()), True

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from app.contracts.box_columns import ColumnKind
-from app.contracts.boxes import BoxesSpec, MissingValues, Partition, RareRecords, ReleasedWeights
+from app.contracts.boxes import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
 from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
 from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
@@ -20,13 +20,13 @@ from workers.algorithms.core.errors import (
     OutsideDomainError,
     SuppressionError,
 )
-from workers.methods.boxes.arranged import Arrangement
+from workers.methods.boxes.canonical_order import CanonicalOrder
 from workers.methods.boxes.reading import Records, domain_of, numeric_kinds
 
-_PARTITIONS: dict[Partition, Method] = {
-    Partition.OPTIMAL: "optimal",
-    Partition.FAST: "fast",
-    Partition.MONDRIAN: "mondrian",
+_PARTITIONS: dict[PartitionMethod, Method] = {
+    PartitionMethod.OPTIMAL: "optimal",
+    PartitionMethod.FAST: "fast",
+    PartitionMethod.MONDRIAN: "mondrian",
 }
 #: What the algorithm refuses: `refused` puts it into words.
 REFUSALS: Final = (
@@ -41,15 +41,15 @@ REFUSALS: Final = (
 _RARE: dict[RareRecords, Rare] = {
     RareRecords.KEEP: "keep",
     RareRecords.MARK: "mark",
-    RareRecords.DISMISS: "dismiss",
+    RareRecords.SUPPRESS: "suppress",
     RareRecords.WEIGH: "weigh",
 }
 
 
 def request(
     spec: BoxesSpec,
-    found: Records,
-    arrangement: Arrangement,
+    records: Records,
+    canonical: CanonicalOrder,
     kinds: Mapping[str, ColumnKind],
     held: BoxConstraints,
 ) -> BoxesRequest:
@@ -58,18 +58,18 @@ def request(
     Parameters
     ----------
     spec
-        What is asked of the service.
-    found
+        The specification.
+    records
         The records.
-    arrangement, kinds
+    canonical, kinds
         The order of columns and statistics; what the columns are.
     held
-        What a box must hold beside k records.
+        What a box must hold as well as k records.
     """
-    order = arrangement.order
+    order = canonical.order
     return BoxesRequest(
         k=spec.k,
-        statistics=arrangement.asked,
+        statistics=canonical.statistics_in_order,
         partition=_PARTITIONS[spec.partition],
         bounds=spec.bounds.value,
         domains=tuple(domain_of(spec, name) for name in order.numeric),
@@ -77,62 +77,62 @@ def request(
         demands=held,
         rare_records=_RARE[spec.rare_records],
         keys=order.keys,
-        floor=spec.floor,
+        unlisted_column_weight=spec.unlisted_column_weight,
         ddof=spec.ddof,
         columns=numeric_kinds(spec, order, kinds),
-        nominal=found.nominal,
-        patterns=spec.missing is MissingValues.PATTERN,
-        snug_records=spec.snug_records,
-        suppress_at_most=spec.suppress_at_most,
-        survey=found.survey,
-        weights_apart=found.survey is not None and spec.weights is ReleasedWeights.ROW,
+        nominal=records.nominal,
+        patterns=spec.missing_policy is BoxesMissingPolicy.PATTERN,
+        min_records_at_bound=spec.min_records_at_bound,
+        max_suppressed_classes=spec.max_suppressed_classes,
+        survey=records.survey,
+        weights_apart=records.survey is not None and spec.released_weights is ReleasedWeights.ROW,
         objective=spec.objective.value,
-        dismiss_at_most=spec.dismiss_at_most,
-        content=spec.content.value,
-        mean_rounding=spec.mean_rounding,
-        percentage=spec.p,
+        max_suppressed=spec.max_suppressed,
+        box_means=spec.box_means.value,
+        mean_interval_in_boxes=spec.mean_interval_in_boxes,
+        p_percent=spec.p_percent,
     )
 
 
-def begin(found: Records, asked: BoxesRequest, spec: BoxesSpec, arrangement: Arrangement) -> BoxesState:
+def begin(records: Records, boxes_request: BoxesRequest, spec: BoxesSpec, canonical: CanonicalOrder) -> BoxesState:
     """The algorithm's first state.
 
     Raises
     ------
     InfeasibleError, InvalidError
-        What only the records could tell.
+        What follows from the records alone.
     """
-    if (fault := rare_fault(asked)) is not None:
+    if (fault := rare_fault(boxes_request)) is not None:
         raise InvalidError.at("/rare_records", fault)
     try:
-        return anonymization.init(found.x, asked)
+        return anonymization.init(records.x, boxes_request)
     except REFUSALS as error:
-        raise refused(error, spec, arrangement) from None
+        raise refused(error, spec, canonical) from None
 
 
-def refused(error: ValueError, spec: BoxesSpec, arrangement: Arrangement) -> SureboxError:
+def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> SureboxError:
     """What to say of one of `REFUSALS`."""
     match error:
         case InfeasibleKError() | SuppressionError():
             return left_out(error, spec)
         case UndefinedStatisticError():
-            return undefined(error, spec, arrangement)
+            return undefined(error, spec, canonical)
         case InfeasibleAlphaError():
             share = f"one value of {spec.sensitive[error.column]!r} has a share of {error.least:.3g} of all records"
-            detail, where = f"alpha = {error.asked:g} asked, {share}", "/alpha"
+            detail, where = f"alpha = {error.required:g} asked, {share}", "/alpha"
         case InfeasibleDiversityError():
-            name = (*spec.sensitive, *spec.epsilon)[error.column]
-            counted = f"{spec.epsilon[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
+            name = (*spec.sensitive, *spec.min_separation)[error.column]
+            counted = f"{spec.min_separation[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
             has = f"column {name!r} has {error.largest} values {counted}: that is the largest l"
-            detail, where = f"l = {error.asked} asked, {has}", "/l"
+            detail, where = f"l = {error.required} asked, {has}", "/l"
         case OutsideDomainError():
-            name = arrangement.name(error.column)
+            name = canonical.name(error.column)
             detail = f"{error.count} values of column {name!r} lie outside its domain"
             return InvalidError.at(pointer("domains", name), detail)
         case InvalidColumnError():
-            name = arrangement.name(error.column)
-            detail, where = f"column {name!r}: {error.reason}", pointer("columns", spec.columns.index(name))
-            return InvalidError.at(where, detail)
+            name = canonical.name(error.column)
+            where = pointer("quasi_identifiers", spec.quasi_identifiers.index(name))
+            return InvalidError.at(where, f"column {name!r}: {error.reason}")
         case _:
             raise error
     return InfeasibleError.at(where, detail)
@@ -141,28 +141,28 @@ def refused(error: ValueError, spec: BoxesSpec, arrangement: Arrangement) -> Sur
 def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> SureboxError:
     """What to say where too many records, or all, fit in no box."""
     if isinstance(error, InfeasibleKError):
-        detail = f"k = {error.asked} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
+        detail = f"k = {error.required} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
         return InfeasibleError.at("/k", detail)
     which = ", ".join(map(repr, spec.keep)) or "none"
     detail = (
         f"{error.records} of {error.of} records have kept or missing values too rare for any box, at most a share of "
-        f"{error.allowed:g} may be left out: drop columns of `keep` ({which}), or raise `suppress_at_most`"
+        f"{error.allowed:g} may be left out: drop columns of `keep` ({which}), or raise `max_suppressed_classes`"
     )
-    if spec.weights is ReleasedWeights.ROW:
-        detail += "; `weights: box` publishes the mean weight of each box, which fits in any"
+    if spec.released_weights is ReleasedWeights.ROW:
+        detail += "; `released_weights: box` publishes the mean weight of each box, which fits in any"
     return InfeasibleError.at("/keep", detail)
 
 
-def undefined(error: UndefinedStatisticError, spec: BoxesSpec, arrangement: Arrangement) -> SureboxError:
+def undefined(error: UndefinedStatisticError, spec: BoxesSpec, canonical: CanonicalOrder) -> SureboxError:
     """What to say of a statistic that these records leave undefined."""
-    index = arrangement.statistics[error.index]
+    index = canonical.statistics[error.index]
     names = ", ".join(map(repr, (spec.statistics or ())[index].of))
-    told = error.told(lambda column: repr(arrangement.name(column)))
-    detail = f"the {error.kind} of {names} is undefined: {told}"
+    reason = error.in_words(lambda column: repr(canonical.name(column)))
+    detail = f"the {error.kind} of {names} is undefined: {reason}"
     return InfeasibleError.at(pointer("statistics", index), detail)
 
 
 def _counted(spec: BoxesSpec) -> str:
-    if spec.person is not None:
+    if spec.person_column is not None:
         return "persons"
-    return "records in the rarest class of `keep`" if spec.count_keep else "records"
+    return "records in the rarest class of `keep`" if spec.k_counts_kept else "records"

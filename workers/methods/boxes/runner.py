@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
@@ -14,15 +14,15 @@ from workers.frames.columns import take_rows
 from workers.methods.boxes import beside, series, versions
 from workers.methods.boxes import report as boxes_report
 from workers.methods.boxes import warnings as boxes_warnings
-from workers.methods.boxes.arranged import Arrangement, arranged, ordered
-from workers.methods.boxes.certified import public_statistics
+from workers.methods.boxes.canonical_order import CanonicalOrder, in_canonical_order, ordered
 from workers.methods.boxes.columns import Shown, release_columns, release_types
-from workers.methods.boxes.demands import demands
+from workers.methods.boxes.constraints import demands
+from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.reading import Records, kinds_of, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
-from workers.methods.boxes.telling import Told, told_of
+from workers.methods.boxes.statistic_entries import public_statistics
 from workers.methods.boxes.warming import warm_mixed, warm_numeric
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -35,7 +35,7 @@ _ROUNDING, _LEAST_STEP = 1e-9, 0.1
 #: A distance that no cut meets.
 _UNCUT = -1.0
 #: What specifications meant that were written before these fields.
-_BEFORE = {"floor": 0.0, "objective": "paper", "dismiss_at_most": 1.0}
+_BEFORE = {"unlisted_column_weight": 0.0, "objective": "paper", "max_suppressed": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Anonymizing:
     shown: Shown
     total: int
     records: Records
-    arrangement: Arrangement
+    canonical: CanonicalOrder
     algorithm: BoxesState
     #: The t that is searched with: at most the one that every box is to have.
     closeness: float | None = None
-    #: What the boxes tell of sensitive columns, where it had to be known before they were settled.
-    sensitive: Told | None = None
+    #: What the boxes say of sensitive columns, where `t` had to be measured before they were settled.
+    sensitive: SensitiveExposure | None = None
 
 
 class BoxesRunner:
@@ -65,7 +65,7 @@ class BoxesRunner:
         spec = _specification(job)
         if spec.base_release_id is not None or spec.previous_release_id is not None:
             return ()
-        return (*spec.columns, *(() if spec.survey_weight is None else (spec.survey_weight,)))
+        return (*spec.quasi_identifiers, *(() if spec.survey_weight_column is None else (spec.survey_weight_column,)))
 
     def init(self, job: JobContext) -> Anonymizing | Later:
         """Read the columns and leave out what the specification says; of a series, read the base alone.
@@ -73,7 +73,7 @@ class BoxesRunner:
         Raises
         ------
         InfeasibleError, InvalidError
-            What only the records could tell.
+            What follows from the records alone.
         """
         whole = _specification(job)
         job.tick(0.0, "read")
@@ -89,7 +89,7 @@ class BoxesRunner:
         try:
             following = anonymization.step(state.algorithm, rng=job.rng)
         except REFUSALS as error:
-            raise beside.repointed(refused(error, state.shown.spec, state.arrangement), _specification(job)) from None
+            raise beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job)) from None
         following_state = replace(state, algorithm=following)
         return _within_t(following_state, job) if anonymization.done(following) else following_state
 
@@ -99,12 +99,12 @@ class BoxesRunner:
             return state.certificates is not None
         return anonymization.done(state.algorithm)
 
-    def progress(self, state: Anonymizing | Later) -> Progress:
+    def progress(self, state: Anonymizing | Later) -> JobProgress:
         """Stage of the algorithm."""
         if isinstance(state, Later):
-            return Progress(fraction=_COMPUTED * state.fraction, stage="ranges")
+            return JobProgress(fraction=_COMPUTED * state.fraction, stage="ranges")
         stage, share = anonymization.progress(state.algorithm)
-        return Progress(fraction=_READ + (_COMPUTED - _READ) * share, stage=stage)
+        return JobProgress(fraction=_READ + (_COMPUTED - _READ) * share, stage=stage)
 
     def finish(self, state: Anonymizing | Later, job: JobContext) -> Outcome:
         """Write the release, rows in random order, and the result."""
@@ -123,21 +123,21 @@ def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
     kinds, path = kinds_of(spec, types), job.dataset_path()
     order = ordered(spec, kinds, job.secrets)
     whole = read(path, spec, order, types)
-    found = records(whole, spec, order, types)
-    arrangement = arranged(spec, order, found.books, types)
-    shown = Shown(spec, kinds, types, found.books)
-    algorithm = _begun(job, shown, found, arrangement, spec.t)
-    return Anonymizing(shown, len(whole.values), found, arrangement, algorithm, spec.t)
+    included = records(whole, spec, order, types)
+    canonical = in_canonical_order(spec, order, included.books, types)
+    shown = Shown(spec, kinds, types, included.books)
+    algorithm = _begun(job, shown, included, canonical, spec.t)
+    return Anonymizing(shown, len(whole.values), included, canonical, algorithm, spec.t)
 
 
 def _begun(
-    job: JobContext, shown: Shown, found: Records, arrangement: Arrangement, closeness: float | None
+    job: JobContext, shown: Shown, included: Records, canonical: CanonicalOrder, closeness: float | None
 ) -> BoxesState:
     """The search from its beginning."""
     spec = shown.spec
-    held = demands(job.dataset_path(), spec, found.rows, found.persons, shown.types)
-    asked = request(spec, found, arrangement, shown.kinds, replace(held, closeness=closeness))
-    return begin(found, asked, spec, arrangement)
+    held = demands(job.dataset_path(), spec, included.rows, included.persons, shown.types)
+    boxes_request = request(spec, included, canonical, shown.kinds, replace(held, closeness=closeness))
+    return begin(included, boxes_request, spec, canonical)
 
 
 def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
@@ -156,7 +156,7 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
         return state
     outcome = anonymization.result(state.algorithm)
     rows = state.records.rows if outcome.chosen.rows is None else state.records.rows[outcome.chosen.rows]
-    sensitive = told_of(job.dataset_path(), state.shown, rows, outcome.boxes.box)
+    sensitive = exposure_of(job.dataset_path(), state.shown, rows, outcome.boxes.box)
     excess = max(sensitive.t.values(), default=0.0) - spec.t
     if excess <= _ROUNDING:
         return replace(state, sensitive=sensitive)
@@ -166,14 +166,14 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
     closeness = _UNCUT
     if state.closeness > 0.0:
         closeness = max(0.0, state.closeness - max(excess, _LEAST_STEP * spec.t))
-    algorithm = _begun(job, state.shown, state.records, state.arrangement, closeness)
+    algorithm = _begun(job, state.shown, state.records, state.canonical, closeness)
     return replace(state, algorithm=algorithm, closeness=closeness)
 
 
 def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     """What an anonymization leaves."""
     shown, spec = state.shown, state.shown.spec
-    outcome = state.arrangement.restored(anonymization.result(state.algorithm), spec)
+    outcome = state.canonical.restored(anonymization.result(state.algorithm), spec)
     boxes, rows = outcome.boxes, state.records.rows
     if outcome.chosen.rows is not None:
         rows = rows[outcome.chosen.rows]
@@ -183,8 +183,8 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
     job.tick(_COMPUTED + 0.05, "release")
     least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
-    sensitive = state.sensitive or told_of(job.dataset_path(), shown, rows, boxes.box)
-    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), told=sensitive)
+    sensitive = state.sensitive or exposure_of(job.dataset_path(), shown, rows, boxes.box)
+    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), exposure=sensitive)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
     said = boxes_warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
@@ -210,13 +210,13 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     )
 
 
-def _counts(state: Anonymizing, kept: int, least: int) -> boxes_report.Counts:
+def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.Counts:
     """Records, and how many of them are where."""
     return boxes_report.Counts(
         records=state.total,
         complete=len(state.records.rows),
-        kept=kept,
-        k_with_keep=least,
+        released=released,
+        k_with_kept=least,
         rare=state.records.rare,
     )
 

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from app.contracts.box_columns import NominalColumn
 from app.contracts.box_results import BoxesResult
 from app.contracts.boxes import BoxesSpec
+from app.contracts.columns import SuppressedRecords
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import ReleaseInput
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from surebox_verify.boxes import PublishedBoxes
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.statistics import check_statistics, depends_on_ddof
@@ -35,13 +36,13 @@ from workers.frames.columns import take_rows_of
 from workers.frames.generalized import kept_together
 from workers.frames.values import listed_type
 from workers.methods.boxes import report, warnings
-from workers.methods.boxes.arranged import Arrangement, Order, arranged
-from workers.methods.boxes.certified import public_statistics, statistics
+from workers.methods.boxes.canonical_order import CanonicalOrder, Order, in_canonical_order
 from workers.methods.boxes.codebooks import Codebook, declared_codebook
 from workers.methods.boxes.columns import Shown, release_columns, release_types
+from workers.methods.boxes.exposure import side_measures
 from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.requests import left_out, undefined
-from workers.methods.boxes.telling import sides_told
+from workers.methods.boxes.statistic_entries import public_statistics, statistics
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.released.drafts import release_draft
@@ -49,8 +50,8 @@ from workers.methods.released.drafts import release_draft
 BASE: Final = "base_release_id"
 #: Flags of a base that its series bears too.
 _INHERITED: Final = (
-    Flag.REPRODUCIBLE, Flag.REPEATED, Flag.TIGHT_BOUNDS, Flag.SNUG_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
-    Flag.CODEBOOK_FROM_DATA, Flag.TYPES_FROM_DATA, Flag.RARE_RECORDS_DISMISSED,
+    Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.TIGHT_BOUNDS, Flag.GRID_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
+    Flag.CODEBOOK_FROM_DATA, Flag.TYPES_FROM_DATA, Flag.RARE_RECORDS_SUPPRESSED,
 )  # fmt: skip
 
 
@@ -72,8 +73,8 @@ class Rows:
 
     parts: tuple[tuple[Path, NDArray[np.int64]], ...]
     numbers: NDArray[np.int64] | None = None
-    counted: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[Warning, ...] = ()
+    counted: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[JobWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Later:
 
     shown: Shown
     boxes: Boxes
-    arrangement: Arrangement
+    canonical: CanonicalOrder
     work: Generator[float, None, tuple[Certificate, ...]]
     rows: Rows
     fraction: float = 0.0
@@ -100,8 +101,8 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
         A statistic about a value that no box has.
     """
     base, path = job.releases[BASE], job.release_path(BASE)
-    released = read_boxes(path, spec.columns, orders=spec.ordinal)
-    kinds = {name: base.kind_of(name) for name in spec.columns}
+    released = read_boxes(path, spec.quasi_identifiers, orders=spec.ordinal)
+    kinds = {name: base.kind_of(name) for name in spec.quasi_identifiers}
     types = published_types(base, path, released, spec)
     books = published_books(released, types, spec)
     try:
@@ -115,7 +116,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
 
 def _counted(path: Path, released: ReleasedBoxes, spec: BoxesSpec) -> KeptClasses | None:
     """Kept values of the published rows, where k counts box and kept values together."""
-    if not (spec.count_keep and spec.keep):
+    if not (spec.k_counts_kept and spec.keep):
         return None
     (kept,) = kept_together([path], spec.keep)
     return KeptClasses.of(released.of_row, kept, len(released.counts))
@@ -131,14 +132,14 @@ def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
     """
     spec, books = shown.spec, shown.books
     order = Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32))
-    arrangement = arranged(spec, order, books, shown.types)
+    canonical = in_canonical_order(spec, order, books, shown.types)
     ranks = [len(spec.ordinal[name]) if name in spec.ordinal else None for name in shown.numeric]
     try:
         sizes = [len(books[name].values) for name in shown.nominal]
-        check_statistics(arrangement.asked, len(shown.numeric), sizes, ranks)
+        check_statistics(canonical.statistics_in_order, len(shown.numeric), sizes, ranks)
     except UndefinedStatisticError as error:
-        raise undefined(error, spec, arrangement) from None
-    return Later(shown, boxes, arrangement, _certified(shown, boxes, arrangement), rows)
+        raise undefined(error, spec, canonical) from None
+    return Later(shown, boxes, canonical, _certified(shown, boxes, canonical), rows)
 
 
 def step(state: Later) -> Later:
@@ -179,9 +180,9 @@ def finish(state: Later, job: JobContext) -> Outcome:
 def published_types(base: ReleaseInput, path: Path, released: ReleasedBoxes, spec: BoxesSpec) -> dict[str, ColumnType]:
     """Types of the columns as they were published."""
     there = {column.name: column.type for column in base.columns}
-    found = {name: ColumnType(there[name]) for name in spec.keep}
-    found |= {name: ColumnType(there[f"{name}_lo"]) for name in released.numeric}
-    return found | {name: listed_type(path, f"{name}_set") for name in released.nominal}
+    types = {name: ColumnType(there[name]) for name in spec.keep}
+    types |= {name: ColumnType(there[f"{name}_lo"]) for name in released.numeric}
+    return types | {name: listed_type(path, f"{name}_set") for name in released.nominal}
 
 
 def published_books(released: ReleasedBoxes, types: Mapping[str, ColumnType], spec: BoxesSpec) -> dict[str, Codebook]:
@@ -212,55 +213,52 @@ def united_boxes(
 
 def _arranged(sets: BoolArray, values: tuple[Any, ...], book: Codebook) -> BoolArray:
     """Sets in the order of a codebook."""
-    found = np.zeros((len(sets), len(book.values)), dtype=np.bool_)
+    reordered = np.zeros((len(sets), len(book.values)), dtype=np.bool_)
     place = {value: code for code, value in enumerate(book.values)}
-    found[:, [place[value] for value in values]] = sets
-    return found
+    reordered[:, [place[value] for value in values]] = sets
+    return reordered
 
 
 def _certified(
-    shown: Shown, boxes: PublishedBoxes, arrangement: Arrangement
+    shown: Shown, boxes: PublishedBoxes, canonical: CanonicalOrder
 ) -> Generator[float, None, tuple[Certificate, ...]]:
     """Ranges from the boxes alone, yielding which share of them is done; in the specification's order."""
     types = release_types(shown)
     readings = Readings(boxes, meaning_of(shown.spec.model_dump(mode="json"), types), None)
-    asked, found = arrangement.asked, []
-    for index, statistic in enumerate(asked):
+    certified, certificates = canonical.statistics_in_order, []
+    for index, statistic in enumerate(certified):
         ddof = shown.spec.ddof if depends_on_ddof(statistic.kind) else 0
-        steps = reading_steps(statistic, readings, affordable(statistic, asked, len(boxes.counts)), ddof)
-        while steps.found is None:
+        steps = reading_steps(statistic, readings, affordable(statistic, certified, len(boxes.counts)), ddof)
+        while steps.ranges is None:
             steps.step()
-            yield index / len(asked)
-        parts = estimates(statistic, readings, steps.found, ddof)
+            yield index / len(certified)
+        parts = estimates(statistic, readings, steps.ranges, ddof)
         unknown = (None,) * len(parts)
-        found.append(Certificate(statistic, parts, (), unknown, unknown, unknown))
-    return tuple(found[index] for index in np.argsort(arrangement.statistics))
+        certificates.append(Certificate(statistic, parts, (), unknown, unknown, unknown))
+    return tuple(certificates[index] for index in np.argsort(canonical.statistics))
 
 
-def _result(state: Later, k_with_keep: int, certain: Mapping[str, float]) -> dict[str, Any]:
+def _result(state: Later, k_with_kept: int, certain: Mapping[str, float]) -> dict[str, Any]:
     boxes, spec = state.boxes, state.shown.spec
     made = BoxesResult(
-        kept=len(boxes.box),
-        dismissed=0,
-        boxes=len(boxes.counts),
+        released=len(boxes.box),
+        box_count=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),
         largest_box=int(boxes.counts.max()),
-        k_with_keep=k_with_keep,
-        privacy_uncertainty=None,
-        asymptotic_uncertainty=None,
-        statistical_uncertainty=None,
-        **sides_told(state.shown, boxes),
-        **({"records": len(boxes.box), "dropped": 0} | dict(state.rows.counted)),
+        k_with_kept=k_with_kept,
+        uncertainty=None,
+        **side_measures(state.shown, boxes),
+        **({"records": len(boxes.box), "suppressed": SuppressedRecords()} | dict(state.rows.counted)),
         share_certain={name: certain[name] for name in spec.sensitive if name in certain},
         statistics=tuple(statistics(state.shown, state.certificates or ())),
     )
-    return made.model_dump(mode="json", by_alias=True)
+    return made.model_dump(mode="json")
 
 
 def _flags(job: JobContext, spec: BoxesSpec) -> list[Flag]:
     """What a reader must know of the base is to be known of its series."""
     version = spec.previous_release_id is not None
     base = job.releases["previous_release_id" if version else BASE].flags
-    found = [flag for flag in _INHERITED if flag.value in base and (flag is not Flag.REPRODUCIBLE or job.seed is None)]
-    found += [Flag.NEW_VERSION] if version else []
-    return found + ([Flag.KEPT_COLUMNS_NOT_COUNTED] if spec.keep and not spec.count_keep else [])
+    flags = [flag for flag in _INHERITED if flag.value in base and (flag is not Flag.REPRODUCIBLE or job.seed is None)]
+    flags += [Flag.NEW_VERSION] if version else []
+    return flags + ([Flag.KEPT_COLUMNS_NOT_COUNTED] if spec.keep and not spec.k_counts_kept else [])

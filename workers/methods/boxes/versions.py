@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, merged_values
+from app.contracts.box_results import PendingChanges
 from app.contracts.boxes import BoxesSpec
+from app.contracts.columns import SuppressedRecords
 from app.contracts.quasi_identifiers import telling_boxes
-from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import InfeasibleError
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
 from workers.algorithms.boxes.versions import Demanded, Renewed, Sensitive, numbers, renewed, risen
@@ -24,7 +26,7 @@ from workers.frames.columns import numeric_columns
 from workers.frames.generalized import Meanings, kept_together
 from workers.frames.originals import Originals
 from workers.methods.boxes.columns import Shown
-from workers.methods.boxes.demands import sensitive_codes
+from workers.methods.boxes.constraints import sensitive_codes
 from workers.methods.boxes.requests import left_out
 from workers.methods.boxes.series import (
     Later,
@@ -51,9 +53,10 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
         A statistic about a value that no box has.
     """
     previous, path, data = job.releases[PREVIOUS], job.release_path(PREVIOUS), job.dataset_path()
-    released = read_boxes(path, spec.columns, orders=spec.ordinal)
+    released = read_boxes(path, spec.quasi_identifiers, orders=spec.ordinal)
     places = _places(job, spec, released)
-    persons = None if spec.person is None else coded_columns(data, [spec.person])[0].codes.astype(np.int64)
+    name = spec.person_column
+    persons = None if name is None else coded_columns(data, [name])[0].codes.astype(np.int64)
     beyond = np.flatnonzero((places == ABSENT) & _complete(job, spec))
     outside = len(beyond)
     if (outside if persons is None else len(np.unique(persons[beyond]))) >= spec.k:
@@ -65,15 +68,15 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     inside = np.flatnonzero(places != ABSENT)
     mine, theirs = kept_together([data, path], spec.keep)
     number = len(released.counts)
-    asked = Demanded(
+    demanded = Demanded(
         k=spec.k,
         persons=None if persons is None else persons[inside],
         least_values=spec.l or 0,
         largest_share=1.0 if spec.alpha is None else spec.alpha,
         sensitive=_sensitive(job, spec, inside, persons),
-        by_class=spec.count_keep and bool(spec.keep),
+        by_class=spec.k_counts_kept and bool(spec.keep),
     )
-    shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, asked=asked)
+    shown = renewed((released.of_row, theirs), (places[inside], mine[inside]), boxes=number, demands=demanded)
     waits, today = np.flatnonzero(shown.before), inside[shown.today]
     of_row = np.concatenate([released.of_row[waits], places[today]])
     try:
@@ -82,17 +85,16 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
         raise left_out(error, spec) from None
     types = published_types(previous, path, released, spec)
     books = published_books(released, types, spec)
-    kinds: dict[str, ColumnKind] = {name: previous.kind_of(name) for name in spec.columns}
+    kinds: dict[str, ColumnKind] = {name: previous.kind_of(name) for name in spec.quasi_identifiers}
     box = np.unique(numeric_columns(path, ["box"]).values[:, 0]).astype(np.int64)
-    counted = {
-        "records": len(places), "dropped": len(places) - len(inside) - outside, "outside": outside,
-        "waiting": shown.waiting,
-    }  # fmt: skip
+    suppressed = SuppressedRecords(missing=len(places) - len(inside) - outside)
+    pending = PendingChanges(boxes=shown.waiting, records_in_no_box=outside)
+    counted = {"records": len(places), "suppressed": suppressed, "pending": pending}
     rows = Rows(((path, waits), (data, today)), numbers(box, group), counted, _waits(shown, boxes=number))
     return certifying(Shown(spec, kinds, types, books), united_boxes(released, group, books, group[of_row]), rows)
 
 
-def _waits(shown: Renewed, *, boxes: int) -> tuple[Warning, ...]:
+def _waits(shown: Renewed, *, boxes: int) -> tuple[JobWarning, ...]:
     """A word to the keeper where most of what has changed is not seen yet."""
     if 2 * shown.pending <= shown.changes:
         return ()
@@ -127,25 +129,29 @@ def _published_sensitive(data: Path, released: Path, name: str, inside: NDArray[
     """Values of a kept column today, and of the rows that were published."""
     numbered = kept_together([data, released], [name])
     missing = [coded_columns(path, [name])[0].codes < 0 for path in (data, released)]
-    mine, theirs = (np.where(one, -1, found) for one, found in zip(missing, numbered, strict=True))
+    mine, theirs = (np.where(one, -1, codes) for one, codes in zip(missing, numbered, strict=True))
     return Sensitive(mine[inside], theirs)
 
 
 def _places(job: JobContext, spec: BoxesSpec, released: ReleasedBoxes) -> NDArray[np.int64]:
     """Box of each record of today; ABSENT where there is none."""
-    told, columns = spec.model_dump(mode="json"), [one.name for one in job.releases[PREVIOUS].columns]
-    meanings = Meanings(told["ordinal"], merged_values(told))
-    found = located(Originals(job.dataset_path()), job.release_path(PREVIOUS), telling_boxes(told, columns), meanings)
-    box_of = np.full(int(found.of_row.max(initial=-1)) + 1, ABSENT, dtype=np.int64)
-    box_of[found.of_row] = released.of_row
-    return np.where(found.places == ABSENT, ABSENT, box_of[found.places])
+    parameters, columns = spec.model_dump(mode="json"), [one.name for one in job.releases[PREVIOUS].columns]
+    meanings = Meanings(parameters["ordinal"], merged_values(parameters))
+    location = located(
+        Originals(job.dataset_path()), job.release_path(PREVIOUS), telling_boxes(parameters, columns), meanings
+    )
+    box_of = np.full(int(location.of_row.max(initial=-1)) + 1, ABSENT, dtype=np.int64)
+    box_of[location.of_row] = released.of_row
+    return np.where(location.places == ABSENT, ABSENT, box_of[location.places])
 
 
 def _complete(job: JobContext, spec: BoxesSpec) -> NDArray[np.bool_]:
     """Records that lack no value but such as were declared values."""
-    found = np.ones(job.datasets["dataset_id"].rows, dtype=np.bool_)
-    for name, column in zip(spec.columns, coded_columns(job.dataset_path(), spec.columns), strict=True):
+    complete = np.ones(job.datasets["dataset_id"].rows, dtype=np.bool_)
+    for name, column in zip(
+        spec.quasi_identifiers, coded_columns(job.dataset_path(), spec.quasi_identifiers), strict=True
+    ):
         declared = spec.nominal.get(name)
         if declared is None or not (declared.missing_is_value or None in (declared.values or ())):
-            found &= column.codes >= 0
-    return found
+            complete &= column.codes >= 0
+    return complete

@@ -25,9 +25,9 @@ def warm_numeric() -> None:
 def warm_mixed() -> None:
     """A nominal column beside those of numbers."""
     codes = NominalColumn(np.arange(_RECORDS, dtype=np.int32) % 7, 7)
-    asked = (Statistic("mean", (0,)), Statistic("share", (3,)))
-    _run(BoxesRequest(250, asked, "optimal", "cells", nominal=(codes,), floor=0.03))
-    _run(BoxesRequest(250, asked, "fast", "cells", nominal=(codes,), floor=0.03))
+    statistics = (Statistic("mean", (0,)), Statistic("share", (3,)))
+    _run(BoxesRequest(250, statistics, "optimal", "cells", nominal=(codes,), unlisted_column_weight=0.03))
+    _run(BoxesRequest(250, statistics, "fast", "cells", nominal=(codes,), unlisted_column_weight=0.03))
 
 
 def _run(request: BoxesRequest) -> None:

@@ -1,7 +1,7 @@
 """What of a box release will disappoint or expose: warnings for the job, and those of them that the release may bear.
 
 A release's warnings follow from what it publishes. The job's also say what is restricted: how many records are left
-out, and what the boxes tell of sensitive columns that are not published.
+out, and what the boxes show of sensitive columns that are not published.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 
 from app.contracts.box_statistics import StatisticKind
 from app.contracts.boxes import BoxesSpec
-from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import pointer
 from surebox_verify.core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
@@ -25,7 +25,7 @@ _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
 
 def released(
     shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float], kept: KeptClasses
-) -> list[Warning]:
+) -> list[JobWarning]:
     """Warnings of the job that follow from what is published.
 
     Parameters
@@ -40,26 +40,27 @@ def released(
     return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, result, kept), *_certain(spec, "keep", certain)]
 
 
-def unplaced(found: Sequence[Warning]) -> list[Warning]:
+def unplaced(warnings: Sequence[JobWarning]) -> list[JobWarning]:
     """The same for the release, which has no specification for pointers to name places of."""
-    return [one.model_copy(update={"pointer": None}) for one in found]
+    return [one.model_copy(update={"pointer": None}) for one in warnings]
 
 
-def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[Warning]:
+def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[JobWarning]:
     """Warnings for the job alone; `certain` is about sensitive columns that are not kept."""
-    found = list(_certain(spec, "sensitive", certain))
-    left_out = result["dismissed"] + result["dropped"]
+    warnings = list(_certain(spec, "sensitive", certain))
+    missing, rare = result["suppressed"]["missing"], result["suppressed"]["rare"]
+    left_out = missing + rare
     if 2 * left_out > result["records"]:
         detail = (
-            f"{left_out} of {result['records']} records are left out ({result['dropped']} for missing values, "
-            f"{result['dismissed']} as rare): the release is about the others"
+            f"{left_out} of {result['records']} records are left out ({missing} for missing values, {rare} as rare): "
+            "the release is about the others"
         )
-        place = "/spec/missing" if result["dropped"] > result["dismissed"] else "/spec/rare_records"
-        found.append(warning(WarningCode.MOST_RECORDS_LEFT_OUT, detail, place))
-    return found
+        place = "/spec/missing_policy" if missing > rare else "/spec/rare_records"
+        warnings.append(warning(WarningCode.MOST_RECORDS_LEFT_OUT, detail, place))
+    return warnings
 
 
-def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[Warning]:
+def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarning]:
     """Warnings for the job alone of values that too few records have.
 
     Parameters
@@ -70,7 +71,7 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[Warning]:
     """
     spec = shown.spec
     ways = "declare its values (`nominal`, `values`), or a `hierarchy`: rare values then stand in the sets of a class"
-    for index, name in enumerate(spec.columns):
+    for index, name in enumerate(spec.quasi_identifiers):
         book = shown.books.get(name)
         if book is not None and book.merged_values:
             share = book.merged_records / max(records, 1)
@@ -79,21 +80,21 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[Warning]:
                 f"records, a share of {share:.2g}, lose their value: fewer than k = {spec.k} records have one of them. "
                 f"To keep them, {ways}"
             )
-            yield warning(WarningCode.VALUES_MERGED, detail, pointer("spec", "columns", index))
+            yield warning(WarningCode.VALUES_MERGED, detail, pointer("spec", "quasi_identifiers", index))
     if left_out:
         detail = (
             f"{left_out} records are left out: fewer than k = {spec.k} records have a value of theirs, and a frequent "
-            f"value would have to be merged with it. To keep them, {ways}, or set `suppress_at_most` to 0"
+            f"value would have to be merged with it. To keep them, {ways}, or set `max_suppressed_classes` to 0"
         )
-        yield warning(WarningCode.RARE_VALUES_LEFT_OUT, detail, "/spec/suppress_at_most")
+        yield warning(WarningCode.RARE_VALUES_LEFT_OUT, detail, "/spec/max_suppressed_classes")
 
 
-def _k(spec: BoxesSpec) -> Iterator[Warning]:
+def _k(spec: BoxesSpec) -> Iterator[JobWarning]:
     if spec.k == 1:
         yield warning(WarningCode.K_OF_ONE, "k is 1: a box may be a single record's. Ask for k of 3 or more", "/spec/k")
 
 
-def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Warning]:
+def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[JobWarning]:
     spec = shown.spec
     if len(boxes.counts) == 1:
         detail = "one box holds everybody: the release tells no record from another. " + _larger(spec)
@@ -102,12 +103,13 @@ def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[Wa
     extent = {name: _extent(boxes, index) for index, name in enumerate(shown.numeric)}
     whole = [name for index, name in enumerate(shown.numeric) if _spanned(boxes, index, extent[name])]
     whole += [name for index, name in enumerate(shown.nominal) if _all_alike(boxes.sets[index])]
-    for name in sorted(whole, key=spec.columns.index):
+    for name in sorted(whole, key=spec.quasi_identifiers.index):
         detail = (
             f"column {name!r} was never cut: every box spans all of it. Name it in a statistic, or give "
-            "`floor` a larger value"
+            "`unlisted_column_weight` a larger value"
         )
-        yield warning(WarningCode.COLUMN_NEVER_CUT, detail, pointer("spec", "columns", spec.columns.index(name)))
+        place = pointer("spec", "quasi_identifiers", spec.quasi_identifiers.index(name))
+        yield warning(WarningCode.COLUMN_NEVER_CUT, detail, place)
     yield from _ranges(spec, result, extent)
 
 
@@ -131,11 +133,13 @@ def _all_alike(sets: BoolArray) -> bool:
 
 
 def _larger(spec: BoxesSpec) -> str:
-    demands = [name for name, asked in (("l", spec.l is not None), ("count_keep", spec.count_keep)) if asked]
+    demands = [name for name, is_set in (("l", spec.l is not None), ("k_counts_kept", spec.k_counts_kept)) if is_set]
     return f"Ask for a smaller k{''.join(f', or without `{name}`' for name in demands)}"
 
 
-def _ranges(spec: BoxesSpec, result: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> Iterator[Warning]:
+def _ranges(
+    spec: BoxesSpec, result: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]
+) -> Iterator[JobWarning]:
     silent = [i for i, one in enumerate(result["statistics"]) if _says_nothing(one, extent)]
     if not silent:
         return
@@ -146,36 +150,36 @@ def _ranges(spec: BoxesSpec, result: Mapping[str, Any], extent: Mapping[str, tup
         f"{len(silent)} of {len(result['statistics'])} guaranteed ranges say nothing: {names}{more}. Fewer columns, a "
         "smaller k, `domains`, or only the statistics that matter make boxes narrower"
     )
-    asked = len(spec.statistics or ()) == len(result["statistics"])  # one for each value is several
-    place = pointer("spec", "statistics", silent[0]) if asked and len(silent) == 1 else "/spec/statistics"
+    one_each = len(spec.statistics or ()) == len(result["statistics"])  # one for each value is several
+    place = pointer("spec", "statistics", silent[0]) if one_each and len(silent) == 1 else "/spec/statistics"
     yield warning(WarningCode.RANGE_SAYS_NOTHING, detail, place)
 
 
 def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> bool:
     """Whether the range is what anybody knew who knew the columns' extents."""
-    found, kind = statistic["guaranteed"], statistic["kind"]
-    if found is None:  # of a mean of nobody there is nothing to say
+    bounds, kind = statistic["guaranteed"], statistic["kind"]
+    if bounds is None:  # of a mean over no record there is nothing to say
         return not statistic["domain_may_be_empty"]
     if kind == StatisticKind.REGRESSION:
-        return None in found
+        return None in bounds
     if kind == StatisticKind.CROSSTAB:
         return False
     if kind == StatisticKind.SHARE:
-        return bool(found[0] <= 0.0 and found[1] >= 1.0)
+        return bool(bounds[0] <= 0.0 and bounds[1] >= 1.0)
     if kind == StatisticKind.CORRELATION:
-        return bool(found[0] <= -1.0 and found[1] >= 1.0)
+        return bool(bounds[0] <= -1.0 and bounds[1] >= 1.0)
     low, high = extent.get(statistic["of"][0], (0.0, 0.0))  # of a nominal column there is none
     if low == high:
         return False
     if kind in _BETWEEN_EXTREMES:
-        return bool(found[0] <= low and found[1] >= high)
+        return bool(bounds[0] <= low and bounds[1] >= high)
     if kind in _SPREADS:  # no values between low and high spread more than half of them at either end
-        return bool(found[0] <= 0.0 and found[1] >= (0.5 * (high - low)) ** _SPREADS[kind] * (1.0 - 1e-9))
+        return bool(bounds[0] <= 0.0 and bounds[1] >= (0.5 * (high - low)) ** _SPREADS[kind] * (1.0 - 1e-9))
     return False
 
 
-def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iterator[Warning]:
-    least = result["k_with_keep"]
+def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iterator[JobWarning]:
+    least = result["k_with_kept"]
     if least >= spec.k:
         return
     hidden = protected(spec)
@@ -190,8 +194,8 @@ def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iter
         )
     else:
         detail = (
-            f"{said}: whoever knows a person's kept values has fewer candidates. `count_keep` counts them; or keep "
-            "fewer columns"
+            f"{said}: an adversary who knows a person's kept values has fewer candidates. `k_counts_kept` counts them; "
+            "or keep fewer columns"
         )
         if hidden:
             detail += (
@@ -200,7 +204,7 @@ def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iter
     yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
 
 
-def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Iterator[Warning]:
+def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Iterator[JobWarning]:
     for index, name in enumerate(getattr(spec, field)):
         if certain.get(name, 0.0) > 0.0:
             detail = (

@@ -31,21 +31,21 @@ def earlier(job: JobContext, spec: CompositionSpec, roles: Sequence[str]) -> lis
     roles
         Fields that name the releases.
     """
-    found = []
+    releases = []
     for role in roles:
         one = job.releases[role]
         if one.method not in LEDGERED:
             continue
         dataset = job.dataset_path() if one.dataset_id == spec.dataset_id else job.lay(InputFile.ORIGINAL, role)
         key = job.lay(InputFile.PERSONS_KEY, role)
-        found.append(
+        releases.append(
             Earlier(
                 one.id, one.method, ledger(job, role), dataset_id=one.dataset_id, dataset=dataset,
                 persons=job.lay(InputFile.PERSONS, role), key=b"" if key is None else key.read_bytes(),
                 scale=_scale(job, role, one, dataset),
             )
         )  # fmt: skip
-    return found
+    return releases
 
 
 def ledger(job: JobContext, role: str) -> Path:
@@ -80,33 +80,33 @@ def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
     return FamilyTerms(
         dataset_id=spec.dataset_id or "",
         key=job.rng.bytes(32) if key is None else key,
-        persons=dict.fromkeys(sorted(named if spec.person is None else {*named, spec.person})),
+        persons=dict.fromkeys(sorted(named if spec.person_column is None else {*named, spec.person_column})),
         columns=mapping(spec),
     )
 
 
 def mapping(spec: CompositionSpec) -> Mapping[str, str]:
     """Columns of earlier data, and what the original calls them."""
-    return spec.columns if isinstance(spec.columns, dict) else {}
+    return spec.join_columns if isinstance(spec.join_columns, dict) else {}
 
 
 def tables(job: JobContext, spec: CompositionSpec) -> list[Placed]:
     """Where tables of others place the records of the original; UNPLACED where nothing joins the two."""
     original, called = Originals(job.dataset_path()), mapping(spec)
     there = {column.name for column in job.datasets["dataset_id"].columns}
-    found = []
+    placements = []
     for role, table in listed(job.datasets, "dataset_ids").items():
         names = {column.name for column in table.columns}
-        wanted = [_called(one, called) for one in all_understood(tuple(spec.columns), names)]
+        wanted = [_called(one, called) for one in all_understood(tuple(spec.join_columns), names)]
         wanted = [one for one in wanted if one.name in there]
         if not wanted:
-            found.append(Placed(np.full(original.rows, UNPLACED)))
+            placements.append(Placed(np.full(original.rows, UNPLACED)))
             continue
         one = located(original, job.dataset_path(role), wanted, Meanings())
         places = one.places if (one.places != ABSENT).any() else np.full_like(one.places, UNPLACED)
         rows = np.ones(len(one.of_row), dtype=np.int64)
-        found.append(Placed(places, one.of_row, np.zeros_like(one.of_row), rows))
-    return found
+        placements.append(Placed(places, one.of_row, np.zeros_like(one.of_row), rows))
+    return placements
 
 
 def _called(one: QuasiIdentifier, called: Mapping[str, str]) -> QuasiIdentifier:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from app.contracts.attacks import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
-from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from workers.algorithms.tables.composition import Composed
 
 MEANING: Final = {
@@ -18,7 +18,7 @@ MEANING: Final = {
     "changed": "So few rows differ between a box as it was published and what it holds today, or in another version.",
     "unplaced": "Of so many persons it cannot be told where they were: each of them counts as alone.",
     "sensitive": "What persons who cannot be told apart have in common: values that are learned without naming them.",
-    "least": "The fewest persons or records that remain by any of these.",
+    "composed_k": "The fewest persons or records that remain by any of these.",
 }
 _SERIES: Final = (
     "the boxes of one cut those of the other: plan one release that serves all uses, and later ones as its series"
@@ -29,8 +29,8 @@ _VERSIONS: Final = (
     "where they do not: publish less often, or ask a larger k"
 )
 _UNPLACED: Final = (
-    "name an id that all data have (`person`), map columns that were renamed or recoded (`columns`, old names to new "
-    "ones), or upload the data of the release again if they were deleted"
+    "name an id that all data have (`person_column`), map columns that were renamed or recoded (`join_columns`, old "
+    "names to new ones), or upload the data of the release again if they were deleted"
 )
 
 
@@ -59,35 +59,36 @@ class Together:
     versions: bool
 
 
-def result(spec: CompositionSpec, found: Composed, of: Together, *, sensitive: Sequence[str]) -> CompositionResult:
+def result(spec: CompositionSpec, composed: Composed, of: Together, *, sensitive: Sequence[str]) -> CompositionResult:
     """The job's result.
 
     Parameters
     ----------
-    spec, found, of
-        What was asked, what it came to, and of what.
+    spec, composed, of
+        The specification, what its releases leave, and of what.
     sensitive
         Columns that the figures of diversity are of, in their order.
     """
-    k, boxes = spec.k or 1.0, of.has_boxes
-    left = [float(one) for one in (found.overlay if boxes else None, found.expected, found.changed) if one is not None]
-    diverse = dict(zip(sensitive, found.diversity, strict=False))
+    k, boxes = spec.k_required or 1.0, of.has_boxes
+    figures = (composed.overlay if boxes else None, composed.expected, composed.changed)
+    left = [float(one) for one in figures if one is not None]
+    diverse = dict(zip(sensitive, composed.diversity, strict=False))
     made = CompositionResult(
-        records=found.records,
-        releases=of.releases,
-        k=k,
-        least=1.0 if of.is_open or of.unplaced else min(left, default=1.0),
+        records=composed.records,
+        release_count=of.releases,
+        k_required=k,
+        composed_k=1.0 if of.is_open or of.unplaced else min(left, default=1.0),
         unplaced=of.unplaced,
         new=of.new,
         left=of.left,
-        groups=found.groups,
-        overlay=found.overlay if boxes else None,
-        overlay_below=found.overlay_below if boxes else None,
-        candidates=found.candidates if boxes else None,
-        candidates_below=found.candidates_below if boxes else None,
-        expected=found.expected,
-        expected_below=found.expected_below,
-        changed=found.changed,
+        group_count=composed.groups,
+        overlay=composed.overlay if boxes else None,
+        overlay_below=composed.overlay_below if boxes else None,
+        candidates=composed.candidates if boxes else None,
+        candidates_below=composed.candidates_below if boxes else None,
+        expected=composed.expected,
+        expected_below=composed.expected_below,
+        changed=composed.changed,
         sensitive=tuple(
             ComposedColumn(column=name, **asdict(diverse[name])) for name in spec.sensitive if name in diverse
         ),
@@ -122,10 +123,10 @@ def _judged(
 ) -> tuple[dict[str, MeasuredDemand], tuple[Finding, ...]]:
     """Each demand with what was measured, and a finding for each that is not met."""
     below = [one for one in (made.overlay_below, made.expected_below) if one is not None]
-    least_l = min((one.l for one in made.sensitive), default=None)
+    least_l = min((one.l_diversity for one in made.sensitive), default=None)
     alpha = max((one.alpha for one in made.sensitive), default=None)
     measured: dict[str, tuple[float | None, bool, str]] = {  # demand: figure, whether it is a least one, in words
-        "k": (made.least, True, "remain of the persons whom rows could belong to, over all releases together"),
+        "k": (made.composed_k, True, "remain of the persons whom rows could belong to, over all releases together"),
         "candidates": (made.candidates, True, "rows are left to whoever joins the releases by what they keep"),
         "expected": (made.expected, True, "records fit all noisy rows of a person"),
         "l": (least_l, True, "sensitive values are left"),
@@ -153,13 +154,15 @@ def _misses(figure: float | None, limit: float, *, at_least: bool) -> bool:
 def _failed(figure: float | None, limit: float, what: str, advice: str) -> Finding:
     shown = "an unknown number" if figure is None else f"{figure:.4g}"
     detail = f"{shown} {what}, {limit:.4g} is the limit; {advice}"
-    return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=figure, limit=limit)
+    return Finding(audit="composition", severity=FindingSeverity.HIGH, detail=detail, measured=figure, required=limit)
 
 
 def _verdict(made: CompositionResult, *, passed: bool) -> str:
     below = max((one for one in (made.overlay_below, made.expected_below) if one is not None), default=None)
-    several = f"Taken together the {made.releases} releases leave" if made.releases > 1 else "The release leaves"
-    told = f"{several} {made.least:.4g} persons where {made.k:.4g} are to remain"
+    several = (
+        f"Taken together the {made.release_count} releases leave" if made.release_count > 1 else "The release leaves"
+    )
+    sentence = f"{several} {made.composed_k:.4g} persons where {made.k_required:.4g} are to remain"
     if below:
-        told += f", and fewer than {made.k:.4g} for {below:.1%} of them"
-    return f"{told}{'' if passed else ': what is required is not met'}."
+        sentence += f", and fewer than {made.k_required:.4g} for {below:.1%} of them"
+    return f"{sentence}{'' if passed else ': what is required is not met'}."

@@ -43,37 +43,39 @@ class CompositionRunner:
         single = {role for chain in versions for role in chain.roles[:-1]}
         roles = [role for role in releases if role not in single]
         family = Family(
-            job.dataset_path(), {"k": spec.k, "sensitive": spec.sensitive}, None, earlier(job, spec, roles),
+            job.dataset_path(), {"k": spec.k_required, "sensitive": spec.sensitive}, None, earlier(job, spec, roles),
             terms(job, spec), more=tables(job, spec), continued={releases[chain.roles[-1]].id for chain in versions},
         )  # fmt: skip
         job.tick(0.7, "composition")
         left = _composed(job, spec, family)
         alone = len(versions) == 1 and set(versions[0].roles) == set(releases) and not spec.dataset_ids
-        found = _with_versions(left.left, versions, alone=alone, promised=None if spec.person is None else spec.k)
+        composed = _with_versions(
+            left.left, versions, alone=alone, promised=None if spec.person_column is None else spec.k_required
+        )
         together = Together(
             releases=len(spec.release_ids) + len(spec.dataset_ids),
             has_boxes=bool(spec.dataset_ids) or any(one.method == "boxes" for one in releases.values()),
             is_open=any(one.method in OPAQUE for one in releases.values()),
             unplaced=0 if alone else left.unplaced, new=left.new, left=left.gone, versions=alone,
         )  # fmt: skip
-        made = result(spec, found, together, sensitive=family.sensitive).model_dump(mode="json")
+        made = result(spec, composed, together, sensitive=family.sensitive).model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
 def _composed(job: JobContext, spec: CompositionSpec, family: Family) -> Left:
     if family.releases:
         return family.composed(job.rng)
-    nothing = CompositionRequest([Placed(np.zeros(family.rows, dtype=np.int64))], float(spec.k or 1.0))
+    nothing = CompositionRequest([Placed(np.zeros(family.rows, dtype=np.int64))], float(spec.k_required or 1.0))
     return Left(compose(nothing, rng=job.rng), 0, 0, 0)  # only rows that are the original's
 
 
-def _with_versions(found: Composed, versions: list[Chain], *, alone: bool, promised: float | None) -> Composed:
+def _with_versions(composed: Composed, versions: list[Chain], *, alone: bool, promised: float | None) -> Composed:
     """What is left with new versions of data among the releases, by what each of these and two of them show."""
-    smallest = min((chain.smallest for chain in versions), default=found.overlay)
+    smallest = min((chain.smallest for chain in versions), default=composed.overlay)
     moved = [chain.changed for chain in versions if chain.changed is not None]
     if promised is not None and versions:  # rows do not say of how many more persons they are
         smallest, moved = min(smallest, int(promised)), [min(one, int(promised)) for one in moved]
-    changed = min([*moved, *([] if found.changed is None or alone else [found.changed])], default=None)
+    changed = min([*moved, *([] if composed.changed is None or alone else [composed.changed])], default=None)
     if alone:
-        return replace(found, overlay=smallest, overlay_below=0.0, changed=changed)
-    return replace(found, overlay=min(found.overlay, smallest), changed=changed)
+        return replace(composed, overlay=smallest, overlay_below=0.0, changed=changed)
+    return replace(composed, overlay=min(composed.overlay, smallest), changed=changed)

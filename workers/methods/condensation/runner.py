@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from app.contracts.columns import SuppressedRecords
 from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag, raised
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.errors import InfeasibleError
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
@@ -51,11 +52,11 @@ class CondensationRunner:
         """
         spec = job.specification(CondensationSpec)
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns)
+        records = complete_records(job.dataset_path(), spec.quasi_identifiers)
         try:
             return Condensing(spec, records, condensation.init(records.values, spec.k, job.rng))
         except InfeasibleKError as error:
-            detail = f"k = {error.asked} asked, {error.largest} complete records: the largest k is {error.largest}"
+            detail = f"k = {error.required} asked, {error.largest} complete records: the largest k is {error.largest}"
             raise InfeasibleError.at("/k", detail) from None
 
     def step(self, state: Condensing, job: JobContext) -> Condensing:
@@ -66,11 +67,11 @@ class CondensationRunner:
         """Whether every record has its stand-in."""
         return condensation.done(state.algorithm)
 
-    def progress(self, state: Condensing) -> Progress:
+    def progress(self, state: Condensing) -> JobProgress:
         """Stage of the algorithm."""
         stage, share = condensation.progress(state.algorithm)
         begin, end = (_READ, _GROUPED) if stage == "groups" else (_GROUPED, _MADE)
-        return Progress(fraction=begin + (end - begin) * share, stage=stage)
+        return JobProgress(fraction=begin + (end - begin) * share, stage=stage)
 
     def finish(self, state: Condensing, job: JobContext) -> Outcome:
         """Write the release, rows in random order, and the result."""
@@ -84,12 +85,12 @@ class CondensationRunner:
             result=result,
             release=release_draft(
                 job,
-                {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.columns)},
+                {name: np.ascontiguousarray(made.z[:, i]) for i, name in enumerate(spec.quasi_identifiers)},
                 take_rows(job.dataset_path(), spec.keep, link),
-                types=dict.fromkeys(spec.columns, "number"),
+                types=dict.fromkeys(spec.quasi_identifiers, "number"),
                 formats=spec.formats,
                 flags=_flags(spec),
-                parameters=spec.model_dump(mode="json", include={"method", "columns", "k", "keep"}),
+                parameters=spec.model_dump(mode="json", include={"method", "quasi_identifiers", "k", "keep"}),
                 link=link,
             ),
         )
@@ -99,8 +100,8 @@ def _result(records: Records, made: Condensed) -> dict[str, Any]:
     return CondensationResult(
         records=records.total,
         released=len(made.z),
-        dropped=records.total - len(records.rows),
-        groups=len(made.sizes),
+        suppressed=SuppressedRecords(missing=records.total - len(records.rows)),
+        group_count=len(made.sizes),
         smallest_group=int(made.sizes.min()),
         largest_group=int(made.sizes.max()),
     ).model_dump(mode="json")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.contracts.attacks import DeterminedColumn, DeterminedRelease, HomogeneousColumn
 from app.contracts.quasi_identifiers import published
-from workers.algorithms.tables.homogeneity import determined as share_determined
+from workers.algorithms.tables.homogeneity import determined as share_single_value
 from workers.algorithms.tables.homogeneity import homogeneity, points
 from workers.frames.codes import Coded, coded_columns
 from workers.frames.generalized import BOX, Generalized, Meanings, generalized
@@ -75,7 +75,7 @@ def read(job: JobContext, role: str) -> Determined:
 def read_file(path: Path, release: Described) -> Determined:
     """Read one release from its Parquet file."""
     types = release.types
-    columns = tuple(release.spec["columns"])
+    columns = tuple(release.spec["quasi_identifiers"])
     wanted = [published(name, types) for name in columns]
     orders = dict(release.spec.get("ordinal") or {})
     boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
@@ -93,40 +93,40 @@ def read_file(path: Path, release: Described) -> Determined:
     )
 
 
-def determined(one: Determined, grid: Mapping[str, float]) -> DeterminedRelease:
+def determined(one: Determined, value_step: Mapping[str, float]) -> DeterminedRelease:
     """What one release gives away."""
     return DeterminedRelease(
         release_id=one.id,
-        columns=(*_numbers(one, grid), *_sets(one)),
-        kept=tuple(_kept(name, column, one.box, ordered=ordered) for name, column, ordered in one.kept),
+        columns=(*_numbers(one, value_step), *_sets(one)),
+        kept_columns=tuple(_kept(name, column, one.box, ordered=ordered) for name, column, ordered in one.kept),
     )
 
 
-def _numbers(one: Determined, grid: Mapping[str, float]) -> list[DeterminedColumn]:
+def _numbers(one: Determined, value_step: Mapping[str, float]) -> list[DeterminedColumn]:
     boxes = one.boxes
-    step = np.array([grid.get(name, 1.0 if name in one.whole else 0.0) for name in boxes.numeric])
+    step = np.array([value_step.get(name, 1.0 if name in one.whole else 0.0) for name in boxes.numeric])
     lower, upper = (np.where(np.isinf(side), np.nan, side) for side in (boxes.lower, boxes.upper))
     whole = np.array([name in one.whole for name in boxes.numeric], dtype=np.bool_)
     closed = np.broadcast_to(whole | one.closed, lower.shape) | (upper == np.nanmax(upper, axis=0, initial=-np.inf))
     left = points(lower, upper, step, closed)
-    shares = share_determined(left, one.counts)
+    shares = share_single_value(left, one.counts)
     return [
         DeterminedColumn(
-            column=name, share_determined=float(shares[j]), mean_values=_mean(left[:, j], one.counts, step[j] > 0.0)
+            column=name, share_single_value=float(shares[j]), mean_values=_mean(left[:, j], one.counts, step[j] > 0.0)
         )
         for j, name in enumerate(boxes.numeric)
     ]
 
 
 def _sets(one: Determined) -> list[DeterminedColumn]:
-    found = []
+    columns = []
     for name, allowed in zip(one.boxes.nominal, one.boxes.sets, strict=True):
         left = np.where(allowed[:, :-1].any(axis=1), allowed.sum(axis=1), np.nan)[:, None]
-        share = float(share_determined(left, one.counts)[0])
-        found.append(
-            DeterminedColumn(column=name, share_determined=share, mean_values=_mean(left[:, 0], one.counts, True))
+        share = float(share_single_value(left, one.counts)[0])
+        columns.append(
+            DeterminedColumn(column=name, share_single_value=share, mean_values=_mean(left[:, 0], one.counts, True))
         )
-    return found
+    return columns
 
 
 def _mean(left: NDArray[np.float64], counts: NDArray[np.int64], finite: bool) -> float | None:
@@ -137,12 +137,12 @@ def _mean(left: NDArray[np.float64], counts: NDArray[np.int64], finite: bool) ->
 
 
 def _kept(name: str, column: Coded, box: NDArray[np.int64], *, ordered: bool) -> HomogeneousColumn:
-    found = homogeneity(box, column.codes.astype(np.int64))
+    measures = homogeneity(box, column.codes.astype(np.int64))
     return HomogeneousColumn(
         column=name,
-        share_certain=found.share_certain,
-        share_nearly_certain=found.share_nearly_certain,
-        t=found.t_ordered if ordered else found.t_equal,
-        attribution=found.attribution,
-        baseline=found.baseline,
+        share_certain=measures.share_certain,
+        share_nearly_certain=measures.share_nearly_certain,
+        t_closeness=measures.t_ordered if ordered else measures.t_equal,
+        attribution=measures.attribution,
+        baseline=measures.baseline,
     )

@@ -5,14 +5,14 @@ from typing import Final
 
 from app.contracts.attacks import DeterminationResult, DeterminationSpec, DeterminedRelease
 from app.contracts.demands import DeterminationDemands
-from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 
 MEANING: Final = {
-    "share_determined": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",
+    "share_single_value": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",
     "mean_values": "How many values a cell leaves on average.",
     "share_certain": "Rows of a box that all have one kept value: who knows the box of a person has learned it.",
     "share_nearly_certain": "The same where nine of ten rows have it.",
-    "t": "How far the kept values of a box lie from those of the whole release: 0 is no difference.",
+    "t_closeness": "The distance between the kept values of a box and of the whole release: 0 is no difference.",
     "attribution": "How often a guess drawn from a person's box is right; `baseline` is a guess without the box.",
 }
 #: Above this share a finding that nobody demanded is more than a remark.
@@ -21,15 +21,15 @@ _MUCH: Final = 0.05
 _SLACK: Final = 1e-12
 
 
-def result(spec: DeterminationSpec, found: Sequence[DeterminedRelease]) -> DeterminationResult:
+def result(spec: DeterminationSpec, measured: Sequence[DeterminedRelease]) -> DeterminationResult:
     """The job's result."""
-    findings = tuple(_findings(spec.require, found))
-    demands = dict(_demands(spec.require, found))
-    worst = max(findings, key=lambda one: one.figure or 0.0, default=None)
-    many = f"The {len(found)} releases" if len(found) > 1 else "The release"
-    verdict = f"{many} give{'' if len(found) > 1 else 's'} no value away." if worst is None else f"{worst.detail}."
+    findings = tuple(_findings(spec.require, measured))
+    demands = dict(_demands(spec.require, measured))
+    worst = max(findings, key=lambda one: one.measured or 0.0, default=None)
+    many = f"The {len(measured)} releases" if len(measured) > 1 else "The release"
+    verdict = f"{many} give{'' if len(measured) > 1 else 's'} no value away." if worst is None else f"{worst.detail}."
     return DeterminationResult(
-        releases=tuple(found),
+        releases=tuple(measured),
         passed=all_met(demands),
         demands=demands,
         findings=findings,
@@ -39,26 +39,27 @@ def result(spec: DeterminationSpec, found: Sequence[DeterminedRelease]) -> Deter
 
 
 def _demands(
-    require: DeterminationDemands | None, found: Sequence[DeterminedRelease]
+    require: DeterminationDemands | None, measured: Sequence[DeterminedRelease]
 ) -> Iterator[tuple[str, MeasuredDemand]]:
     """Each demand, with the worst of all columns of all releases; where there are none nothing is given away."""
     for name in () if require is None else DeterminationDemands.model_fields:
         limit = getattr(require, name)
         if limit is not None:
-            parts = [part for release in found for part in (*release.columns, *release.kept)]
-            worst = max((getattr(part, name) for part in parts if hasattr(part, name)), default=0.0)
+            parts = [part for release in measured for part in (*release.columns, *release.kept_columns)]
+            figure = "t_closeness" if name == "t" else name
+            worst = max((getattr(part, figure) for part in parts if hasattr(part, figure)), default=0.0)
             yield name, MeasuredDemand(required=limit, measured=worst, met=worst <= limit + _SLACK)
 
 
-def _findings(require: DeterminationDemands | None, found: Sequence[DeterminedRelease]) -> Iterator[Finding]:
-    for release in found:
+def _findings(require: DeterminationDemands | None, measured: Sequence[DeterminedRelease]) -> Iterator[Finding]:
+    for release in measured:
         for column in release.columns:
             what = (
                 f"of the cells of {column.column!r} in {release.release_id} show a value; a larger `k` leaves more, "
-                "and `minimum_width` of numbers"
+                "and `min_width` of numbers"
             )
-            yield from _judged("share_determined", column.share_determined, what, require)
-        for kept in release.kept:
+            yield from _judged("share_single_value", column.share_single_value, what, require)
+        for kept in release.kept_columns:
             where = f"in {release.release_id}"
             certain = f"of the rows {where} are in boxes with one value of {kept.column!r}; `l` asks for several"
             yield from _judged("share_certain", kept.share_certain, certain, require)
@@ -67,7 +68,7 @@ def _findings(require: DeterminationDemands | None, found: Sequence[DeterminedRe
             )
             yield from _judged("share_nearly_certain", kept.share_nearly_certain, nearly, require, silent=True)
             far = f"is how far a box {where} lies from the whole in {kept.column!r}; `t` bounds it"
-            yield from _judged("t", kept.t, far, require, silent=True)
+            yield from _judged("t", kept.t_closeness, far, require, silent=True)
 
 
 def _judged(
@@ -80,7 +81,9 @@ def _judged(
     if figure > (limit or 0.0) + _SLACK:
         shown = f"{figure:.3g}" if name == "t" else f"{figure:.1%}"
         demanded = limit is not None
-        severity = Severity.HIGH if demanded else Severity.MEDIUM if figure > _MUCH else Severity.LOW
+        severity = (
+            FindingSeverity.HIGH if demanded else FindingSeverity.MEDIUM if figure > _MUCH else FindingSeverity.LOW
+        )
         yield Finding(
-            audit="determination", severity=severity, detail=f"{shown} {what}", figure=figure, limit=limit or 0.0
+            audit="determination", severity=severity, detail=f"{shown} {what}", measured=figure, required=limit or 0.0
         )

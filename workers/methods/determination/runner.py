@@ -23,9 +23,9 @@ class DeterminationRunner:
         job.tick(0.0, "read")
         spec = job.specification(DeterminationSpec)
         releases = [read(job, role) for role in listed(job.releases, "release_ids")]
-        found = []
+        measured = []
         for index, one in enumerate(releases):
             job.tick(0.1 + 0.8 * index / len(releases), "boxes")
-            found.append(determined(one, spec.grid))
-        made = result(spec, found).model_dump(mode="json")
+            measured.append(determined(one, spec.value_step))
+        made = result(spec, measured).model_dump(mode="json")
         return Outcome(summary=made, result=made)

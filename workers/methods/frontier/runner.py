@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.contracts.box_statistics import NamedStatistic
-from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.influence import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
 from app.contracts.releases import ReleaseFormat
 from app.errors import SureboxError
@@ -16,8 +16,8 @@ from workers.methods.rerun import Again, run_again
 MEANING = {
     "width": "How far the guaranteed range of a statistic reaches: what readers are left uncertain about.",
     "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
-    "share_determined": "Cells that leave one value only: a small k may hide who, and still show what.",
-    "boxes": "How many boxes the records fall into.",
+    "share_single_value": "Cells that leave one value only: a small k may hide who, and still show what.",
+    "box_count": "How many boxes the records fall into.",
 }
 _OURS = 500
 
@@ -43,24 +43,24 @@ def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> Fron
         if error.status >= _OURS:
             raise
         return FrontierPoint(
-            k=k, boxes=None, kept=None, ncp=None, share_determined=None, statistics=(), infeasible=str(error)
+            k=k, box_count=None, released=None, ncp=None, share_single_value=None, statistics=(), infeasible=str(error)
         )
     draft = made.release
     if draft is None:
         raise ValueError("boxes made no release")
-    return _told(k, dumped, made, draft)
+    return _frontier_point(k, dumped, made, draft)
 
 
-def _told(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> FrontierPoint:
+def _frontier_point(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> FrontierPoint:
     types = {str(one["name"]): str(one["type"]) for one in draft.columns}
     released = read_file(draft.files[ReleaseFormat.PARQUET].path, Described("", spec, types))
-    found = determined(released, {})
+    measured = determined(released, {})
     return FrontierPoint(
         k=k,
-        boxes=int(made.result["boxes"]),
-        kept=int(made.result["kept"]),
+        box_count=int(made.result["box_count"]),
+        released=int(made.result["released"]),
         ncp=released.ncp,
-        share_determined={one.column: one.share_determined for one in found.columns},
+        share_single_value={one.column: one.share_single_value for one in measured.columns},
         statistics=tuple(
             FrontierStatistic(
                 **{name: one[name] for name in NamedStatistic.model_fields}, width=_width(one["guaranteed"])
@@ -97,10 +97,10 @@ def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
         findings=tuple(
             Finding(
                 audit="frontier",
-                severity=Severity.LOW,
+                severity=FindingSeverity.LOW,
                 detail=one.infeasible or "",
-                figure=float(one.k),
-                limit=float(max((had_one.k for had_one in had), default=0)),
+                measured=float(one.k),
+                required=float(max((had_one.k for had_one in had), default=0)),
             )
             for one in lost
         ),

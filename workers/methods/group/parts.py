@@ -1,4 +1,4 @@
-"""Runs of one evolution in parts: when they are worth processes of their own, and what parts tell their whole."""
+"""Runs of one evolution in parts: when they are worth processes of their own, and what parts hand on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -19,11 +19,11 @@ _SECONDS: Final = 5e-10
 
 def part_count(spec: GroupSpec, *, records: int, hands: int, threads: int, seconds: float) -> int:
     """Into how many parts a search is split: 1 where it takes less than `seconds` here, or is no evolution."""
-    asked = spec.search
-    if not isinstance(asked, EvolutionSearch):
+    search = spec.search
+    if not isinstance(search, EvolutionSearch):
         return 1
-    rules = asked.runs * (asked.population + asked.replaced * asked.generations)
-    return min(asked.runs, hands) if rules * records * _SECONDS / threads > seconds else 1
+    rules = search.runs * (search.population + search.replaced * search.generations)
+    return min(search.runs, hands) if rules * records * _SECONDS / threads > seconds else 1
 
 
 def runs_of(spec: GroupSpec, part: Part | None) -> Sequence[int] | None:
@@ -34,15 +34,15 @@ def runs_of(spec: GroupSpec, part: Part | None) -> Sequence[int] | None:
 
 
 def dump_part(kept: Kept) -> dict[str, Any]:
-    """What a part tells."""
+    """What a part hands on."""
     return {"rules": kept.rules.tolist(), "evaluations": kept.evaluations}
 
 
 def merge_parts(
-    found: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int
+    parts: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int
 ) -> Kept:
-    """What all parts have told; metrics are computed anew, for JSON has no infinity."""
-    told = [np.array(each["rules"], dtype=np.int8).reshape(-1, len(seen.terms)) for each in found]
-    rules = np.unique(np.concatenate(told), axis=0)
+    """The rules of all parts; metrics are computed again, for JSON has no infinity."""
+    rule_sets = [np.array(each["rules"], dtype=np.int8).reshape(-1, len(seen.terms)) for each in parts]
+    rules = np.unique(np.concatenate(rule_sets), axis=0)
     metrics = evaluate(seen, vital, rules, alpha, guard=GUARD, threads=threads)
-    return Kept(rules, metrics, sum(each["evaluations"] for each in found))
+    return Kept(rules, metrics, sum(each["evaluations"] for each in parts))

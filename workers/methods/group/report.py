@@ -6,22 +6,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.groups import (
-    Adequacy,
+    FuzzyRule,
+    GroupRecordCounts,
     GroupResult,
     GroupSpec,
-    Records,
-    Rule,
+    RegionSplit,
+    RegionSplitPart,
+    SignalAdequacy,
     SignalKind,
-    Split,
-    SplitPart,
     UnreachedTerm,
 )
-from app.contracts.microfiles import Variable
+from app.contracts.microfiles import FuzzyVariable
 from app.errors import InfeasibleError
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.groups.rules.generality import Found
+from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
 from workers.algorithms.groups.signals.adequacy import adequacy, from_counts
 from workers.algorithms.groups.signals.outliers import Outliers
@@ -36,18 +36,18 @@ _MOST: Final = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """All that the job found.
+    """All that the report is made from.
 
     Attributes
     ----------
-    found : the rules.
-    auxiliary_left_out, auxiliary_records, auxiliary_vital : of the auxiliary microfile.
+    ruleset : the rules.
+    auxiliary : where they were learned.
     target : what was attacked.
     attack : the rules' view of it.
     unreached : terms that no record reaches: variable, term, dataset.
     """
 
-    found: Found
+    ruleset: SearchOutcome
     auxiliary: Microfile
     target: Microfile
     attack: Attack
@@ -57,24 +57,24 @@ class Attacked:
 def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, Any]:
     """The whole result."""
     target, signals = attacked.target, attacked.attack.signals
-    excluded = Places(target.parameter_values).known(spec.outliers.exclude)
+    excluded = Places(target.regions).known(spec.outliers.ignore)
     auxiliary = stand_out(in_kind(signals.auxiliary, signals.sizes, spec.signal), spec.outliers, excluded)
     true = None
     if signals.quantity is not None:
         true = stand_out(in_kind(signals.quantity, signals.sizes, spec.signal), spec.outliers, excluded)
     made = GroupResult(
-        **_judgement(attacked.found, auxiliary, true, places=len(signals.sizes)),
-        records=_records(attacked),
-        rules=tuple(_rules(attacked.found, spec.variables)),
-        common=tuple(common(attacked.found.rules, spec.variables)),
+        **_judgement(attacked.ruleset, auxiliary, true, places=len(signals.sizes)),
+        record_counts=_records(attacked),
+        rules=tuple(_rules(attacked.ruleset, spec.variables)),
+        common=tuple(common(attacked.ruleset.rules, spec.variables)),
         unreached_terms=attacked.unreached,
-        rules_over_thresholds=attacked.found.over_thresholds,
-        evaluations=attacked.found.evaluations,
+        rules_over_thresholds=attacked.ruleset.over_thresholds,
+        evaluation_count=attacked.ruleset.evaluations,
         search=spec.search.method,
-        guard=guard,
-        parameter=spec.parameter,
-        parameter_values=target.parameter_values,
-        sizes=_whole(signals.sizes),
+        denominator_floor=guard,
+        region_columns=spec.region_columns,
+        regions=target.regions,
+        region_sizes=_whole(signals.sizes),
         signal_kind=spec.signal,
         signal=None if signals.quantity is None else _shown(signals.quantity, signals.sizes, spec.signal),
         auxiliary_signal=_shown(signals.auxiliary, signals.sizes, spec.signal),
@@ -83,25 +83,25 @@ def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, An
         auxiliary_outliers=auxiliary.indexes,
         degenerate=auxiliary.degenerate or (true is not None and true.degenerate),
         adequacy=None if true is None else _judged(_adequacy(true, auxiliary, len(signals.sizes))),
-        split=None if spec.split_by is None else split(spec, attacked, excluded),
+        split=None if spec.split_column is None else split(spec, attacked, excluded),
     )
     return made.model_dump(mode="json")
 
 
-def _judgement(found: Found, auxiliary: Outliers, true: Outliers | None, *, places: int) -> dict[str, Any]:
+def _judgement(ruleset: SearchOutcome, auxiliary: Outliers, true: Outliers | None, *, places: int) -> dict[str, Any]:
     """What the attack comes to. Nothing can be required of it, for which places matter is what it is to find out."""
     seen = len(auxiliary.indexes)
-    learned = f"Rules that do not name the group ({len(found.rules)}) point to {seen} of {places} places"
+    learned = f"Rules that do not name the group ({len(ruleset.rules)}) point to {seen} of {places} places"
     if true is None:
-        verdict, hit, severity = f"{learned}; the target cannot tell whether rightly.", seen, Severity.MEDIUM
+        verdict, hit, severity = f"{learned}; the target cannot tell whether rightly.", seen, FindingSeverity.MEDIUM
     else:
-        hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), Severity.HIGH
+        hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), FindingSeverity.HIGH
         verdict = f"{learned}; {hit} of the {len(true.indexes)} where the group stands out are among them."
     if not hit:
         return {"passed": None, "demands": {}, "findings": (), "verdict": verdict}
     remedy = "`swaps` masks places; coarser places or fewer columns show less"
     finding = Finding(
-        audit="group", severity=severity, detail=f"{verdict.rstrip('.')}: {remedy}", figure=float(hit), limit=0.0
+        audit="group", severity=severity, detail=f"{verdict.rstrip('.')}: {remedy}", measured=float(hit), required=0.0
     )
     return {"passed": None, "demands": {}, "findings": (finding,), "verdict": verdict}
 
@@ -113,7 +113,9 @@ def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unreached(variables: Sequence[Variable], reach: Sequence[FloatArray], alpha: float, dataset: Any) -> Iterator[Any]:
+def unreached(
+    variables: Sequence[FuzzyVariable], reach: Sequence[FloatArray], alpha: float, dataset: Any
+) -> Iterator[Any]:
     """Terms that no record reaches with a grade of alpha."""
     for variable, highest in zip(with_terms(variables), reach, strict=True):
         for term, grade in zip(variable.terms, highest, strict=True):
@@ -121,7 +123,7 @@ def unreached(variables: Sequence[Variable], reach: Sequence[FloatArray], alpha:
                 yield UnreachedTerm(column=variable.column, term=term.name, dataset=dataset)
 
 
-def common(rules: np.ndarray[Any, Any], variables: Sequence[Variable]) -> Iterator[str]:
+def common(rules: np.ndarray[Any, Any], variables: Sequence[FuzzyVariable]) -> Iterator[str]:
     """What all or most rules say, and what they all leave open, in sentences."""
     count = len(rules)
     if count < 2:
@@ -137,24 +139,24 @@ def common(rules: np.ndarray[Any, Any], variables: Sequence[Variable]) -> Iterat
             yield f"no rule asks for {variable.column}"
 
 
-def _records(attacked: Attacked) -> Records:
+def _records(attacked: Attacked) -> GroupRecordCounts:
     auxiliary, target = attacked.auxiliary, attacked.target
-    return Records(
+    return GroupRecordCounts(
         auxiliary=len(auxiliary.rows),
-        vital=0 if auxiliary.vital is None else int(auxiliary.vital.sum()),
+        members=0 if auxiliary.vital is None else int(auxiliary.vital.sum()),
         target=len(target.rows),
-        target_vital=None if target.vital is None else int(target.vital.sum()),
-        left_out={"auxiliary": auxiliary.left_out, "target": target.left_out},
+        target_members=None if target.vital is None else int(target.vital.sum()),
+        excluded={"auxiliary": auxiliary.left_out, "target": target.left_out},
     )
 
 
-def _rules(found: Found, variables: Sequence[Variable]) -> Iterator[Rule]:
-    metrics = found.metrics
-    for place, rule in enumerate(found.rules):
+def _rules(ruleset: SearchOutcome, variables: Sequence[FuzzyVariable]) -> Iterator[FuzzyRule]:
+    metrics = ruleset.metrics
+    for place, rule in enumerate(ruleset.rules):
         terms = tuple(int(term) for term in rule)
         factor = float(metrics.relative_confidence_factor[place])
         infinite = bool(np.isinf(factor))
-        yield Rule(
+        yield FuzzyRule(
             terms=terms,
             text=sentence(terms, variables),
             discriminative_factor=float(metrics.discriminative_factor[place]),
@@ -176,17 +178,19 @@ def _adequacy(true: Outliers, auxiliary: Outliers, m: int) -> Judged:
     return adequacy(true.indexes, auxiliary.indexes, m)
 
 
-def _judged(judged: Judged) -> Adequacy:
-    return Adequacy(**asdict(judged))
+def _judged(judged: Judged) -> SignalAdequacy:
+    """The paper's FP are misses and its FN false alarms: the result names them by what they are."""
+    names = {"tp": "hits", "fp": "misses", "fn": "false_alarms", "tn": "correct_rejections"}
+    return SignalAdequacy(**{names.get(name, name): value for name, value in asdict(judged).items()})
 
 
-def split(spec: GroupSpec, attacked: Attacked, excluded: Sequence[int]) -> Split:
+def split(spec: GroupSpec, attacked: Attacked, excluded: Sequence[int]) -> RegionSplit:
     """Outliers within each value of a column, as the paper's tables 6 and 7 show them.
 
     Raises
     ------
     InfeasibleError
-        A parameter value lies in several parts.
+        A region is in several parts.
     """
     parts = _parts(spec, attacked.target)
     signals = attacked.attack.signals
@@ -196,15 +200,15 @@ def split(spec: GroupSpec, attacked: Attacked, excluded: Sequence[int]) -> Split
     shown = [
         _part(spec, attacked, (value, parts[value]), shares[value], frozenset(excluded))
         for value in parts
-        if shares[value] > spec.split_minimum
+        if shares[value] > spec.min_split_share
     ]
     sums = _totals(shown, sum(len(parts[part.value]) for part in shown))
     known = signals.quantity is not None
-    return Split(
-        column=spec.split_by or "",
-        minimum=spec.split_minimum,
+    return RegionSplit(
+        column=spec.split_column or "",
+        min_share=spec.min_split_share,
         shown=len(shown),
-        left_out=len(parts) - len(shown),
+        not_shown=len(parts) - len(shown),
         parts=tuple(shown),
         total=sums,
         adequacy=_judged(_from_totals(sums)) if known else None,
@@ -217,7 +221,7 @@ def _part(
     part: tuple[str | int | float | bool, IntArray],
     share: float,
     excluded: frozenset[int],
-) -> SplitPart:
+) -> RegionSplitPart:
     value, places = part
     signals = attacked.attack.signals
     own = [index for index, place in enumerate(places.tolist()) if place in excluded]
@@ -228,57 +232,57 @@ def _part(
 
     auxiliary = within(signals.auxiliary)
     true = None if signals.quantity is None else within(signals.quantity)
-    return SplitPart(
+    return RegionSplitPart(
         value=value,
         group_share=share,
         outliers=true,
-        undisclosed=None if true is None else tuple(place for place in true if place not in auxiliary),
+        misses=None if true is None else tuple(place for place in true if place not in auxiliary),
         auxiliary_outliers=auxiliary,
-        false=None if true is None else tuple(place for place in auxiliary if place not in true),
+        false_alarms=None if true is None else tuple(place for place in auxiliary if place not in true),
     )
 
 
-def _totals(shown: Sequence[SplitPart], m: int) -> dict[str, int | None]:
+def _totals(shown: Sequence[RegionSplitPart], m: int) -> dict[str, int | None]:
     known = all(part.outliers is not None for part in shown)
 
     def total(field: str) -> int:
         return sum(len(getattr(part, field) or ()) for part in shown)
 
     return {
-        "parameter_values": m,
+        "regions": m,
         "outliers": total("outliers") if known else None,
-        "undisclosed": total("undisclosed") if known else None,
+        "misses": total("misses") if known else None,
         "auxiliary_outliers": total("auxiliary_outliers"),
-        "false": total("false") if known else None,
+        "false_alarms": total("false_alarms") if known else None,
     }
 
 
 def _from_totals(sums: Mapping[str, int | None]) -> Judged:
-    undisclosed, false = sums["undisclosed"] or 0, sums["false"] or 0
-    both = (sums["outliers"] or 0) - undisclosed
-    return from_counts(both, undisclosed, false, (sums["parameter_values"] or 0) - both - undisclosed - false)
+    misses, false_alarms = sums["misses"] or 0, sums["false_alarms"] or 0
+    hits = (sums["outliers"] or 0) - misses
+    return from_counts(hits, misses, false_alarms, (sums["regions"] or 0) - hits - misses - false_alarms)
 
 
 def _parts(spec: GroupSpec, target: Microfile) -> dict[str | int | float | bool, IntArray]:
-    """Places of the parameter's values by the part they lie in."""
-    if spec.split_by in spec.parameter:
-        column = spec.parameter.index(spec.split_by)
-        of_value = [value[column] for value in target.parameter_values]
+    """Regions by the part that they are in."""
+    if spec.split_column in spec.region_columns:
+        column = spec.region_columns.index(spec.split_column)
+        of_value = [value[column] for value in target.regions]
     else:
         codes = _only_code(target)
         of_value = [target.category_values[0][code] if code >= 0 else "" for code in codes.tolist()]
-    found: dict[str | int | float | bool, list[int]] = {}
+    places_by_value: dict[str | int | float | bool, list[int]] = {}
     for place, value in enumerate(of_value):
-        found.setdefault(value, []).append(place)
-    return {value: np.array(places, dtype=np.int64) for value, places in found.items()}
+        places_by_value.setdefault(value, []).append(place)
+    return {value: np.array(places, dtype=np.int64) for value, places in places_by_value.items()}
 
 
 def _only_code(target: Microfile) -> IntArray:
-    codes = np.full(len(target.parameter_values), -1, dtype=np.int64)
+    codes = np.full(len(target.regions), -1, dtype=np.int64)
     column = target.categories[:, 0]
-    np.maximum.at(codes, target.parameter, column)
-    several = int(np.count_nonzero((column >= 0) & (codes[target.parameter] != column)))
+    np.maximum.at(codes, target.region, column)
+    several = int(np.count_nonzero((column >= 0) & (codes[target.region] != column)))
     if several:
-        detail = "some parameter values lie in several parts: name a column that each of them has one value of"
-        raise InfeasibleError.at("/split_by", detail)
+        detail = "some regions are in several parts: name a column that each of them has one value of"
+        raise InfeasibleError.at("/split_column", detail)
     return codes

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.contracts.groups import GroupSpec, UnreachedTerm
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.frames.harmonised import column_names, sources
 from workers.methods.context import JobContext
@@ -57,7 +57,7 @@ class GroupRunner:
         Raises
         ------
         InfeasibleError
-            What only the records could tell.
+            What follows from the records alone.
         """
         reading = _read(job)
         runs = runs_of(reading.spec, job.part)
@@ -73,12 +73,12 @@ class GroupRunner:
             state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds
         )
 
-    def join(self, job: JobContext, found: Sequence[Mapping[str, Any]]) -> Attacking:
+    def join(self, job: JobContext, parts: Sequence[Mapping[str, Any]]) -> Attacking:
         """The evolution again, as if all its runs had been computed here."""
         reading = _read(job)
         vital = vital_of(reading.auxiliary)
         job.tick(_READ, "rules")
-        kept = merge_parts(found, reading.seen, vital, alpha=reading.spec.alpha, threads=job.threads)
+        kept = merge_parts(parts, reading.seen, vital, alpha=reading.spec.min_membership, threads=job.threads)
         return _attacking(reading, evolved(kept))
 
     def step(self, state: Attacking, job: JobContext) -> Attacking:  # noqa: ARG002 - runs have their own generators
@@ -89,18 +89,20 @@ class GroupRunner:
         """Whether the search has ended."""
         return state.search.done
 
-    def progress(self, state: Attacking) -> Progress:
+    def progress(self, state: Attacking) -> JobProgress:
         """Stage of the search."""
         stage, share = state.search.progress
-        return Progress(fraction=_READ + (_SEARCHED - _READ) * share, stage=stage)
+        return JobProgress(fraction=_READ + (_SEARCHED - _READ) * share, stage=stage)
 
     def finish(self, state: Attacking, job: JobContext) -> Outcome:
-        """Apply the rules and report; there is no release. A part only tells its rules."""
-        found = state.search.result()
+        """Apply the rules and report; there is no release. A part hands on its rules only."""
+        ruleset = state.search.result()
         if job.part is not None and state.search.kept is not None:
             return Outcome(summary={}, result=dump_part(state.search.kept))
-        made = attack(state.target, state.seen, found.rules, state.spec.alpha, tick=_ticking(job, "attack", _SEARCHED))
-        attacked = groups_report.Attacked(found, state.auxiliary, state.target, made, state.unreached)
+        made = attack(
+            state.target, state.seen, ruleset.rules, state.spec.min_membership, tick=_ticking(job, "attack", _SEARCHED)
+        )
+        attacked = groups_report.Attacked(ruleset, state.auxiliary, state.target, made, state.unreached)
         whole = groups_report.result(state.spec, attacked, guard=GUARD)
         return Outcome(summary=groups_report.summary(whole), result=whole)
 
@@ -128,10 +130,12 @@ def _read(job: JobContext) -> _Reading:
     spec = job.specification(GroupSpec)
     job.tick(0.0, "read")
     shared = spec.target_dataset_id == spec.auxiliary_dataset_id and not spec.recode.target
-    split = (spec.split_by,) if spec.split_by is not None and spec.split_by not in spec.parameter else ()
+    split = (
+        (spec.split_column,) if spec.split_column is not None and spec.split_column not in spec.region_columns else ()
+    )
     wanted = Wanted(spec.variables, spec.recode.auxiliary, vital=spec.conditions)
     if shared:
-        wanted = replace(wanted, parameter=spec.parameter, categories=split)
+        wanted = replace(wanted, region_columns=spec.region_columns, categories=split)
     auxiliary = read(job.dataset_path("auxiliary_dataset_id"), wanted)
     check_auxiliary(auxiliary)
     seen = fuzzified(auxiliary, spec.variables)
@@ -140,7 +144,9 @@ def _read(job: JobContext) -> _Reading:
         return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen)
     path = job.dataset_path("target_dataset_id")
     vital = spec.conditions if _tells(path, spec) else None
-    wanted = Wanted(spec.variables, spec.recode_of_target, vital=vital, parameter=spec.parameter, categories=split)
+    wanted = Wanted(
+        spec.variables, spec.recode_of_target, vital=vital, region_columns=spec.region_columns, categories=split
+    )
     target = read(path, wanted)
     if not len(target.rows):
         raise no_records("the target dataset", target, "/variables")
@@ -154,7 +160,7 @@ def _tells(path: Path, spec: GroupSpec) -> bool:
 
 
 def _attacking(reading: _Reading, search: Search) -> Attacking:
-    alpha, variables = reading.spec.alpha, reading.spec.variables
+    alpha, variables = reading.spec.min_membership, reading.spec.variables
     parts: list[tuple[Fuzzified, str]] = [(reading.seen, "auxiliary"), (reading.target_seen, "target")]
     unreached = [term for seen, name in parts for term in groups_report.unreached(variables, seen.reach(), alpha, name)]
     target = replace(reading.target, variables=())  # the rules see them as terms from here on

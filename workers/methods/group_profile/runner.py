@@ -9,7 +9,7 @@ import numpy as np
 from app.contracts.findings import Finding
 from app.contracts.group_audits import GroupProfileResult, GroupProfileSpec, ProfiledFile, ProfiledSignal
 from app.contracts.groups import GroupSpec
-from app.contracts.microfiles import Recodings, Variable
+from app.contracts.microfiles import FuzzyVariable, Recodings
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import Standing
 from workers.algorithms.groups.signals.families import families
@@ -19,7 +19,7 @@ from workers.methods.microfile.attack import Places, fitting, no_records
 from workers.methods.microfile.files import AuditedFile, audited_files, detections, wanted_places
 from workers.methods.microfile.given_model import learned_by, rules_by
 from workers.methods.microfile.microfile import Wanted, fuzzified, read
-from workers.methods.microfile.standings import findings, judge_of, told
+from workers.methods.microfile.standings import findings, judge_of, standing_fields
 from workers.methods.outcome import Outcome
 
 #: Numbers that a summary shows at most.
@@ -31,7 +31,7 @@ class _Model:
     """What is held against files."""
 
     spec: GroupProfileSpec
-    variables: tuple[Variable, ...]
+    variables: tuple[FuzzyVariable, ...]
     rules: Rules
     alpha: float
 
@@ -61,58 +61,61 @@ class GroupProfileRunner:
         variables, recode = _reading(spec, learned)
         model, files = _Model(spec, variables, rules, alpha), audited_files(job, learned, recode)
         profiled = [_profiled(model, file, job, number=at, done=at / len(files)) for at, file in enumerate(files)]
-        found = tuple(one.file for one in profiled)
+        inputs = tuple(one.file for one in profiled)
         all_findings = tuple(finding for one in profiled for finding in one.findings)
         made = GroupProfileResult(
-            alpha=alpha,
-            rules=len(rules),
-            files=found,
+            min_membership=alpha,
+            rule_count=len(rules),
+            inputs=inputs,
             **detections(
-                spec.places, all_findings, looked=sum(len(file.signals) for file in found), by="signals of the rules"
+                spec.masked_regions,
+                all_findings,
+                looked=sum(len(file.signals) for file in inputs),
+                by="signals of the rules",
             ),
         )
         whole = made.model_dump(mode="json")
-        return Outcome(summary=_summary(whole, found), result=whole)
+        return Outcome(summary=_summary(whole, inputs), result=whole)
 
 
-def _reading(spec: GroupProfileSpec, learned: GroupSpec | None) -> tuple[tuple[Variable, ...], Recodings]:
-    if spec.model is not None:
-        return spec.model.variables, spec.model.recode
+def _reading(spec: GroupProfileSpec, learned: GroupSpec | None) -> tuple[tuple[FuzzyVariable, ...], Recodings]:
+    if spec.rules_model is not None:
+        return spec.rules_model.variables, spec.rules_model.recode
     return ((), {}) if learned is None else (learned.variables, learned.recode_of_target)
 
 
 def _profiled(model: _Model, file: AuditedFile, job: JobContext, *, number: int, done: float) -> _Profiled:
     spec = model.spec
     job.tick(done, "read")
-    microfile = read(file.path, Wanted(model.variables, file.recode, parameter=spec.parameter))
+    microfile = read(file.path, Wanted(model.variables, file.recode, region_columns=spec.region_columns))
     if not len(microfile.rows):
-        raise no_records("a file", microfile, "/model" if spec.model is not None else "/model_job_id")
+        raise no_records("a file", microfile, "/rules_model" if spec.rules_model is not None else "/model_job_id")
     seen = fuzzified(microfile, model.variables)
-    lowest = min(model.alpha, *spec.grid)
+    lowest = min(model.alpha, *spec.alphas)
     fits = fitting(
         len(microfile.rows), seen, model.rules, model.alpha, lowest, tick=lambda _: job.tick(done, "profile")
     )
-    groups, places = len(microfile.parameter_values), wanted_places(microfile.parameter_values, spec.places)
-    counted = families(fits.grade, fits.number, fits.first, fits.rules, model.alpha, sorted(set(spec.grid)))
-    judge = judge_of(spec.outliers, places, Places(microfile.parameter_values))
-    standings = judge.standings(counted.profile(microfile.parameter, groups))
+    groups, places = len(microfile.regions), wanted_places(microfile.regions, spec.masked_regions)
+    counted = families(fits.grade, fits.number, fits.first, fits.rules, model.alpha, sorted(set(spec.alphas)))
+    judge = judge_of(spec.outliers, places, Places(microfile.regions))
+    standings = judge.standings(counted.profile(microfile.region, groups))
     profiled = ProfiledFile(
         id=file.id,
         in_range=len(microfile.rows),
-        parameter_values=microfile.parameter_values,
-        sizes=tuple(np.bincount(microfile.parameter, minlength=groups).tolist()),
-        places=places,
+        regions=microfile.regions,
+        region_sizes=tuple(np.bincount(microfile.region, minlength=groups).tolist()),
+        masked_regions=places,
         signals=tuple(_signal(one, places) for one in standings),
     )
-    told_of = findings("group_profile", f"file {number}: ", standings, places) if places else ()
-    return _Profiled(profiled, tuple(told_of))
+    own = findings("group_profile", f"file {number}: ", standings, places) if places else ()
+    return _Profiled(profiled, tuple(own))
 
 
 def _signal(standing: Standing, places: tuple[int, ...]) -> ProfiledSignal:
     values = standing.signal.values
     order = ranks(values)
     return ProfiledSignal(
-        **told(standing, places),
+        **standing_fields(standing, places),
         values=tuple(values.tolist()),
         degenerate=standing.outliers.degenerate,
         ranks=tuple(float(order[place]) for place in places),
@@ -123,4 +126,4 @@ def _signal(standing: Standing, places: tuple[int, ...]) -> ProfiledSignal:
 def _summary(whole: Mapping[str, Any], files: tuple[ProfiledFile, ...]) -> dict[str, Any]:
     """The whole result, without the signals where they are long."""
     numbers = sum(len(one.values) for file in files for one in file.signals)
-    return {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "files"}
+    return {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "inputs"}

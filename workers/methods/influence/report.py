@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.influence import (
-    Influenced,
     InfluenceDemands,
     InfluencedRelease,
+    InfluencedStatistic,
     InfluenceResult,
     InfluenceSpec,
 )
@@ -22,20 +22,20 @@ MEANING: Final = {
 _DEFAULT: Final = InfluenceDemands(slope=0.5, change=0.1)
 _SHOWN: Final = 200
 
-Told = tuple[str, Mapping[str, float], Sequence[Mapping[str, Effect]], int]
+TriedRelease = tuple[str, Mapping[str, float], Sequence[Mapping[str, Effect]], int]
 
 
-def result(spec: InfluenceSpec, told: Sequence[Told]) -> InfluenceResult:
+def result(spec: InfluenceSpec, releases: Sequence[TriedRelease]) -> InfluenceResult:
     """The job's result.
 
     Parameters
     ----------
-    spec : what was asked.
-    told : of each release its id, its numbers on all records, the effects of every record tried, and failed runs.
+    spec : with `require`.
+    releases : of each release its id, its numbers on all records, the effects of every record tried, and failed runs.
     """
     require = spec.require or _DEFAULT
-    whole = tuple(_release(one, require) for one in told)
-    findings = tuple(sorted(_findings(whole, require), key=lambda one: -(one.figure or 0.0)))
+    whole = tuple(_release(one, require) for one in releases)
+    findings = tuple(sorted(_findings(whole, require), key=lambda one: -(one.measured or 0.0)))
     demands = dict(_demands(whole, require))
     return InfluenceResult(
         releases=tuple(one.model_copy(update={"numbers": one.numbers[:_SHOWN]}) for one in whole),
@@ -47,11 +47,11 @@ def result(spec: InfluenceSpec, told: Sequence[Told]) -> InfluenceResult:
     )
 
 
-def _release(told: Told, require: InfluenceDemands) -> InfluencedRelease:
-    release_id, whole, tried, failed = told
+def _release(tried_release: TriedRelease, require: InfluenceDemands) -> InfluencedRelease:
+    release_id, whole, tried, failed = tried_release
     numbers = [
-        Influenced(
-            number=name,
+        InfluencedStatistic(
+            published_figure=name,
             value=value,
             change=max((one[name].change for one in tried), default=0.0),
             slope=max((one[name].slope for one in tried), default=0.0),
@@ -59,7 +59,7 @@ def _release(told: Told, require: InfluenceDemands) -> InfluencedRelease:
         )
         for name, value in whole.items()
     ]
-    numbers.sort(key=lambda one: (-one.slope, -one.change, one.number))
+    numbers.sort(key=lambda one: (-one.slope, -one.change, one.published_figure))
     return InfluencedRelease(release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers))
 
 
@@ -77,20 +77,20 @@ def _findings(releases: Sequence[InfluencedRelease], require: InfluenceDemands) 
         for one in release.numbers:
             if require.slope is not None and one.slope > require.slope:
                 detail = (
-                    f"{one.number} in {release.release_id} follows one record's value: it moves by {one.slope:.0%} of "
-                    "what the record is moved; declare `domains`, or leave rare records out"
+                    f"{one.published_figure} in {release.release_id} follows one record's value: it moves by "
+                    f"{one.slope:.0%} of what the record is moved; declare `domains`, or leave rare records out"
                 )
-                yield _finding(Severity.HIGH, detail, one.slope, require.slope)
+                yield _finding(FindingSeverity.HIGH, detail, one.slope, require.slope)
             elif require.change is not None and one.change > require.change:
                 detail = (
-                    f"{one.number} in {release.release_id} changes by {one.change:.0%} without one record: it tells "
-                    "that the record is there"
+                    f"{one.published_figure} in {release.release_id} changes by {one.change:.0%} without one record: "
+                    "it shows that the record is there"
                 )
-                yield _finding(Severity.MEDIUM, detail, one.change, require.change)
+                yield _finding(FindingSeverity.MEDIUM, detail, one.change, require.change)
 
 
-def _finding(severity: Severity, detail: str, figure: float, limit: float) -> Finding:
-    return Finding(audit="influence", severity=severity, detail=detail, figure=figure, limit=limit)
+def _finding(severity: FindingSeverity, detail: str, figure: float, limit: float) -> Finding:
+    return Finding(audit="influence", severity=severity, detail=detail, measured=figure, required=limit)
 
 
 def _verdict(findings: Sequence[Finding], records: int) -> str:

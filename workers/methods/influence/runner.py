@@ -57,7 +57,9 @@ class InfluenceRunner:
         spec = job.specification(InfluenceSpec)
         trying, tried = _Trying(job, Variants(job.dataset_path())), []
         for release in listed(job.releases, "release_ids").values():
-            names = tuple(name for name in release.spec["columns"] if name in job.datasets["dataset_id"].numeric)
+            names = tuple(
+                name for name in release.spec["quasi_identifiers"] if name in job.datasets["dataset_id"].numeric
+            )
             chosen = extremes(job.dataset_path(), names, spec.records)
             tried.append(Tried(release, tuple(chosen), _numbers(trying, release, job.dataset_path())))
         for index, one in enumerate(tried):
@@ -66,8 +68,8 @@ class InfluenceRunner:
                 trying = replace(trying, share=done / sum(len(each.extremes) for each in tried))
                 job.tick(trying.share, "records")
                 tried[index] = _one_more(trying, tried[index])
-        told = [(one.release.id, one.whole, one.effects, one.failed) for one in tried]
-        made = result(spec, told).model_dump(mode="json")
+        releases = [(one.release.id, one.whole, one.effects, one.failed) for one in tried]
+        made = result(spec, releases).model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
@@ -84,8 +86,8 @@ def _one_more(trying: _Trying, tried: Tried) -> Tried:
             if error.status >= _OURS:
                 raise
             runs.append(None)
-    found = effects(tried.whole, runs[0], runs[1], one)
-    return replace(tried, effects=(*tried.effects, found), failed=tried.failed + runs.count(None))
+    changes = effects(tried.whole, runs[0], runs[1], one)
+    return replace(tried, effects=(*tried.effects, changes), failed=tried.failed + runs.count(None))
 
 
 def _numbers(trying: _Trying, release: ReleaseInput, path: Path) -> Mapping[str, float]:

@@ -43,13 +43,13 @@ def extremes(path: Path, names: Sequence[str], count: int) -> list[Extreme]:
     spread = np.where(typical > 0.0, typical, np.nanstd(table.values, axis=0))
     score = np.nan_to_num(distance / np.where(spread > 0.0, spread, np.inf), nan=0.0)
     farthest = score.max(axis=1)
-    found = []
+    records = []
     for row in np.argsort(-farthest, kind="stable")[:count]:
         column = int(score[row].argmax())
         value = float(table.values[row, column])
         step = (value - centre[column]) * _FURTHER
-        found.append(Extreme(int(row), names[column], value, value + (step or float(spread[column]))))
-    return found
+        records.append(Extreme(int(row), names[column], value, value + (step or float(spread[column]))))
+    return records
 
 
 def published_numbers(outcome: Outcome) -> dict[str, float]:
@@ -57,26 +57,26 @@ def published_numbers(outcome: Outcome) -> dict[str, float]:
     draft = outcome.release
     if draft is None:
         return {}
-    found = released_numbers(draft.files[ReleaseFormat.PARQUET].path)
-    found["rows"] = float(draft.rows)
+    numbers = released_numbers(draft.files[ReleaseFormat.PARQUET].path)
+    numbers["rows"] = float(draft.rows)
     for one in draft.statistics:
         name = f"{one['kind']}({', '.join(one['of'])})"
-        found |= _parts(
+        numbers |= _parts(
             name, {part: value for part, value in one.items() if part not in {"kind", "of", "weight", "ddof"}}
         )
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
 def _parts(name: str, parts: Mapping[str, Any]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for part, value in parts.items():
         if isinstance(value, bool) or value is None:
             continue
         if isinstance(value, int | float):
-            found[f"{name} {part}"] = float(value)
+            numbers[f"{name} {part}"] = float(value)
         elif isinstance(value, list | tuple):
-            found |= _parts(f"{name} {part}", {str(place): one for place, one in enumerate(value)})
-    return found
+            numbers |= _parts(f"{name} {part}", {str(place): one for place, one in enumerate(value)})
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def effects(
     whole: Mapping[str, float], without: Mapping[str, float] | None, moved: Mapping[str, float] | None, one: Extreme
 ) -> dict[str, Effect]:
     """The effects of one record on every number of a release."""
-    found = {}
+    changes = {}
     for name, value in whole.items():
         change = slope = 0.0
         if without is not None and name in without:
@@ -99,5 +99,5 @@ def effects(
             change = abs(value - without[name]) / size if size > 0.0 else 0.0
         if moved is not None and name in moved:
             slope = abs((moved[name] - value) / (one.to - one.value))
-        found[name] = Effect(change, slope)
-    return found
+        changes[name] = Effect(change, slope)
+    return changes

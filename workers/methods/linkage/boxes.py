@@ -29,13 +29,15 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     InvalidError
         He knows nobody who fits any box.
     """
-    found = located_in(Originals(job.dataset_path()), job.release_path("release_id"), job.releases["release_id"])
-    place, boxes = found.places, int(found.of_row.max(initial=-1)) + 1
+    location = located_in(
+        Originals(job.dataset_path("knowledge_dataset_id")), job.release_path("release_id"), job.releases["release_id"]
+    )
+    place, boxes = location.places, int(location.of_row.max(initial=-1)) + 1
     if (place < 0).all():
         detail = "no record of this dataset lies in any box of the release"
-        raise InvalidError.at("/dataset_id", detail)
+        raise InvalidError.at("/knowledge_dataset_id", detail)
     some = place[rng.permutation(len(place))[: int(KNOWN_SHARE * len(place))]]
-    of_rows, of_records = _counts(place, boxes)[found.of_row], _counts(some, boxes)[some[some >= 0]]
+    of_rows, of_records = _counts(place, boxes)[location.of_row], _counts(some, boxes)[some[some >= 0]]
     attacks = {"fit": _linkage(of_rows[of_rows > 0]), "fit_90": _linkage(of_records)}
     return {name: one for name, one in attacks.items() if len(one.rows)}, len(place)
 

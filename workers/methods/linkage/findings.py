@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.demands import LinkageDemands
-from app.contracts.findings import Finding, MeasuredDemand, Severity, all_met
-from app.contracts.linkage import Joint, LinkageResult, Ranks
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
+from app.contracts.linkage import JointMatching, LinkageRanks, LinkageResult
 from workers.algorithms.uncertain.linkage.attack import Linkage
 
 MEANING: Final = {
@@ -16,9 +16,9 @@ MEANING: Final = {
     "share_below_k": "Rows that fewer than k known records fit as well as the true one.",
     "mean_posterior": "The probability that the adversary gives the true record, on average.",
     "share_posterior_above_half": "Rows of which he would say that he knows whose they are.",
-    "share_of_these_right": "How often he is right with them.",
-    "known_90": "The same for somebody who knows nine of ten records.",
-    "with_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
+    "precision_above_half": "How often he is right with them.",
+    "adversary_knows_90_percent": "The same for an adversary who knows nine of ten records.",
+    "after_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
     "demands": "Where you require nothing, the mean rank is to be k for somebody who knows the original, less what "
     "chance explains: four standard errors.",
     "joint": "He also uses that a record stands behind one row only.",
@@ -39,7 +39,7 @@ _CHANCE: Final = 4.0
 
 
 def judged(
-    made: LinkageResult, require: LinkageDemands | None, promised: float | None, found: Mapping[str, Linkage]
+    made: LinkageResult, require: LinkageDemands | None, promised: float | None, attacks: Mapping[str, Linkage]
 ) -> dict[str, Any]:
     """The fields of the result that judge it.
 
@@ -51,10 +51,10 @@ def judged(
         What is demanded of them.
     promised
         The mean rank to be expected where nothing is demanded; None: he does not know the original.
-    found
+    attacks
         The attacks.
     """
-    judged_by = _broken(made, promised, found) if require is None else _missed(made, require)
+    judged_by = _broken(made, promised, attacks) if require is None else _missed(made, require)
     demands, said = {}, []
     for name, demand, finding in judged_by:
         demands[name] = demand
@@ -69,15 +69,15 @@ def judged(
     }
 
 
-def _attacks(made: LinkageResult) -> tuple[Ranks | Joint, ...]:
+def _attacks(made: LinkageResult) -> tuple[LinkageRanks | JointMatching, ...]:
     """Those of who knows all that there is to know."""
-    return tuple(one for one in (made, made.with_scale_matching, made.joint) if one is not None)
+    return tuple(one for one in (made, made.after_scale_matching, made.joint) if one is not None)
 
 
 def _worst(made: LinkageResult, name: str, *, least: bool) -> float | None:
     """A figure of the strongest attack that has it."""
-    told = [figure for one in _attacks(made) if (figure := getattr(one, name, None)) is not None]
-    return (min if least else max)(told, default=None)
+    figures = [figure for one in _attacks(made) if (figure := getattr(one, name, None)) is not None]
+    return (min if least else max)(figures, default=None)
 
 
 def _missed(made: LinkageResult, require: LinkageDemands) -> Iterator[Judged]:
@@ -90,13 +90,13 @@ def _missed(made: LinkageResult, require: LinkageDemands) -> Iterator[Judged]:
         yield name, MeasuredDemand(required=limit, measured=figure, met=met), _finding(figure, limit, what)
 
 
-def _broken(made: LinkageResult, promised: float | None, found: Mapping[str, Linkage]) -> Iterator[Judged]:
+def _broken(made: LinkageResult, promised: float | None, attacks: Mapping[str, Linkage]) -> Iterator[Judged]:
     """Whether an attack finds a mean rank below k that chance does not explain."""
     if promised is None:
         return
     ranks = [
         (float(one.rank.mean()), float(_CHANCE * one.rank.std() / np.sqrt(len(one.rank))))
-        for name, one in found.items()
+        for name, one in attacks.items()
         if not name.endswith("_90")
     ]
     mean, chance = min(ranks, key=sum)
@@ -108,10 +108,12 @@ def _broken(made: LinkageResult, promised: float | None, found: Mapping[str, Lin
 def _finding(figure: float | None, limit: float, what: str) -> Finding:
     shown = "an unknown number" if figure is None else f"{figure:.4g}"
     detail = f"{shown} {what}, {limit:.4g} is the limit; {_WIDER}"
-    return Finding(audit="linkage", severity=Severity.HIGH, detail=detail, figure=figure, limit=limit)
+    return Finding(audit="linkage", severity=FindingSeverity.HIGH, detail=detail, measured=figure, required=limit)
 
 
 def _verdict(made: LinkageResult, *, passed: bool) -> str:
     rank, first = (_worst(made, name, least=least) for name, least, _ in _SAID[:2])
-    told = f"Who knows the records finds the true one of a row at rank {rank:.4g} on average, and first for {first:.1%}"
-    return f"{told}{'' if passed else ': what is required is not met'}."
+    sentence = (
+        f"Who knows the records finds the true one of a row at rank {rank:.4g} on average, and first for {first:.1%}"
+    )
+    return f"{sentence}{'' if passed else ': what is required is not met'}."

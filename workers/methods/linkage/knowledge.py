@@ -83,13 +83,13 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
         The record behind each row is no longer known, or the adversary knows nothing.
     """
     release, link = job.releases["release_id"], read_link(job)
-    columns = release.spec["columns"]
-    known = complete_records(job.dataset_path(), columns)
+    columns = release.spec["quasi_identifiers"]
+    known = complete_records(job.dataset_path("knowledge_dataset_id"), columns)
     if not len(known.rows):
         detail = "no record of this dataset has values in all columns of the release"
-        raise InvalidError.at("/dataset_id", detail)
-    apart = "original_id" in job.datasets
-    original = job.dataset_path("original_id") if apart else job.dataset_path()
+        raise InvalidError.at("/knowledge_dataset_id", detail)
+    apart = "original_dataset_id" in job.datasets
+    original = job.dataset_path("original_dataset_id" if apart else "knowledge_dataset_id")
     truth = np.ascontiguousarray(numeric_columns(original, columns).values[link])
     spec = None
     k: float | NDArray[np.float64] = float(release.spec.get("k") or 1.0)
@@ -109,8 +109,8 @@ def _known_k(
     """The k that the adversary would calibrate his records with."""
     if spec is None or spec.k_column is None:
         return float(k) if spec is not None and not isinstance(k, np.ndarray) else None
-    path: Path = job.dataset_path()
-    return wanted(path, spec, known) if tells_k(job.datasets["dataset_id"], spec.k_column) else None
+    path: Path = job.dataset_path("knowledge_dataset_id")
+    return wanted(path, spec, known) if tells_k(job.datasets["knowledge_dataset_id"], spec.k_column) else None
 
 
 def tells_k(dataset: DatasetInput, name: str) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.contracts.linkage import EXHAUSTIVE, LinkageSpec
-from app.contracts.uncertain import Scales
+from app.contracts.uncertain import ScaleSharing
 from workers.algorithms.tables.locating import rehearse
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.state import Calibrated, UnreachableKError
@@ -33,7 +33,7 @@ class Attacking:
     """Where the work stands.
 
     `pending` are the attacks still to be made, by name; `working` is the one under way, or the calibration before it;
-    `gone` tells the rows whose record was dismissed, while only the dismissed are counted.
+    `gone` marks the rows whose record was suppressed, while only suppressed records are counted.
     """
 
     records: int
@@ -44,7 +44,7 @@ class Attacking:
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
     working: linkage.LinkageState | calibration.CalibrationState | None = None
-    found: Mapping[str, Linkage] = field(default_factory=dict)
+    linkages: Mapping[str, Linkage] = field(default_factory=dict)
     gone: NDArray[np.bool_] | None = None
     best: Mapping[str, Any] | None = None
     releases: int = 1
@@ -72,11 +72,13 @@ class LinkageRunner:
         job.tick(0.0, "read")
         if several := len(job.specification(LinkageSpec).release_ids):
             made = attack_together(job)
-            return Attacking(made.records, made.candidates, made.k, found=made.found, best=made.best, releases=several)
+            return Attacking(
+                made.records, made.candidates, made.k, linkages=made.linkages, best=made.best, releases=several
+            )
         released = job.releases["release_id"]
         if released.method == "boxes":
-            found, candidates = attack_boxes(job, job.rng)
-            return Attacking(released.rows, candidates, float(released.spec["k"]), found=found)
+            attacks, candidates = attack_boxes(job, job.rng)
+            return Attacking(released.rows, candidates, float(released.spec["k"]), linkages=attacks)
         release, whole = attacked(job)
         knowledge = {"": whole, "_90": whole.part(job.rng)}
         matchable = release.spec is not None and whole.k is not None
@@ -107,31 +109,31 @@ class LinkageRunner:
         """Whether all attacks are made."""
         return not state.pending
 
-    def progress(self, state: Attacking) -> Progress:
+    def progress(self, state: Attacking) -> JobProgress:
         """Attacks made."""
-        made = len(state.found)
+        made = len(state.linkages)
         part = linkage.progress(state.working) if isinstance(state.working, linkage.LinkageState) else 0.0
         share = (made + part) / max(made + len(state.pending), 1)
-        return Progress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
+        return JobProgress(fraction=_READ + (1.0 - _READ) * share, stage="attack")
 
     def finish(self, state: Attacking, job: JobContext) -> Outcome:
-        """Match all rows at once and say what was found; an audit has no release."""
+        """Match all rows at once and report; an audit has no release."""
         spec = job.specification(LinkageSpec)
-        original = all(one.dataset_id == spec.dataset_id for one in job.releases.values())
+        original = all(one.dataset_id == spec.knowledge_dataset_id for one in job.releases.values())
         best: Mapping[str, Any]
         if state.best is not None:
             best = state.best
         elif state.release is None:
-            best = of_boxes(state.found["fit"], original=original)
+            best = of_boxes(state.linkages["fit"], original=original)
         else:
-            best = matched(job, state.release, state.knowledge[""], state.found["fit"])
+            best = matched(job, state.release, state.knowledge[""], state.linkages["fit"])
         result = linkage_report.result(
-            state.found,
+            state.linkages,
             records=state.records,
             candidates=state.candidates,
             k=state.k,
             posterior=state.release is None or state.release.spec is not None,
-            best={**best, "releases": state.releases},
+            best={**best, "release_count": state.releases},
             require=spec.require,
             original=original,
         )
@@ -164,8 +166,8 @@ def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
     if release.spec is None or knowledge.k is None:
         msg = "scales are matched of densities only"
         raise ValueError(msg)
-    asked = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
-    return replace(state, working=calibration.init(knowledge.values, asked))
+    calibration_request = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
+    return replace(state, working=calibration.init(knowledge.values, calibration_request))
 
 
 def _calibrated(
@@ -187,44 +189,44 @@ def _calibrated(
 
 
 def _common(release: Attacked) -> bool:
-    """Whether scales tell no more than who was dismissed."""
-    return release.spec is not None and release.spec.scales is Scales.COMMON
+    """Whether scales show no more than which records were suppressed."""
+    return release.spec is not None and release.spec.scales is ScaleSharing.COMMON
 
 
 def _without(
-    state: Attacking, name: str, knowledge: Knowledge, dismissed: NDArray[np.int64], rng: np.random.Generator
+    state: Attacking, name: str, knowledge: Knowledge, suppressed: NDArray[np.int64], rng: np.random.Generator
 ) -> Attacking:
-    """One scale for all: who was dismissed is left out of the candidates, so only these are counted again."""
-    fit = state.found[_fit(name)]
-    if not len(dismissed):
+    """One scale for all: suppressed records are no candidates, so only these are counted again."""
+    fit = state.linkages[_fit(name)]
+    if not len(suppressed):
         return _ended(state, name, fit)
     release = _release(state)
     working = linkage.init(
         release.densities,
         release.truth,
-        knowledge.values[dismissed],
+        knowledge.values[suppressed],
         rng,
         included=np.zeros(len(release.truth), dtype=np.bool_),
         rows=fit.rows,
         threads=state.threads,
     )
-    gone = np.isin(knowledge.of_row, dismissed)
+    gone = np.isin(knowledge.of_row, suppressed)
     return replace(state, working=working, gone=gone)
 
 
-def _finished(state: Attacking, name: str, found: Linkage) -> Attacking:
-    """An attack is over; where only the dismissed were counted, they are taken off what was found by fit."""
+def _finished(state: Attacking, name: str, made: Linkage) -> Attacking:
+    """An attack is over; where it counted only suppressed records, the attack by fit loses these."""
     if state.gone is None:
-        return _ended(state, name, found)
-    fit = state.found[_fit(name)]
-    own = state.gone[fit.rows]  # the true record itself was dismissed: it would stand among the others if it were known
-    rank = fit.rank - (found.rank - 1.0) + own
-    weight = 1.0 / fit.posterior - (1.0 / found.posterior - 1.0) + own
+        return _ended(state, name, made)
+    fit = state.linkages[_fit(name)]
+    own = state.gone[fit.rows]  # the true record itself was suppressed: it would be among the others if it were known
+    rank = fit.rank - (made.rank - 1.0) + own
+    weight = 1.0 / fit.posterior - (1.0 / made.posterior - 1.0) + own
     return _ended(state, name, replace(fit, rank=rank, posterior=1.0 / np.maximum(weight, 1.0)))
 
 
-def _ended(state: Attacking, name: str, found: Linkage) -> Attacking:
-    return replace(state, working=None, gone=None, pending=state.pending[1:], found={**state.found, name: found})
+def _ended(state: Attacking, name: str, made: Linkage) -> Attacking:
+    return replace(state, working=None, gone=None, pending=state.pending[1:], linkages={**state.linkages, name: made})
 
 
 def _fit(name: str) -> str:
@@ -234,7 +236,7 @@ def _fit(name: str) -> str:
 def _recomputed(release: Attacked, knowledge: Knowledge, made: Calibrated) -> tuple[Knowledge, Matching]:
     """Candidates with their scales.
 
-    Who is dismissed by this calibration is no candidate; the row of such a record counts as one whose scale he finds.
+    A record that this calibration suppresses is no candidate; its row counts as one whose scale the adversary finds.
     """
     place = np.full(len(knowledge.values) + 1, -1, dtype=np.int64)
     place[made.rows] = np.arange(len(made.rows))

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.contracts.datasets import ColumnType
 from app.contracts.groups import SignalKind
-from app.contracts.microfiles import OutlierOptions, Variable
+from app.contracts.microfiles import FuzzyVariable, OutlierOptions
 from app.contracts.recoding import parsed
 from app.errors import FieldError, InfeasibleError, pointer
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
@@ -16,7 +16,7 @@ from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules, memberships
 from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau
 from workers.algorithms.groups.signals.signals import Signals, concentration, signals
-from workers.methods.microfile.microfile import Microfile, ParameterValues
+from workers.methods.microfile.microfile import Microfile, Regions
 
 #: Memberships times rules that are computed between two ticks.
 _WORK = 50_000_000
@@ -36,18 +36,18 @@ class Attack:
     signals: Signals
 
 
-def no_records(told: str, microfile: Microfile, where: str) -> InfeasibleError:
+def no_records(label: str, microfile: Microfile, where: str) -> InfeasibleError:
     """Nothing is left in range; says what left most records out."""
     reasons = [
         *((count, f"{name!r} is missing in {count}") for name, count in microfile.left_out.missing.items()),
         *((count, f"{name!r} is out of range in {count}") for name, count in microfile.left_out.out_of_range.items()),
     ]
     worst = "; ".join(text for _, text in sorted(reasons, reverse=True)[:3])
-    detail = f"no record of {told} has every variable present and in its range" + (f": {worst}" if worst else "")
+    detail = f"no record of {label} has every variable present and in its range" + (f": {worst}" if worst else "")
     return InfeasibleError.at(where, detail)
 
 
-def check_auxiliary(auxiliary: Microfile, where: str = "/vital") -> None:
+def check_auxiliary(auxiliary: Microfile, where: str = "/hidden_group") -> None:
     """Refuse a microfile that nothing can be learned from; `where` points to who the group is.
 
     Raises
@@ -55,13 +55,13 @@ def check_auxiliary(auxiliary: Microfile, where: str = "/vital") -> None:
     InfeasibleError
         No record is in range, or none or all of those in range are the group's.
     """
-    told = "the auxiliary dataset"
+    label = "the auxiliary dataset"
     if not len(auxiliary.rows):
-        raise no_records(told, auxiliary, "/variables" if where == "/vital" else where)
+        raise no_records(label, auxiliary, "/variables" if where == "/hidden_group" else where)
     inside, records = int(vital_of(auxiliary).sum()), len(auxiliary.rows)
     if inside in {0, records}:
         share = "none" if inside == 0 else "all"
-        detail = f"{share} of the {records} in-range records of {told} are the group's: there is nothing to tell apart"
+        detail = f"{share} of the {records} in-range records of {label} are the group's: there is nothing to tell apart"
         raise InfeasibleError.at(where, detail)
 
 
@@ -101,8 +101,8 @@ def attack(
         stop = min(start + block, len(membership))
         membership[start:stop] = memberships(seen, rules, alpha, start=start, stop=stop)
         tick(stop / len(membership))
-    groups = len(microfile.parameter_values)
-    return Attack(membership, signals(microfile.parameter, groups, microfile.vital, membership, alpha))
+    groups = len(microfile.regions)
+    return Attack(membership, signals(microfile.region, groups, microfile.vital, membership, alpha))
 
 
 def fitting(
@@ -136,7 +136,7 @@ def fitting(
 
 def stand_out(signal: FloatArray | IntArray, options: OutlierOptions, excluded: Sequence[int]) -> Outliers:
     """Outliers of a signal as the options say."""
-    return thompson_tau(signal, alpha=options.alpha, robust=options.robust, exclude=excluded)
+    return thompson_tau(signal, alpha=options.significance_level, robust=options.robust, exclude=excluded)
 
 
 def in_kind(signal: FloatArray | IntArray, sizes: IntArray, kind: SignalKind) -> FloatArray:
@@ -147,9 +147,9 @@ def in_kind(signal: FloatArray | IntArray, sizes: IntArray, kind: SignalKind) ->
 
 
 class Places:
-    """Where parameter values stand among those of the in-range records."""
+    """Indexes of regions among those of the in-range records."""
 
-    def __init__(self, values: ParameterValues) -> None:
+    def __init__(self, values: Regions) -> None:
         self._kinds = tuple(_kind(part) for part in values[0]) if values else ()
         self._places = {value: place for place, value in enumerate(values)}
 
@@ -170,16 +170,16 @@ class Places:
         InfeasibleError
             No in-range record has one of them.
         """
-        found, errors = [], []
+        places, errors = [], []
         for index, value in enumerate(values):
             place = self.find(value)
             if place is None:
-                errors.append(FieldError(where + pointer(index) + inner, "no in-range record has this parameter value"))
+                errors.append(FieldError(where + pointer(index) + inner, "no in-range record has this region"))
             else:
-                found.append(place)
+                places.append(place)
         if errors:
-            raise InfeasibleError("parameter values that no in-range record has; see `errors`", errors=errors)
-        return found
+            raise InfeasibleError("regions that no in-range record has; see `errors`", errors=errors)
+        return places
 
 
 def _kind(part: object) -> ColumnType:
@@ -190,12 +190,12 @@ def _kind(part: object) -> ColumnType:
     return ColumnType.NUMBER if isinstance(part, float) else ColumnType.STRING
 
 
-def with_terms(variables: Sequence[Variable]) -> list[Variable]:
+def with_terms(variables: Sequence[FuzzyVariable]) -> list[FuzzyVariable]:
     """The variables that rules can name, in the order of a rule's places."""
     return [variable for variable in variables if variable.terms]
 
 
-def sentence(rule: Sequence[int], variables: Sequence[Variable]) -> str:
+def sentence(rule: Sequence[int], variables: Sequence[FuzzyVariable]) -> str:
     """A rule in the names of its columns and terms."""
     said = [
         f"{variable.column} is {variable.terms[term - 1].name}"

@@ -69,18 +69,21 @@ def common_columns(
         There is none.
     """
     names = [_names(path, recode) for path, recode in zip(paths, recodings, strict=True)]
-    told = {one.column for one in learned.conditions}
+    group_columns = {one.column for one in learned.conditions}
     hidden = {
-        source for recode in recodings for name in (*told, *left_out) for source in (name, *sources(name, recode))
+        source
+        for recode in recodings
+        for name in (*group_columns, *left_out)
+        for source in (name, *sources(name, recode))
     }
     both = [name for name in names[0] if name in set(names[1])]
     free = [name for name in both if not any(hidden & {name, *sources(name, recode)} for recode in recodings)]
     first, second = (kinds(path, free, recode) for path, recode in zip(paths, recodings, strict=True))
-    found = tuple(name for name in free if first.get(name) == second.get(name))
-    if not found:
+    common = tuple(name for name in free if first.get(name) == second.get(name))
+    if not common:
         detail = "no column that both files have is left: there is nothing that a classifier could read"
         raise InfeasibleError.at("/auxiliary_dataset_id", detail)
-    return found
+    return common
 
 
 def _names(path: Path, recode: Recodings) -> list[str]:
@@ -116,10 +119,10 @@ def learn(
     for at, name in enumerate(CLASSIFIERS):
         start = 0.2 + 0.4 * at
 
-        def told(done: float, start: float = start) -> None:
+        def report_tick(done: float, start: float = start) -> None:
             tick(start + 0.3 * done)
 
-        how_well = judged(name, codes, y, share, how.categorical, rng, told)
+        how_well = judged(name, codes, y, share, how.categorical, rng, report_tick)
         models.append((trained(name, codes, y, share, how.categorical, seed=0), how_well))
         tick(start + 0.4)
     return Learned(tuple(names), how, len(rows), int(y.sum()), tuple(models))
@@ -130,14 +133,14 @@ _FEWEST: Final = 10
 
 def score(learned: Learned, path: Path, recode: Recodings, tick: Callable[[float], None]) -> Scored:
     """Scores of all records of a file."""
-    found: list[list[FloatArray]] = [[] for _ in learned.models]
+    chunks: list[list[FloatArray]] = [[] for _ in learned.models]
     for part in cells(path, learned.names, recode):
         codes = coded(learned.how, part.columns)
         for codes_of_some in _some(codes):
-            for scores, (model, _) in zip(found, learned.models, strict=True):
+            for scores, (model, _) in zip(chunks, learned.models, strict=True):
                 scores.append(model.probabilities(codes_of_some))
             tick(0.5)
-    return Scored(learned, tuple(np.concatenate([*scores, np.empty(0)]) for scores in found))
+    return Scored(learned, tuple(np.concatenate([*scores, np.empty(0)]) for scores in chunks))
 
 
 def _some(codes: Codes) -> Iterator[Codes]:
@@ -198,14 +201,14 @@ def _scope(scores: FloatArray, standing: Standing, rows: BoolArray) -> Classifie
     if not rows.any() or standing.places < 1:
         return None
     signal = np.bincount(standing.place[rows], weights=scores[rows], minlength=standing.places).astype(np.float64)
-    found = ranks(signal)
+    ranking = ranks(signal)
     outliers = stand_out(signal, standing.outliers, ()).indexes
     return ClassifierScope(
         records=int(rows.sum()),
         signal=tuple(float(value) for value in signal),
         outliers=outliers,
-        found=tuple(place for place in outliers if place in standing.wanted),
-        ranks=tuple(float(found[place]) for place in standing.wanted),
+        detected=tuple(place for place in outliers if place in standing.wanted),
+        ranks=tuple(float(ranking[place]) for place in standing.wanted),
         precision=precision(signal, standing.wanted) if standing.wanted else None,
     )
 

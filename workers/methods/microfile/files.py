@@ -8,10 +8,10 @@ from typing import Any
 from app.contracts.findings import Finding, MeasuredDemand, all_met
 from app.contracts.groups import GroupSpec
 from app.contracts.inputs import listed
-from app.contracts.microfiles import ParameterValue, Recodings
+from app.contracts.microfiles import Recodings, Region
 from workers.methods.context import JobContext
 from workers.methods.microfile.attack import Places
-from workers.methods.microfile.microfile import ParameterValues
+from workers.methods.microfile.microfile import Regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def audited_files(job: JobContext, learned: GroupSpec | None, given: Recodings) 
 
 
 def detections(
-    places: tuple[ParameterValue, ...] | None, findings: Sequence[Finding], *, looked: int, by: str
+    places: tuple[Region, ...] | None, findings: Sequence[Finding], *, looked: int, by: str
 ) -> dict[str, Any]:
     """The fields of a result that judge it: nothing may show the places that were named, where some were.
 
@@ -61,6 +61,6 @@ def detections(
     return {"passed": all_met(demands), "demands": demands, "findings": tuple(findings), "verdict": verdict}
 
 
-def wanted_places(values: ParameterValues, asked: tuple[ParameterValue, ...] | None) -> tuple[int, ...]:
+def wanted_places(values: Regions, regions: tuple[Region, ...] | None) -> tuple[int, ...]:
     """The places that matter, of which there are records."""
-    return tuple(Places(values).known(asked or ())) if values else ()
+    return tuple(Places(values).known(regions or ())) if values else ()

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import group_spec
-from app.contracts.swaps import GivenModel
+from app.contracts.swaps import RulesModel
 from app.errors import InfeasibleError
 from workers.algorithms.groups.rules.fits import confidence_order
 from workers.algorithms.groups.rules.rules import Rules
@@ -18,7 +18,7 @@ class Modelled(Protocol):
     """A specification with a model of the group."""
 
     @property
-    def model(self) -> GivenModel | None:
+    def rules_model(self) -> RulesModel | None:
         """A model of its own."""
         ...
 
@@ -41,12 +41,12 @@ def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tupl
     InfeasibleError
         The job found no rules.
     """
-    if spec.model is not None:
-        return np.array([rule.terms for rule in spec.model.rules], dtype=np.int8), spec.model.alpha
-    found = job.job_result("model_job_id")["rules"]
-    if not found or learned is None:
+    if spec.rules_model is not None:
+        return np.array([rule.terms for rule in spec.rules_model.rules], dtype=np.int8), spec.rules_model.min_membership
+    entries = job.job_result("model_job_id")["rules"]
+    if not entries or learned is None:
         detail = "the job found no rules: there is no model of the group to mask"
         raise InfeasibleError.at("/model_job_id", detail)
-    factors = [math.inf if rule["infinite"] else rule["relative_confidence_factor"] for rule in found]
-    rules = np.array([rule["terms"] for rule in found], dtype=np.int8)
-    return rules[confidence_order(np.array(factors, dtype=np.float64))], learned.alpha
+    factors = [math.inf if rule["infinite"] else rule["relative_confidence_factor"] for rule in entries]
+    rules = np.array([rule["terms"] for rule in entries], dtype=np.int8)
+    return rules[confidence_order(np.array(factors, dtype=np.float64))], learned.min_membership

@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.microfiles import Recodings, RecordCounts, Variable, Vital
+from app.contracts.microfiles import ExcludedRecords, FuzzyVariable, GroupCondition, Recodings
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term
 from workers.frames.harmonised import Slice, distinct, joined, published, slices
 
-ParameterValues: TypeAlias = tuple[tuple[str | int | float | bool, ...], ...]
+Regions: TypeAlias = tuple[tuple[str | int | float | bool, ...], ...]
 _NOTHING: Final[IntArray] = np.empty(0, dtype=np.int64)
 
 
@@ -32,14 +32,14 @@ class Wanted:
     variables : they filter; those with terms are read.
     recode : harmonisation.
     vital : conditions that make a record one of the group's; None where the dataset does not tell.
-    parameter : columns that divide the microfile; none where that does not matter.
+    region_columns : columns that divide the microfile; none where that does not matter.
     numbers, categories : further columns, as doubles and as codes; missing is NaN and -1.
     """
 
-    variables: tuple[Variable, ...]
+    variables: tuple[FuzzyVariable, ...]
     recode: Recodings
-    vital: tuple[Vital, ...] | None = None
-    parameter: tuple[str, ...] = ()
+    vital: tuple[GroupCondition, ...] | None = None
+    region_columns: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class Wanted:
         """All columns that are read, as they are called after recoding."""
         names = (variable.column for variable in self.variables)
         vital = (one.column for one in self.vital or ())
-        return tuple(dict.fromkeys((*names, *vital, *self.parameter, *self.numbers, *self.categories)))
+        return tuple(dict.fromkeys((*names, *vital, *self.region_columns, *self.numbers, *self.categories)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Microfile:
     rows : (N,) their positions in the dataset.
     variables : V arrays (N,), the variables with terms, finite.
     vital : (N,) whether they are the group's; None where that is not known.
-    parameter : (N,) submicrofile of each.
-    parameter_values : P values in rising order, a part per parameter column.
+    region : (N,) submicrofile of each.
+    regions : P values in rising order, a part per region column.
     numbers : (N, n) further columns, NaN where missing.
     categories : (N, c) codes of further columns, -1 where missing.
     category_values : what the codes stand for, per column.
@@ -71,12 +71,12 @@ class Microfile:
     rows: IntArray
     variables: tuple[FloatArray, ...]
     vital: BoolArray | None
-    parameter: IntArray
-    parameter_values: ParameterValues
+    region: IntArray
+    regions: Regions
     numbers: FloatArray
     categories: IntArray
     category_values: tuple[tuple[str | int | float | bool, ...], ...]
-    left_out: RecordCounts
+    left_out: ExcludedRecords
 
     def counted(self) -> "Microfile":
         """The same without the columns: who is in range, and who was left out."""
@@ -111,7 +111,7 @@ class _Reading:
         if wanted.numbers:
             columns = [values[name] if name in values else part.numbers(name) for name in wanted.numbers]
             self.numbers.append(np.stack([column[positions] for column in columns], axis=1))
-        self.cells.append(part.taken((*wanted.parameter, *wanted.categories), positions))
+        self.cells.append(part.taken((*wanted.region_columns, *wanted.categories), positions))
 
     def _filtered(self, part: Slice, values: dict[str, FloatArray]) -> BoolArray:
         kept = np.ones(part.rows, dtype=np.bool_)
@@ -122,7 +122,7 @@ class _Reading:
             _add(self.missing, variable.column, int(is_missing.sum()))
             _add(self.out_of_range, variable.column, int((~inside & ~is_missing).sum()))
             kept &= inside
-        for name in self.wanted.parameter:
+        for name in self.wanted.region_columns:
             present = part.present(name)
             _add(self.missing, name, int((~present).sum()))
             kept &= present
@@ -143,20 +143,20 @@ def read(path: Path, wanted: Wanted) -> Microfile:
     for part in slices(path, wanted.columns, wanted.recode):
         reading.take(part)
     count = sum(map(len, reading.rows))
-    parameter, values = _codes(reading.cells, wanted.parameter)
+    region, values = _codes(reading.cells, wanted.region_columns)
     categories = [_codes(reading.cells, (name,)) for name in wanted.categories]
     return Microfile(
         rows=np.concatenate(reading.rows) if reading.rows else _NOTHING,
         variables=tuple(np.concatenate(column) for column in zip(*reading.variables, strict=True)),
         vital=None if wanted.vital is None else np.concatenate([*reading.vital, np.empty(0, dtype=np.bool_)]),
-        parameter=parameter,
-        parameter_values=tuple(tuple(published(part) for part in value) for value in values),
+        region=region,
+        regions=tuple(tuple(published(part) for part in value) for value in values),
         numbers=np.concatenate(reading.numbers) if reading.numbers else np.empty((count, 0)),
         categories=_stacked(categories, count),
         category_values=tuple(
             tuple(published(value[0]) for value in values if value[0] is not None) for _, values in categories
         ),
-        left_out=RecordCounts(
+        left_out=ExcludedRecords(
             records=reading.total - count, missing=reading.missing, out_of_range=reading.out_of_range
         ),
     )
@@ -172,11 +172,11 @@ def _stacked(categories: Sequence[tuple[IntArray, list[tuple[Any, ...]]]], count
     return np.stack(columns, axis=1) if columns else np.empty((count, 0), dtype=np.int64)
 
 
-def _all(part: Slice, vital: tuple[Vital, ...]) -> BoolArray:
-    found: NDArray[np.bool_] = np.ones(part.rows, dtype=np.bool_)
+def _all(part: Slice, vital: tuple[GroupCondition, ...]) -> BoolArray:
+    mask: NDArray[np.bool_] = np.ones(part.rows, dtype=np.bool_)
     for one in vital:
-        found &= part.matches(one.column, one.values)
-    return found
+        mask &= part.matches(one.column, one.values)
+    return mask
 
 
 def _add(counts: dict[str, int], name: str, number: int) -> None:
@@ -184,7 +184,7 @@ def _add(counts: dict[str, int], name: str, number: int) -> None:
         counts[name] = counts.get(name, 0) + number
 
 
-def fuzzified(microfile: Microfile, variables: Sequence[Variable]) -> Fuzzified:
+def fuzzified(microfile: Microfile, variables: Sequence[FuzzyVariable]) -> Fuzzified:
     """The records as the rules see them."""
     return fuzzify(microfile.variables, [tuple(_term(term) for term in one.terms) for one in variables if one.terms])
 

@@ -14,7 +14,7 @@ from workers.algorithms.groups.enumeration.search import NotFeasibleError
 from workers.algorithms.groups.evolution import request as evolution_request
 from workers.algorithms.groups.evolution import search as evolution
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
-from workers.algorithms.groups.rules.generality import Found, Kept, kept_by, merge, together
+from workers.algorithms.groups.rules.generality import Kept, SearchOutcome, kept_by, merge, together
 from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.rules.rules import Metrics, memberships
 from workers.methods.protocol import Arrays
@@ -32,24 +32,24 @@ class Search:
     ----------
     module : `evolution` or `enumeration`.
     state : its state; None once only the result was taken up again.
-    found : the result, once it is there.
+    outcome : the result, once it is there.
     kept : of an evolution that has ended: all rules over the thresholds, which is what parts of one are merged from.
     """
 
     module: Any
     state: Any
-    found: Found | None = None
+    outcome: SearchOutcome | None = None
     kept: Kept | None = None
 
     @property
     def done(self) -> bool:
         """Whether the rules are there."""
-        return self.found is not None
+        return self.outcome is not None
 
     @property
     def progress(self) -> tuple[str, float]:
         """Stage, and share of the search that is done."""
-        if self.found is not None:
+        if self.outcome is not None:
             return "rules", 1.0
         stage, share = self.module.progress(self.state)
         return str(stage), float(share)
@@ -61,9 +61,9 @@ class Search:
             return replace(self, state=state)
         if self.module is evolution:
             return evolved(kept_by(state))
-        return replace(self, state=state, found=self.module.result(state))
+        return replace(self, state=state, outcome=self.module.result(state))
 
-    def result(self) -> Found:
+    def result(self) -> SearchOutcome:
         """The rules.
 
         Raises
@@ -71,20 +71,20 @@ class Search:
         ValueError
             The search is not done.
         """
-        if self.found is None:
+        if self.outcome is None:
             msg = "the search has not ended"
             raise ValueError(msg)
-        return self.found
+        return self.outcome
 
     def pack(self) -> Arrays:
         """The state, or the result where it is there."""
-        if self.found is None:
+        if self.outcome is None:
             return dict(self.module.pack(self.state))
         if self.kept is not None:
             evaluations = np.array(self.kept.evaluations, dtype=np.int64)
             return {"kept.rules": self.kept.rules, "kept.evaluations": evaluations, **_packed(self.kept.metrics)}
-        counts = np.array([self.found.evaluations, self.found.over_thresholds], dtype=np.int64)
-        return {"found.rules": self.found.rules, "found.counts": counts, **_packed(self.found.metrics)}
+        counts = np.array([self.outcome.evaluations, self.outcome.over_thresholds], dtype=np.int64)
+        return {"found.rules": self.outcome.rules, "found.counts": counts, **_packed(self.outcome.metrics)}
 
 
 def evolved(*parts: Kept) -> Search:
@@ -125,43 +125,48 @@ def search_for(
     InfeasibleError
         An exhaustive search that is too large; says what would fit.
     """
-    asked = spec.search
-    module: Any = evolution if isinstance(asked, EvolutionSearch) else enumeration
+    search = spec.search
+    module: Any = evolution if isinstance(search, EvolutionSearch) else enumeration
     if arrays is not None and "found.rules" in arrays:
-        return Search(module, None, _found(arrays))
+        return Search(module, None, _unpacked_outcome(arrays))
     if arrays is not None and "kept.rules" in arrays:
         return evolved(Kept(arrays["kept.rules"], _unpacked(arrays), int(arrays["kept.evaluations"])))
-    request = _request(spec, asked)
+    request = _request(spec, search)
     try:
         if arrays is not None:
             return Search(module, module.unpack(seen, vital, request, arrays, threads=threads))
-        if isinstance(asked, ExhaustiveSearch):
+        if isinstance(search, ExhaustiveSearch):
             return Search(module, module.init(seen, vital, request, threads=threads))
         return Search(module, module.init(seen, vital, request, rng=rng, runs=runs, threads=threads))
     except NotFeasibleError as error:
         raise InfeasibleError(f"too much to search: {error}", errors=[FieldError("/search", str(error))]) from None
 
 
-def _request(spec: GroupSpec, asked: EvolutionSearch | ExhaustiveSearch) -> Any:
-    thresholds: dict[str, Any] = {"alpha": spec.alpha, "gamma": spec.gamma, "kappa": spec.kappa, "guard": GUARD}
-    if isinstance(asked, ExhaustiveSearch):
+def _request(spec: GroupSpec, search: EvolutionSearch | ExhaustiveSearch) -> Any:
+    thresholds: dict[str, Any] = {
+        "min_membership": spec.min_membership,
+        "min_relative_confidence": spec.min_relative_confidence,
+        "min_support": spec.min_support,
+        "denominator_floor": GUARD,
+    }
+    if isinstance(search, ExhaustiveSearch):
         return enumeration.EnumerationRequest(**thresholds)
     return evolution_request.EvolutionRequest(
-        population=asked.population,
-        replaced=asked.replaced,
-        tournament=asked.tournament,
-        crossover=asked.crossover,
-        mutation=asked.mutation,
-        generations=asked.generations,
-        runs=asked.runs,
-        diversity=asked.diversity,
+        population=search.population,
+        replaced=search.replaced,
+        tournament=search.tournament,
+        crossover=search.crossover,
+        mutation=search.mutation,
+        generations=search.generations,
+        runs=search.runs,
+        diversity=search.diversity,
         **thresholds,
     )
 
 
-def _found(arrays: Arrays) -> Found:
+def _unpacked_outcome(arrays: Arrays) -> SearchOutcome:
     evaluations, over = arrays["found.counts"].tolist()
-    return Found(arrays["found.rules"], _unpacked(arrays), evaluations, over)
+    return SearchOutcome(arrays["found.rules"], _unpacked(arrays), evaluations, over)
 
 
 def _packed(metrics: Metrics) -> Arrays:
@@ -178,16 +183,17 @@ def warm_search() -> None:
     columns = [rng.integers(0, 8, 400).astype(np.float64) for _ in range(3)]
     vital = columns[0] + columns[1] > 11
     seen = fuzzify(columns, [[Term("z", (2.0, 4.0)), Term("s", (3.0, 6.0))]] * 3)
-    shared: dict[str, Any] = {"method": "group", "auxiliary_dataset_id": "", "vital": {"column": "v", "values": [1]}}
-    shared |= {"parameter": ["p"], "variables": [_variable(place) for place in range(3)]}
-    for asked in ({"method": "evolution", "generations": 2, "runs": 2, "population": 10, "replaced": 4}, _EXHAUSTIVE):
-        spec = GroupSpec.model_validate({**shared, "search": asked})
+    shared: dict[str, Any] = {"method": "group", "auxiliary_dataset_id": "", "region_columns": ["p"]}
+    shared |= {"hidden_group": {"column": "v", "values": [1]}, "variables": [_variable(place) for place in range(3)]}
+    for settings in (_EVOLUTION, _EXHAUSTIVE):
+        spec = GroupSpec.model_validate({**shared, "search": settings})
         search = search_for(spec, seen, vital, threads=1, rng=rng)
         while not search.done:
             search = search.step()
-        memberships(seen, np.ones((1, 3), dtype=np.int8), spec.alpha)
+        memberships(seen, np.ones((1, 3), dtype=np.int8), spec.min_membership)
 
 
+_EVOLUTION: Final = {"method": "evolution", "generations": 2, "runs": 2, "population": 10, "replaced": 4}
 _EXHAUSTIVE: Final = {"method": "exhaustive"}
 
 

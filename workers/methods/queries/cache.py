@@ -55,11 +55,11 @@ class ReleaseCache:
         with self._lock:
             now = self._clock()
             self._forget(now)
-            found = self._kept.get(key)
-            if found is not None:
-                found.used_at = now
+            entry = self._kept.get(key)
+            if entry is not None:
+                entry.used_at = now
                 self._kept.move_to_end(key)
-                return cast("T", found.value)
+                return cast("T", entry.value)
         made = make()
         if made.nbytes > room:
             return made

@@ -19,8 +19,8 @@ from workers.algorithms.uncertain.queries import classification
 from workers.frames.columns import numeric_columns
 from workers.frames.labels import Labels, read_labels
 from workers.methods.context import JobContext
-from workers.methods.queries.asked import number_of
-from workers.methods.queries.sided import BEYOND, SetColumn, Sided, sided
+from workers.methods.queries.box_sides import BEYOND, SetColumn, Sided, sided
+from workers.methods.queries.query_arrays import number_of
 from workers.methods.released.densities import released_densities
 
 #: Points as they were sent: values of the specification's columns.
@@ -91,8 +91,8 @@ class ClassifiedBoxes:
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the boxes about a point."""
         numbers, values = self._coordinates(points)
-        found = box_classification.classify(self.ready, numbers, neighbours, threads, self._strange(values))
-        return Voted(found.label, found.probabilities)
+        prediction = box_classification.classify(self.ready, numbers, neighbours, threads, self._strange(values))
+        return Voted(prediction.label, prediction.probabilities)
 
     def _coordinates(self, points: Points) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
         """Numbers of each point as the boxes' columns have them, (Q, n), and its other values by column."""
@@ -140,8 +140,8 @@ class ClassifiedDensities:
 
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the best fits."""
-        found = classification.classify(self.ready, self.codes, _numbers(points), neighbours, threads)
-        return Voted(found.label, found.probabilities)
+        prediction = classification.classify(self.ready, self.codes, _numbers(points), neighbours, threads)
+        return Voted(prediction.label, prediction.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,11 @@ class ClassifiedPoints:
 
     def classify(self, points: Points, *, neighbours: int, threads: int) -> Voted:
         """By the nearest records, columns divided by their standard deviations in the release."""
-        found = classification.classify_by_nearest(self.ready, self.codes, _numbers(points), neighbours, threads)
-        return Voted(found.label, found.probabilities)
+        prediction = classification.classify_by_nearest(self.ready, self.codes, _numbers(points), neighbours, threads)
+        return Voted(prediction.label, prediction.probabilities)
 
 
-def classifiable(job: JobContext, label: str) -> Classifiable:
+def classifiable(job: JobContext, target: str) -> Classifiable:
     """The release of a question, made ready for one of its columns.
 
     Raises
@@ -186,11 +186,11 @@ def classifiable(job: JobContext, label: str) -> Classifiable:
         "uncertain": _densities,
         "condensation": _points,
     }
-    labels = read_labels(job.release_path(), label)
+    labels = read_labels(job.release_path(), target)
     if not labels.classes:
-        raise _unfit(f"column {label!r} has no values")
+        raise _unfit(f"column {target!r} has no values")
     if len(labels.classes) > _MOST_CLASSES:
-        raise _unfit(f"column {label!r} has {len(labels.classes):,} values; classes may be {_MOST_CLASSES:,} at most")
+        raise _unfit(f"column {target!r} has {len(labels.classes):,} values; classes may be {_MOST_CLASSES:,} at most")
     return make[job.releases["release_id"].method](job, labels)
 
 
@@ -210,7 +210,7 @@ def warm_up() -> None:
 
 
 def _unfit(detail: str) -> InvalidError:
-    return InvalidError.at("/label", detail)
+    return InvalidError.at("/target", detail)
 
 
 def _boxes(job: JobContext, labels: Labels) -> Classifiable:
@@ -220,7 +220,7 @@ def _boxes(job: JobContext, labels: Labels) -> Classifiable:
         raise _unfit(f"{size[1]:,} classes are too many for {size[0]:,} boxes; at most {_MOST_VOTES // size[0]:,}")
     places = boxes.of_row[voting] * size[1] + labels.codes[voting]
     votes = np.bincount(places, minlength=size[0] * size[1]).reshape(size)
-    return classified_boxes(labels.classes, tuple(job.releases["release_id"].spec["columns"]), boxes, votes)
+    return classified_boxes(labels.classes, tuple(job.releases["release_id"].spec["quasi_identifiers"]), boxes, votes)
 
 
 def classified_boxes(
@@ -252,7 +252,7 @@ def _densities(job: JobContext, labels: Labels) -> Classifiable:
 
 
 def _points(job: JobContext, labels: Labels) -> Classifiable:
-    names = job.releases["release_id"].spec["columns"]
+    names = job.releases["release_id"].spec["quasi_identifiers"]
     z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
     spread, voting = z.std(axis=0), labels.codes >= 0
     ready = classification.nearest_index(z[voting], np.where(spread > 0.0, spread, 1.0))

@@ -21,8 +21,8 @@ from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
 from workers.frames.columns import numeric_columns
 from workers.methods.context import JobContext
-from workers.methods.queries.asked import Asked, Queries
-from workers.methods.queries.sided import BEYOND, ExpectedSets, SetColumn, Sided, sided
+from workers.methods.queries.box_sides import BEYOND, ExpectedSets, SetColumn, Sided, sided
+from workers.methods.queries.query_arrays import Queries, QueryArrays
 from workers.methods.released.boxes import kept_in
 from workers.methods.released.densities import released_densities
 
@@ -60,7 +60,7 @@ class Countable(Protocol):
     def books(self) -> Mapping[str, Codebook]:
         """Codebooks of the columns that are asked about by values."""
 
-    def count(self, asked: Asked, *, threads: int) -> Counted:
+    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
         """Answer queries."""
 
 
@@ -93,23 +93,23 @@ class CountedBoxes:
         """Those of the sets."""
         return {one.name: one.book for one in self.sets}
 
-    def count(self, asked: Asked, *, threads: int) -> Counted:
+    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
         """As expected, and certain bounds."""
-        lower, upper = self.sided.widened(asked.lower, asked.upper)
-        found = box_counting.count(self.ready, lower, upper, threads, self._parts(asked))
-        estimate = np.where(found.estimate < _NOTHING, 0.0, found.estimate)
-        return Counted(estimate, guaranteed=np.stack([found.least, found.most], axis=1).astype(np.int64))
+        lower, upper = self.sided.widened(queries.lower, queries.upper)
+        counts = box_counting.count(self.ready, lower, upper, threads, self._parts(queries))
+        estimate = np.where(counts.estimate < _NOTHING, 0.0, counts.estimate)
+        return Counted(estimate, guaranteed=np.stack([counts.least, counts.most], axis=1).astype(np.int64))
 
-    def _parts(self, asked: Asked) -> NDArray[np.float64]:
+    def _parts(self, queries: QueryArrays) -> NDArray[np.float64]:
         """(Q, T), share of each set that each query asks for."""
         parts = []
         for column in self.sets:
-            part = np.ones((len(asked.values), len(column.sets)))
-            for row, values in enumerate(asked.values):
+            part = np.ones((len(queries.values), len(column.sets)))
+            for row, values in enumerate(queries.values):
                 if column.name in values:
                     part[row] = column.shares(column.book.all_of(values[column.name]))
             parts.append(part)
-        return np.concatenate(parts, axis=1) if parts else np.ones((len(asked.values), 0))
+        return np.concatenate(parts, axis=1) if parts else np.ones((len(queries.values), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,10 @@ class CountedDensities:
         """Numbers have none."""
         return {}
 
-    def count(self, asked: Asked, *, threads: int) -> Counted:
+    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
         """Mass in the boxes."""
-        found = counting.count_indexed(self.ready, asked.lower, asked.upper, threads)
-        return Counted(found.estimate, None if self.exact else found.standard_error)
+        counts = counting.count_indexed(self.ready, queries.lower, queries.upper, threads)
+        return Counted(counts.estimate, None if self.exact else counts.standard_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +166,10 @@ class CountedRows:
         """Numbers have none."""
         return {}
 
-    def count(self, asked: Asked, *, threads: int) -> Counted:  # noqa: ARG002
+    def count(self, queries: QueryArrays, *, threads: int) -> Counted:  # noqa: ARG002
         """Rows in the boxes; a missing value is in no interval, and matters only in a column that is restricted."""
-        estimate = np.empty(len(asked.lower))
-        for query, (lo, hi) in enumerate(zip(asked.lower, asked.upper, strict=True)):
+        estimate = np.empty(len(queries.lower))
+        for query, (lo, hi) in enumerate(zip(queries.lower, queries.upper, strict=True)):
             inside = np.ones(len(self.values), dtype=np.bool_)
             for column in np.flatnonzero((lo > -np.inf) | (hi < np.inf)):
                 values = self.values[:, column]
@@ -180,12 +180,12 @@ class CountedRows:
 
 def read_for(release: ReleaseInput, queries: Queries) -> tuple[str, ...]:
     """The columns that are read for a question alone: those that rows have as they are."""
-    asked = frozenset(name for query in queries for name in query)
+    names = frozenset(name for query in queries for name in query)
     if release.method == "boxes":
-        return kept_in(release, asked)
+        return kept_in(release, names)
     if release.method != "swaps":
         return ()
-    return tuple(column.name for column in release.columns if column.name in asked)
+    return tuple(column.name for column in release.columns if column.name in names)
 
 
 def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
@@ -202,7 +202,7 @@ def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
 def warm_up() -> None:
     """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
     centres = np.arange(24.0).reshape(12, 2)
-    some = Asked(centres[:2] - 1.0, centres[:2] + 1.0, ({}, {}))
+    some = QueryArrays(centres[:2] - 1.0, centres[:2] + 1.0, ({}, {}))
     ones, sets = (
         np.ones(12, dtype=np.int64),
         SetColumn(Codebook("", ("",)), np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
@@ -233,14 +233,14 @@ def _scale(lower: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArr
 
 def _densities(job: JobContext) -> Countable:
     spec = job.releases["release_id"].spec
-    ends = [spec["domains"].get(name, (-np.inf, np.inf)) for name in spec["columns"]]
+    ends = [spec["domains"].get(name, (-np.inf, np.inf)) for name in spec["quasi_identifiers"]]
     low, high = np.array(ends, dtype=np.float64).T
     ready = counting.index(released_densities(job), (np.ascontiguousarray(low), np.ascontiguousarray(high)))
-    return CountedDensities(tuple(spec["columns"]), ready, exact=False)
+    return CountedDensities(tuple(spec["quasi_identifiers"]), ready, exact=False)
 
 
 def _points(job: JobContext) -> Countable:
-    names = tuple(job.releases["release_id"].spec["columns"])
+    names = tuple(job.releases["release_id"].spec["quasi_identifiers"])
     z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
     spread = z.std(axis=0)
     unit = np.where(spread > 0.0, spread, 1.0)

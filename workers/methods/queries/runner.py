@@ -12,10 +12,10 @@ from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.queries import classify as queries_classified
 from workers.methods.queries import count as queries_counted
-from workers.methods.queries.asked import Queries, asked
 from workers.methods.queries.cache import CACHE
 from workers.methods.queries.classify import classifiable
 from workers.methods.queries.count import Counted, countable, read_for
+from workers.methods.queries.query_arrays import Queries, query_arrays
 from workers.methods.queries.values import check_values
 
 S = TypeVar("S")
@@ -46,7 +46,7 @@ class CountRunner:
         check_values(ready.books, _named_by_queries(queries))
         counts: list[dict[str, Any]] = []
         for some in _batches(job, queries, ready.work, "count"):
-            counts += _counts(ready.count(asked(some, ready.columns), threads=job.threads))
+            counts += _counts(ready.count(query_arrays(some, ready.columns), threads=job.threads))
         return Outcome(summary={}, result={"counts": counts})
 
 
@@ -59,45 +59,45 @@ class ClassifyRunner:
 
     def run(self, job: JobContext) -> Outcome:
         """Make the release ready, if it is not, and classify one batch of points after the other."""
-        release, label = job.releases["release_id"], str(job.spec["label"])
+        release, target = job.releases["release_id"], str(job.spec["target"])
         ready = CACHE.get(
-            (release.sha256, "classify", label),
-            lambda: classifiable(job, label),
+            (release.sha256, "classify", target),
+            lambda: classifiable(job, target),
             room=job.limits.release_cache_bytes,
         )
-        points, neighbours = job.spec["points"], int(job.spec["neighbours"])
-        names = release.spec["columns"] if ready.books else ()
-        check_values(ready.books, _named_by_points(points, names))
+        neighbours, names = int(job.spec["neighbours"]), release.spec["quasi_identifiers"]
+        points = [[point[name] for name in names] for point in job.spec["points"]]
+        check_values(ready.books, _named_by_points(job.spec["points"]) if ready.books else ())
         _check_size(len(points), min(neighbours, len(ready.classes)))
-        labels: list[str] = []
+        classes: list[str] = []
         probabilities: list[dict[str, float]] = []
         for some in _batches(job, points, ready.work(neighbours), "classify"):
-            found = ready.classify(some, neighbours=neighbours, threads=job.threads)
-            labels += [ready.classes[code] for code in found.label]
-            probabilities += [_shares(row, ready.classes) for row in found.probability]
-        return Outcome(summary={}, result={"labels": labels, "probabilities": probabilities})
+            prediction = ready.classify(some, neighbours=neighbours, threads=job.threads)
+            classes += [ready.classes[code] for code in prediction.label]
+            probabilities += [_shares(row, ready.classes) for row in prediction.probability]
+        return Outcome(summary={}, result={"classes": classes, "probabilities": probabilities})
 
 
-def _batches(job: JobContext, asked: Sequence[S], work: float, stage: str) -> Iterator[Sequence[S]]:
-    """What was asked in batches of about a fifth of a second; `work` is that of one question."""
+def _batches(job: JobContext, questions: Sequence[S], work: float, stage: str) -> Iterator[Sequence[S]]:
+    """The questions in batches of about a fifth of a second; `work` is that of one question."""
     size = max(1, ceil(_STEP_WORK / max(work, 1.0)))
-    for first in range(0, len(asked), size):
-        job.tick(first / len(asked), stage)
-        yield asked[first : first + size]
+    for first in range(0, len(questions), size):
+        job.tick(first / len(questions), stage)
+        yield questions[first : first + size]
 
 
 def _named_by_queries(queries: Queries) -> Iterator[tuple[str, str, Any]]:
     for index, query in enumerate(queries):
         for name, restriction in query.items():
             if isinstance(restriction, Mapping):
-                for place, value in enumerate(restriction["in"]):
-                    yield pointer("queries", index, name, "in", place), name, value
+                for place, value in enumerate(restriction["values"]):
+                    yield pointer("queries", index, name, "values", place), name, value
 
 
-def _named_by_points(points: Sequence[Sequence[Any]], names: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
+def _named_by_points(points: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:
     for index, point in enumerate(points):
-        for place, (name, value) in enumerate(zip(names, point, strict=False)):
-            yield pointer("points", index, place), name, value
+        for name, value in point.items():
+            yield pointer("points", index, name), name, value
 
 
 def _check_size(points: int, classes: int) -> None:
@@ -110,13 +110,13 @@ def _check_size(points: int, classes: int) -> None:
         raise InvalidError.at("/points", detail)
 
 
-def _counts(found: Counted) -> list[dict[str, Any]]:
-    none: list[None] = [None] * len(found.estimate)
-    errors = none if found.standard_error is None else found.standard_error.tolist()
-    certain = none if found.guaranteed is None else found.guaranteed.tolist()
+def _counts(counts: Counted) -> list[dict[str, Any]]:
+    none: list[None] = [None] * len(counts.estimate)
+    errors = none if counts.standard_error is None else counts.standard_error.tolist()
+    certain = none if counts.guaranteed is None else counts.guaranteed.tolist()
     return [
         {"estimate": estimate, "standard_error": error, "guaranteed": bounds}
-        for estimate, error, bounds in zip(found.estimate.tolist(), errors, certain, strict=True)
+        for estimate, error, bounds in zip(counts.estimate.tolist(), errors, certain, strict=True)
     ]
 
 

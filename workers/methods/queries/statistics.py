@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidError, pointer
-from surebox_verify.answering import answering
+from surebox_verify.answering import UnansweredError, answering
 from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.core.steps import finished
 from surebox_verify.questions import computing, question
@@ -31,15 +31,15 @@ class StatisticsRunner:
 
     def warm(self) -> None:
         """Compile what a pair of columns and a regression take."""
-        asked = [question({"kind": kind, "of": ["x", "y"]}) for kind in ("correlation", "regression")]
-        finished(computing(_handful(), asked))
+        questions = [question({"kind": kind, "of": ["x", "y"]}) for kind in ("correlation", "regression")]
+        finished(computing(_handful(), questions))
 
     def run(self, job: JobContext) -> Outcome:
         """Read the boxes back, nothing else of the release and nothing of what it was made from, and compute."""
         release = job.releases["release_id"]
-        names: list[str] = list(release.spec["columns"])
-        asked_ddof = job.spec.get("ddof")
-        ddof = int(release.spec.get("ddof") or 0) if asked_ddof is None else int(asked_ddof)
+        names: list[str] = list(release.spec["quasi_identifiers"])
+        own_ddof = job.spec.get("ddof")
+        ddof = int(release.spec.get("ddof") or 0) if own_ddof is None else int(own_ddof)
         types = {column.name: column.type for column in release.columns}
         weight, orders, means = weight_of(release.spec, types), release.spec.get("ordinal"), has_means(release.spec)
         boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
@@ -48,16 +48,18 @@ class StatisticsRunner:
             job.release_path(), kept_in(release, (name for one in job.spec["statistics"] for name in one["of"]))
         )
         check_values(released_codebooks(release, boxes), _named(job.spec["statistics"]))
-        asked = [question(each, ddof=ddof) for each in job.spec["statistics"]]
+        questions = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         books = partial(released_codebooks, release)
         try:
-            found = job.through(answering(boxes, kept, asked, meaning, books), "statistics")
+            answers = job.through(answering(boxes, kept, questions, meaning, books), "statistics")
         except UndefinedStatisticError as error:  # a column of too many values
             detail = f"the {error.kind} is undefined: {error.reason}"
             raise InvalidError.at(pointer("statistics", error.index), detail) from None
+        except UnansweredError as error:
+            raise InvalidError.at(pointer("statistics", error.index), str(error)) from None
         named = {name for one in job.spec["statistics"] for name in one["of"]}
         result = {
-            "statistics": [entry for entries in found for entry in entries],
+            "statistics": [entry for entries in answers for entry in entries],
             "share_single_value": {name: share for name, share in single_values(boxes).items() if name in named},
         }
         return Outcome(summary={}, result=result)

@@ -12,7 +12,7 @@ import numpy as np
 
 from surebox_verify.core.types import IntArray
 from workers.algorithms.tables.linking import NONE, UNTOLD
-from workers.methods.released.same_persons import Asked, Known, Paired, alike_in, same_persons
+from workers.methods.released.same_persons import DeclaredColumns, Known, Paired, alike_in, same_persons
 
 #: Answers to who is who that are followed at once; beyond them it is not known.
 _MOST: Final = 8
@@ -82,7 +82,7 @@ class AllPersons:
         return int(np.count_nonzero(came))
 
 
-def all_persons(today: Known, alike: IntArray, tables: Sequence[Table], asked: Asked) -> list[AllPersons]:
+def all_persons(today: Known, alike: IntArray, tables: Sequence[Table], declared: DeclaredColumns) -> list[AllPersons]:
     """The persons of today's table and of earlier ones; several answers where several maps of values hold.
 
     Parameters
@@ -91,33 +91,35 @@ def all_persons(today: Known, alike: IntArray, tables: Sequence[Table], asked: A
         Today's table; equal where its records are as good as each other.
     tables
         Earlier ones, the latest first.
-    asked
-        What is said of them.
+    declared
+        Of their columns.
     """
     everybody = np.arange(today.rows)
     answers = [AllPersons(today.rows, today.rows, (), (), (Pool(today, alike, everybody, everybody),))]
     for table in tables:
-        more = [one for answer in answers for one in _joined(answer, table, asked)]
+        more = [one for answer in answers for one in _joined(answer, table, declared)]
         answers = more if len(more) <= _MOST else [_unknown(answers[0], table)]
     return answers
 
 
-def _joined(before: AllPersons, table: Table, asked: Asked) -> list[AllPersons]:
+def _joined(before: AllPersons, table: Table, declared: DeclaredColumns) -> list[AllPersons]:
     """The persons with those of one table more."""
     first, *others = before.pools
-    found = same_persons(
+    pairings = same_persons(
         first.known,
         table.known,
-        asked,
+        declared,
         at=(first.records, np.arange(table.known.rows)),
         alike=(first.alike, table.alike),
     )
-    if not found:
+    if not pairings:
         return [_unknown(before, table)]
-    return [_with(before, table, one, others, asked) for one in found]
+    return [_with(before, table, one, others, declared) for one in pairings]
 
 
-def _with(before: AllPersons, table: Table, paired: Paired, others: Sequence[Pool], asked: Asked) -> AllPersons:
+def _with(
+    before: AllPersons, table: Table, paired: Paired, others: Sequence[Pool], declared: DeclaredColumns
+) -> AllPersons:
     """By one answer to who of today is who; those of earlier pools are looked for among the rest."""
     of = np.full(before.number, NONE, dtype=np.int64)
     of[: before.today] = paired.linked.other
@@ -126,7 +128,7 @@ def _with(before: AllPersons, table: Table, paired: Paired, others: Sequence[Poo
         if not len(left) or not len(pool.records):
             continue
         at, alike = (pool.records, left), (pool.alike[pool.records], table.alike[left])
-        answers = same_persons(pool.known, table.known, asked, at=at, alike=alike)
+        answers = same_persons(pool.known, table.known, declared, at=at, alike=alike)
         if len(answers) != 1:  # nothing says who they were, or several maps of values do
             of[pool.persons] = UNTOLD
             continue
@@ -148,12 +150,12 @@ def _grown(before: AllPersons, table: Table, of: IntArray, left: IntArray, *, ce
         number=number,
         records=(*(np.concatenate([one, none]) for one in before.records), np.concatenate([of, left])),
         certain=(*before.certain, certain),
-        pools=(*(_told_apart(one, table, of[one.persons]) for one in before.pools), pool),
+        pools=(*(_still_alike(one, table, of[one.persons]) for one in before.pools), pool),
     )
 
 
-def _told_apart(pool: Pool, table: Table, of: IntArray) -> Pool:
-    """The persons of a pool as far as they are still as good as each other, now that it is known where they were."""
+def _still_alike(pool: Pool, table: Table, of: IntArray) -> Pool:
+    """A pool whose persons stay as good as each other only where one more table has them alike too."""
     if not len(pool.records):
         return pool
     what = np.where(of >= 0, table.alike[np.maximum(of, 0)], of) if table.known.rows else of

@@ -19,7 +19,7 @@ def released_boxes(job: JobContext, *, field: str = "release_id") -> ReleasedBox
         The field.
     """
     spec = job.releases[field].spec
-    return read_boxes(job.release_path(field), spec["columns"], orders=spec.get("ordinal"))
+    return read_boxes(job.release_path(field), spec["quasi_identifiers"], orders=spec.get("ordinal"))
 
 
 def kept_in(release: ReleaseInput, names: Iterable[str]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.families import Composition, Diverse
-from app.contracts.findings import Finding, Severity
+from app.contracts.families import FamilyComposition, OverlayDiversity
+from app.contracts.findings import Finding, FindingSeverity
 from app.errors import FieldError, InfeasibleError
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.tables.composition import Composed
@@ -18,8 +18,8 @@ from workers.methods.released.family import Family
 
 #: Calibrated scales err by less than this share of k.
 _CALIBRATED: Final = 0.01
-#: Contents of boxes: nothing beside bounds, and means that are not rounded.
-_NO_MEANS, _EXACT_MEANS = "bounds", "means"
+#: Values of `box_means`: no means, and means that are not rounded.
+_NO_MEANS, _EXACT_MEANS = "none", "exact"
 #: Earlier releases that a finding names.
 _NAMED: Final = 5
 
@@ -33,7 +33,7 @@ def composed_with(
     rng: np.random.Generator,
     terms: FamilyTerms = NO_TERMS,
     scale: FloatArray | None = None,
-) -> Composition:
+) -> FamilyComposition:
     """Compose a release with all that was published before.
 
     Parameters
@@ -53,7 +53,7 @@ def composed_with(
     scale
         Of noise, that of each record.
     """
-    # the same rows of the same data once more tell nothing; of other data they may be another person's
+    # the same rows of the same data once more add nothing; of other data they may be another person's
     same = (own, terms.dataset_id)
     others = [one for one in earlier if one.ledger is None or (one.ledger, one.dataset_id) != same]
     opaque = spec["method"] in OPAQUE or any(one.method in OPAQUE for one in earlier)
@@ -61,19 +61,19 @@ def composed_with(
     family = Family(dataset, spec, own, [one for one in others if one.ledger is not None], terms, scale)
     composed = family.composed(rng) if family.releases else None
     unplaced = family.rows if lost else 0 if composed is None else composed.unplaced
-    found = None if composed is None else composed.left
-    k = _left(found, single=not others)
-    return Composition(
-        k=1.0 if opaque or found is None or unplaced else k,
-        overlay=None if found is None else found.overlay,
-        overlay_below=None if found is None else found.overlay_below,
-        candidates=None if found is None else found.candidates,
-        candidates_below=None if found is None else found.candidates_below,
-        changed=None if found is None else found.changed,
-        expected=None if found is None else found.expected,
-        expected_below=None if found is None else found.expected_below,
-        diversity=_diversity(found, family.sensitive),
-        releases=len(earlier) + 1,
+    left = None if composed is None else composed.left
+    k = _left(left, single=not others)
+    return FamilyComposition(
+        composed_k=1.0 if opaque or left is None or unplaced else k,
+        overlay=None if left is None else left.overlay,
+        overlay_below=None if left is None else left.overlay_below,
+        candidates=None if left is None else left.candidates,
+        candidates_below=None if left is None else left.candidates_below,
+        changed=None if left is None else left.changed,
+        expected=None if left is None else left.expected,
+        expected_below=None if left is None else left.expected_below,
+        diversity=_diversity(left, family.sensitive),
+        release_count=len(earlier) + 1,
         exact=not unplaced,
         unplaced=unplaced,
         new=0 if composed is None else composed.new,
@@ -82,19 +82,19 @@ def composed_with(
 
 
 def with_versions(
-    found: Composition,
+    composition: FamilyComposition,
     own: Path,
     before: Path | None,
-    left: Composition | None,
+    left: FamilyComposition | None,
     *,
     alone: bool,
     most: int | None = None,
-) -> Composition:
+) -> FamilyComposition:
     """The composition of a new version in the boxes of the release before: by what both show, not by today's records.
 
     Parameters
     ----------
-    found
+    composition
         Its composition with all else that was published.
     own, before
         Its ledger, and that of the release before; None where that is from before there were ledgers.
@@ -109,13 +109,14 @@ def with_versions(
     changed = None if before is None else fewest_changed(own, before)
     if most is not None:
         smallest, changed = min(smallest, most), None if changed is None else min(changed, most)
-    figures = [float(smallest), *([] if changed is None else [float(changed)]), *([] if left is None else [left.k])]
+    rest = (None if changed is None else float(changed), None if left is None else left.composed_k)
+    figures = [float(smallest), *(one for one in rest if one is not None)]
     if alone:
-        found = found.model_copy(update={"overlay": smallest, "overlay_below": 0.0})
+        composition = composition.model_copy(update={"overlay": smallest, "overlay_below": 0.0})
     else:
-        figures.append(found.k)
-    releases = found.releases + (0 if left is None else left.releases)
-    return found.model_copy(update={"k": min(figures), "changed": changed, "releases": releases})
+        figures.append(composition.composed_k)
+    releases = composition.release_count + (0 if left is None else left.release_count)
+    return composition.model_copy(update={"composed_k": min(figures), "changed": changed, "release_count": releases})
 
 
 def limit_of(spec: Mapping[str, Any]) -> float:
@@ -125,7 +126,11 @@ def limit_of(spec: Mapping[str, Any]) -> float:
 
 
 def standing(
-    composition: Composition, spec: Mapping[str, Any], own: Path | None, earlier: Sequence[Earlier], terms: FamilyTerms
+    composition: FamilyComposition,
+    spec: Mapping[str, Any],
+    own: Path | None,
+    earlier: Sequence[Earlier],
+    terms: FamilyTerms,
 ) -> tuple[Finding, ...]:
     """All that stands against a release by what was published before, or is to be known of it.
 
@@ -135,19 +140,19 @@ def standing(
         As of `repeated_content`.
     """
     below = finding(composition, spec, earlier, terms) or delivery(composition, terms)
-    found = (repeated_content(spec, own, earlier), below, forgotten(terms, spec))
-    return tuple(one for one in found if one is not None)
+    findings = (repeated_content(spec, own, earlier), below, forgotten(terms, spec))
+    return tuple(one for one in findings if one is not None)
 
 
 def finding(
-    composition: Composition, spec: Mapping[str, Any], earlier: Sequence[Earlier], terms: FamilyTerms = NO_TERMS
+    composition: FamilyComposition, spec: Mapping[str, Any], earlier: Sequence[Earlier], terms: FamilyTerms = NO_TERMS
 ) -> Finding | None:
     """What stands against a release, if the composition falls below its k or below what its gate demands."""
     demanded = _demanded(spec)
-    counted = earlier or (terms.persons and spec.get("person") is None)  # a first one composes with nothing
+    counted = earlier or (terms.persons and spec.get("person_column") is None)  # a first one composes with nothing
     limit = max([*demanded, *([limit_of(spec)] if counted else [])], default=0.0)
-    counted_exactly = composition.k.is_integer()  # persons and rows; only what fits noise is an expectation
-    if composition.k >= (limit if counted_exactly else limit * (1 - _CALIBRATED)):
+    counted_exactly = composition.composed_k.is_integer()  # persons and rows; only what fits noise is an expectation
+    if composition.composed_k >= (limit if counted_exactly else limit * (1 - _CALIBRATED)):
         return None
     below = composition.overlay_below
     shares = f"; {below:.1%} of the persons are among fewer than {limit_of(spec):g}" if below else ""
@@ -155,73 +160,75 @@ def finding(
     together = f"together with what was published of the same data ({others}), " if earlier else ""
     return Finding(
         audit="composition",
-        severity=Severity.HIGH,
+        severity=FindingSeverity.HIGH,
         detail=(
-            f"{together}k is {composition.k:g} where {limit:g} was asked{shares}. {_unplaced(composition)}"
+            f"{together}k is {composition.composed_k:g} where {limit:g} is required{shares}. {_unplaced(composition)}"
             f"{_counted(terms, spec)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
             f"are needed, and later releases of its series{_named(earlier)}; statistics can be asked of a published "
-            "release. `allow_repeat` publishes all the same"
+            "release. `accept_findings` publishes all the same"
         ),
-        figure=composition.k,
-        limit=limit,
+        measured=composition.composed_k,
+        required=limit,
     )
 
 
-def delivery(composition: Composition, terms: FamilyTerms) -> Finding | None:
+def delivery(composition: FamilyComposition, terms: FamilyTerms) -> Finding | None:
     """That data look like a new delivery of what was released before, and nobody said so; they may be published."""
     detail = _delivered(composition, terms)
     if not detail:
         return None
-    return Finding(audit="composition", severity=Severity.MEDIUM, detail=detail.strip(), figure=None, limit=None)
+    return Finding(
+        audit="composition", severity=FindingSeverity.MEDIUM, detail=detail.strip(), measured=None, required=None
+    )
 
 
 def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:
     """What stands against a release of data that lack the column by which the persons of their family are counted."""
-    if not terms.forgotten or spec.get("person") is not None:
+    if not terms.forgotten or spec.get("person_column") is not None:
         return None
     names = ", ".join(f"`{name}`" for name in terms.forgotten)
     return Finding(
         audit="composition",
-        severity=Severity.HIGH,
+        severity=FindingSeverity.HIGH,
         detail=(
             f"releases of these data count persons by {names}, which this dataset does not have: k counts its rows, "
             "and several may be one person's. Upload the data with that column; it need not be published. "
-            "`allow_repeat` publishes all the same"
+            "`accept_findings` publishes all the same"
         ),
-        figure=None,
-        limit=limit_of(spec),
+        measured=None,
+        required=limit_of(spec),
     )
 
 
-def _unplaced(composition: Composition) -> str:
+def _unplaced(composition: FamilyComposition) -> str:
     """How many persons cannot be placed, and what would place them."""
     if not composition.unplaced:
         return ""
     return (
         f"Of {composition.unplaced} persons it cannot be told where they were in earlier releases, so each counts as "
-        "alone. What would place them: an id in both files (`person`); for renamed or recoded columns a mapping, "
-        '`"columns": {"old name": "new name"}` in the demand `composition` of the `gate`; the earlier file, uploaded '
-        "again if it was deleted; for a new delivery of the data `version_of` at its upload. "
+        "alone. What would place them: an id in both files (`person_column`); for renamed or recoded columns a "
+        'mapping, `"join_columns": {"old name": "new name"}` in the demand `composition` of the `gate`; the earlier '
+        "file, uploaded again if it was deleted; for a new delivery of the data `version_of_dataset_id` at its upload. "
     )
 
 
 def _counted(terms: FamilyTerms, spec: Mapping[str, Any]) -> str:
     """That persons are counted although the job does not say so."""
     names = [own or name for name, own in terms.persons.items()]
-    if not names or spec.get("person") is not None:
+    if not names or spec.get("person_column") is not None:
         return ""
-    return f"Persons are counted by `{names[0]}`, as in earlier releases: ask with `person`. "
+    return f"Persons are counted by `{names[0]}`, as in earlier releases: set `person_column`. "
 
 
-def _delivered(composition: Composition, terms: FamilyTerms) -> str:
+def _delivered(composition: FamilyComposition, terms: FamilyTerms) -> str:
     """That the data look like a new delivery, and nobody said so."""
     changed = composition.unplaced or composition.new or composition.left or composition.changed
-    if terms.version_of or not changed:
+    if terms.is_new_version or not changed:
         return ""
     return (
         f"These data are not quite those that were released before ({composition.new} came, {composition.left} left): "
-        "if they are a new delivery, upload them with `version_of` and the id of the dataset before; its releases are "
-        "then continued, and show changes only where nobody or at least k persons changed. "
+        "if they are a new delivery, upload them with `version_of_dataset_id` and the id of the dataset before; its "
+        "releases are then continued, and show changes only where no person or at least k persons changed. "
     )
 
 
@@ -244,21 +251,25 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     others = {
         one.release_id: its
         for one in earlier
-        if one.ledger not in {None, own} and (its := read_ledger(one.ledger).content) != _NO_MEANS
+        if one.ledger not in {None, own} and (its := read_ledger(one.ledger).box_means) != _NO_MEANS
         if (its == BOX_WEIGHTS) == (content == BOX_WEIGHTS) and not same_rows(own, one.ledger)
     }
     if not others:
         return None
     named = ", ".join(list(others)[:_NAMED])
     what = "weights of boxes" if BOX_WEIGHTS in others.values() else "means inside boxes"
-    without = "leave `survey_weight` out" if content == BOX_WEIGHTS else "ask `content: bounds`"
+    without = "leave `survey_weight_column` out" if content == BOX_WEIGHTS else "set `box_means: none`"
     detail = (
         f"{what} were published of the same data before ({named}): records follow from two such releases by "
         f"subtraction. To publish, {without}, or ask statistics of the published release"
     )
     if _EXACT_MEANS in (content, *others.values()):
-        raise InfeasibleError(f"{detail}; exact means are not published twice", errors=[FieldError("/content", detail)])
-    return Finding(audit="composition", severity=Severity.HIGH, detail=detail, figure=float(len(others)), limit=0.0)
+        raise InfeasibleError(
+            f"{detail}; exact means are not published twice", errors=[FieldError("/box_means", detail)]
+        )
+    return Finding(
+        audit="composition", severity=FindingSeverity.HIGH, detail=detail, measured=float(len(others)), required=0.0
+    )
 
 
 def _named(earlier: Sequence[Earlier]) -> str:
@@ -267,7 +278,7 @@ def _named(earlier: Sequence[Earlier]) -> str:
     return "" if base is None else f' (`"base_release_id": "{base}"` in place of `dataset_id`)'
 
 
-def finding_of_series(composition: Composition | None, spec: Mapping[str, Any]) -> Finding | None:
+def finding_of_series(composition: FamilyComposition | None, spec: Mapping[str, Any]) -> Finding | None:
     """What stands against a later release of a series: only what its gate demands of all that is published already."""
     demanded = _demanded(spec)
     if composition is not None:
@@ -276,10 +287,10 @@ def finding_of_series(composition: Composition | None, spec: Mapping[str, Any]) 
         return None
     return Finding(
         audit="composition",
-        severity=Severity.HIGH,
+        severity=FindingSeverity.HIGH,
         detail="what all that was published of these data leaves is not known: its base is from before that was kept",
-        figure=None,
-        limit=max(demanded),
+        measured=None,
+        required=max(demanded),
     )
 
 
@@ -287,18 +298,18 @@ def _demanded(spec: Mapping[str, Any]) -> list[float]:
     return [float(one["require"]["k"]) for one in spec.get("gate", ()) if one["method"] == "composition"]
 
 
-def _left(found: Composed | None, *, single: bool) -> float:
-    if found is None:
+def _left(composed: Composed | None, *, single: bool) -> float:
+    if composed is None:
         return 1.0
-    figures: list[float] = [found.overlay]
-    if found.expected is not None:
-        figures.append(found.expected)
-    if found.changed is not None and not single:
-        figures.append(found.changed)
+    figures: list[float] = [composed.overlay]
+    if composed.expected is not None:
+        figures.append(composed.expected)
+    if composed.changed is not None and not single:
+        figures.append(composed.changed)
     return float(min(figures))
 
 
-def _diversity(found: Composed | None, names: Sequence[str]) -> dict[str, Diverse]:
-    if found is None:
+def _diversity(composed: Composed | None, names: Sequence[str]) -> dict[str, OverlayDiversity]:
+    if composed is None:
         return {}
-    return {name: Diverse(**asdict(one)) for name, one in zip(names, found.diversity, strict=True)}
+    return {name: OverlayDiversity(**asdict(one)) for name, one in zip(names, composed.diversity, strict=True)}

@@ -23,11 +23,11 @@ def released_densities(job: JobContext, *, field: str = "release_id") -> Densiti
         The field.
     """
     release = job.releases[field]
-    names: Sequence[str] = release.spec["columns"]
-    read = numeric_columns(job.release_path(field), _published(names, rotated=release.spec["scaling"] == "rotated"))
+    names: Sequence[str] = release.spec["quasi_identifiers"]
+    read = numeric_columns(job.release_path(field), _published(names, rotated=release.spec["axes"] == "rotated"))
     parts = np.ascontiguousarray(read.values).reshape(release.rows, len(names), -1)
     return Densities(
-        model=release.spec["model"],
+        model=release.spec["density"],
         z=np.ascontiguousarray(parts[:, :, 0]),
         scale=np.ascontiguousarray(parts[:, :, 1]),
         axes=np.ascontiguousarray(parts[:, :, 2:].transpose(0, 2, 1)) if parts.shape[2] > 2 else None,
@@ -42,6 +42,6 @@ def _published(names: Sequence[str], *, rotated: bool) -> list[str]:
 
 def _units(job: JobContext, names: Sequence[str], *, field: str) -> NDArray[np.float64]:
     """The published unit of each column: it stands among the release's statistics."""
-    found = job.release_statistics(field)
-    units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in found if one["kind"] == SCALING_UNIT}
+    statistics = job.release_statistics(field)
+    units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in statistics if one["kind"] == SCALING_UNIT}
     return np.array([float(units.get(name, 1.0)) for name in names])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from workers.frames.release import write_release
 from workers.frames.rows import Columns, by_name, height
 from workers.methods.context import JobContext
@@ -26,7 +26,7 @@ def release_draft(
     flags: Sequence[Flag],
     parameters: Mapping[str, Any],
     statistics: Sequence[Mapping[str, Any]] = (),
-    warnings: Sequence[Warning] = (),
+    warnings: Sequence[JobWarning] = (),
     link: NDArray[np.int64] | None = None,
     draw: int | None = None,
 ) -> ReleaseDraft:

@@ -59,7 +59,7 @@ class FamilyTerms:
         Those that today's data lack.
     columns
         Columns that the keeper has mapped: by their earlier names those of today.
-    version_of
+    is_new_version
         Whether today's data are declared a new version of earlier ones.
     """
 
@@ -69,7 +69,7 @@ class FamilyTerms:
     persons: Mapping[str, str | None] = field(default_factory=dict)
     forgotten: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    version_of: bool = False
+    is_new_version: bool = False
 
 
 #: Of a family that says nothing.

@@ -22,17 +22,17 @@ from workers.frames.originals import Originals
 from workers.frames.persons import Cells, read_fingerprints
 from workers.methods.released.all_persons import AllPersons, Table, all_persons
 from workers.methods.released.earlier import Earlier, FamilyTerms
-from workers.methods.released.same_persons import Asked, Known, alike_in, same_columns
-from workers.methods.released.told import (
-    Told,
+from workers.methods.released.release_exposure import (
+    ReleaseExposure,
     everywhere,
+    exposure_of_copy,
+    exposure_of_fingerprints,
     kept_now,
     noise,
     placed,
     scale_of,
-    told_of_copy,
-    told_of_fingerprints,
 )
+from workers.methods.released.same_persons import DeclaredColumns, Known, alike_in, same_columns
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Left:
 
 @dataclass(frozen=True)
 class _Before:
-    """A table of before today with what releases told of its records; None: nothing is known of them."""
+    """An earlier table with what releases show of its records; None: nothing is known of them."""
 
     table: Table
-    told: tuple[Told, ...]
+    exposures: tuple[ReleaseExposure, ...]
     columns: Mapping[str, str]
 
 
@@ -118,16 +118,21 @@ class Family:
         return len(self._here) + len(self._others) + len(self._more) + (self._own is not None)
 
     @cached_property
-    def _today(self) -> tuple[Told, ...]:
-        """What was told of today's records: by the release that is made, then by earlier ones."""
-        own = [] if self._own is None else [self._told(read_ledger(self._own), scale=self._scale)]
-        return (*own, *(self._told(read_ledger(one.ledger), one) for one in self._here if one.ledger is not None))
+    def _today(self) -> tuple[ReleaseExposure, ...]:
+        """What is shown of today's records: by the release that is made, then by earlier ones."""
+        own = [] if self._own is None else [self._exposure_of(read_ledger(self._own), scale=self._scale)]
+        return (
+            *own,
+            *(self._exposure_of(read_ledger(one.ledger), one) for one in self._here if one.ledger is not None),
+        )
 
-    def _told(self, ledger: Ledger, release: Earlier | None = None, *, scale: FloatArray | None = None) -> Told:
+    def _exposure_of(
+        self, ledger: Ledger, release: Earlier | None = None, *, scale: FloatArray | None = None
+    ) -> ReleaseExposure:
         if release is not None and not ledger.columns:
-            scale = _kept_scale(release, self._dataset)
-        told = told_of_copy(self._original, self._dataset, ledger, scale=scale)
-        return told if release is None else replace(told, release_id=release.release_id)
+            scale = _kept_scale(release, self._cells)
+        exposure = exposure_of_copy(self._original, self._dataset, ledger, scale=scale)
+        return exposure if release is None else replace(exposure, release_id=release.release_id)
 
     @cached_property
     def _before(self) -> tuple[_Before, ...]:
@@ -138,16 +143,18 @@ class Family:
         return tuple(self._table(one) for one in groups.values())
 
     def _table(self, releases: Sequence[Earlier]) -> _Before:
-        known, told = _records(releases, self._terms.key)
-        alike = alike_in(*(one.alike for one in told)) if told else np.zeros(0, np.int64)
-        columns = same_columns(Known(self._cells), known, self._terms.columns) if told else {}
-        unread = tuple(Told(read_ledger(one.ledger)) for one in releases if one.ledger is not None)
-        told = tuple(replace(one, release_id=of.release_id) for one, of in zip(told, releases, strict=bool(told)))
-        return _Before(Table(known, alike), told or unread, columns)
+        known, exposures = _records(releases, self._terms.key)
+        alike = alike_in(*(one.alike for one in exposures)) if exposures else np.zeros(0, np.int64)
+        columns = same_columns(Known(self._cells), known, self._terms.columns) if exposures else {}
+        unread = tuple(ReleaseExposure(read_ledger(one.ledger)) for one in releases if one.ledger is not None)
+        exposures = tuple(
+            replace(one, release_id=of.release_id) for one, of in zip(exposures, releases, strict=bool(exposures))
+        )
+        return _Before(Table(known, alike), exposures or unread, columns)
 
     @cached_property
     def _sensitive(self) -> list[str]:
-        kept = {name for one in self._all_told for name in one.ledger.keep}
+        kept = {name for one in self._exposures for name in one.ledger.keep}
         return sorted({*self._spec.get("sensitive", ()), *kept} & set(columns_of(self._dataset)))
 
     @property
@@ -156,8 +163,8 @@ class Family:
         return self._sensitive if self.releases else []
 
     @property
-    def _all_told(self) -> list[Told]:
-        return [*self._today, *(told for one in self._before for told in one.told)]
+    def _exposures(self) -> list[ReleaseExposure]:
+        return [*self._today, *(exposure for one in self._before for exposure in one.exposures)]
 
     def composed(self, rng: np.random.Generator) -> Left:
         """What all releases leave together."""
@@ -165,7 +172,7 @@ class Family:
             Left(_of_persons(compose(request, rng=rng), request), _unplaced(request), one.new, one.left)
             for one, request in ((one, self._request(one)) for one in all_persons(
                 Known(self._cells), self._alike(), [one.table for one in self._before],
-                Asked(self._terms.persons, self._terms.columns),
+                DeclaredColumns(self._terms.persons, self._terms.columns),
             ))
         ]  # fmt: skip
         return min(answers, key=_least)
@@ -181,21 +188,21 @@ class Family:
         return Known(self._cells).person(self._terms.persons)
 
     def _request(self, persons: AllPersons) -> CompositionRequest:
-        where: list[tuple[Told, int | None]] = [(told, None) for told in self._today]
-        where += [(told, at) for at, one in enumerate(self._before) for told in one.told]
-        boxes = [(told, at) for told, at in where if told.ledger.columns]
-        kept = [set(told.ledger.keep) for told, _ in boxes]
+        where: list[tuple[ReleaseExposure, int | None]] = [(exposure, None) for exposure in self._today]
+        where += [(exposure, at) for at, one in enumerate(self._before) for exposure in one.exposures]
+        boxes = [(exposure, at) for exposure, at in where if exposure.ledger.columns]
+        kept = [set(exposure.ledger.keep) for exposure, _ in boxes]
         common = sorted(set.intersection(*kept)) if kept and not self._more else []
-        shown = kept_together([told.ledger.path for told, _ in boxes], common)
+        shown = kept_together([exposure.ledger.path for exposure, _ in boxes], common)
         noisy = [
-            noise(told, everywhere(persons, at), self._values(told, at, persons))
-            for told, at in where
-            if not told.ledger.columns
+            noise(exposure, everywhere(persons, at), self._values(exposure, at, persons))
+            for exposure, at in where
+            if not exposure.ledger.columns
         ]
         codes = self._persons(persons)
         return CompositionRequest(
             releases=[
-                *(self._placed(told, at, persons, one) for (told, at), one in zip(boxes, shown, strict=True)),
+                *(self._placed(exposure, at, persons, one) for (exposure, at), one in zip(boxes, shown, strict=True)),
                 *(replace(one, places=_extended(one.places, persons.number)) for one in self._more),
             ],
             k=_limit(self._spec),
@@ -207,37 +214,39 @@ class Family:
             others=codes[1:],
         )
 
-    def _placed(self, told: Told, at: int | None, persons: AllPersons, shown: IntArray) -> Any:
+    def _placed(self, exposure: ReleaseExposure, at: int | None, persons: AllPersons, shown: IntArray) -> Any:
         of = everywhere(persons, at)
-        if told.places is None:  # nothing is known of the records that it was made from
-            unread = Told(told.ledger, np.zeros(0, np.int64), np.zeros(told.ledger.rows.shape, np.int64))
+        if exposure.places is None:  # nothing is known of the records that it was made from
+            unread = ReleaseExposure(
+                exposure.ledger, np.zeros(0, np.int64), np.zeros(exposure.ledger.rows.shape, np.int64)
+            )
             return placed(unread, of, shown, None)
-        if told.release_id in self._continued or (self._own is not None and told is self._today[0]):
-            return placed(told, of, shown, None)
+        if exposure.release_id in self._continued or (self._own is not None and exposure is self._today[0]):
+            return placed(exposure, of, shown, None)
         names = self._cells.names
         columns = dict(zip(names, names, strict=True)) if at is None else self._before[at].columns
-        return placed(told, of, shown, kept_now(self._dataset, told, columns))
+        return placed(exposure, of, shown, kept_now(self._dataset, exposure, columns))
 
-    def _values(self, told: Told, at: int | None, persons: AllPersons) -> FloatArray | None:
+    def _values(self, exposure: ReleaseExposure, at: int | None, persons: AllPersons) -> FloatArray | None:
         """Values of noise whose table is gone: of those who were found by what they are, not by an id."""
-        if at is None or told.values is not None or persons.certain[at]:
+        if at is None or exposure.values is not None or persons.certain[at]:
             return None
         columns = self._before[at].columns
-        if any(name not in columns for name in told.ledger.names):
+        if any(name not in columns for name in exposure.ledger.names):
             return None
-        return numeric_columns(self._dataset, [columns[name] for name in told.ledger.names]).values
+        return numeric_columns(self._dataset, [columns[name] for name in exposure.ledger.names]).values
 
     def _persons(self, persons: AllPersons) -> list[IntArray]:
         """Numbers of all persons by each column that says so; of those who left one each where it is not known."""
-        found = []
+        numbers = []
         for name, today in self._persons_today.items():
             codes = np.concatenate([today, -2 - np.arange(persons.left)])
             for pool in persons.pools[1:]:
                 theirs = pool.known.person({name: None}).get(name)
                 if theirs is not None:
                     codes[pool.persons] = theirs[pool.records]
-            found.append(codes)
-        return found
+            numbers.append(codes)
+        return numbers
 
 
 def _extended(places: IntArray, number: int) -> IntArray:
@@ -254,12 +263,12 @@ def _unplaced(request: CompositionRequest) -> int:
     return int(np.count_nonzero(lost[: request.today]) or np.count_nonzero(lost))
 
 
-def _of_persons(found: Composed, request: CompositionRequest) -> Composed:
+def _of_persons(composed: Composed, request: CompositionRequest) -> Composed:
     """The records that fit noisy rows as persons: as few of these as can have so many rows."""
-    if found.expected is None or request.persons is None:
-        return found
+    if composed.expected is None or request.persons is None:
+        return composed
     most = max(int(np.unique(one, return_counts=True)[1].max(initial=1)) for one in (request.persons, *request.others))
-    return found if most == 1 else replace(found, expected=max(found.expected / most, 1.0))
+    return composed if most == 1 else replace(composed, expected=max(composed.expected / most, 1.0))
 
 
 def _limit(spec: Mapping[str, Any]) -> float:
@@ -280,43 +289,49 @@ def _table(one: Earlier) -> tuple[str, str]:
     return one.dataset_id or one.release_id, read_fingerprints(one.persons).under
 
 
-def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[Told, ...]]:
-    """What is known of the records of a table, and what its releases told of them; nothing: they are not known."""
+def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[ReleaseExposure, ...]]:
+    """What is known of the records of a table, and what its releases show of them; nothing: they are not known."""
     first = releases[0]
-    if first.dataset is not None and _is_table_of(first.dataset, releases):
-        original = Originals(first.dataset)
-        told = [
-            told_of_copy(original, first.dataset, read_ledger(one.ledger), scale=_kept_scale(one, first.dataset))
+    cells = None if first.dataset is None else Cells(first.dataset, key)
+    if cells is not None and _is_table_of(cells, releases):
+        original = Originals(cells.path)
+        exposures = [
+            exposure_of_copy(original, cells.path, read_ledger(one.ledger), scale=_kept_scale(one, cells))
             for one in releases
             if one.ledger is not None
         ]
-        return Known(Cells(first.dataset, key)), tuple(told)
+        return Known(cells), tuple(exposures)
     if any(one.persons is None for one in releases):
         return Known(None), ()
     kept = [read_fingerprints(one.persons) for one in releases if one.persons is not None]
     if len({one.under for one in kept}) > 1:  # each key puts the records in an order of its own
         return Known(None), ()
     ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
-    return Known(None, kept[0], first.key), tuple(map(told_of_fingerprints, kept, ledgers))
+    return Known(None, kept[0], first.key), tuple(map(exposure_of_fingerprints, kept, ledgers))
 
 
-def _is_table_of(dataset: Path, releases: Sequence[Earlier]) -> bool:
+def _is_table_of(cells: Cells, releases: Sequence[Earlier]) -> bool:
     """Whether a typed copy has the records that releases were made from, as far as fingerprints of these are kept.
 
     The file may have been read otherwise when it came again.
     """
     ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
-    if not set(columns_of(dataset)).issuperset(name for one in ledgers for name in (*one.names, *one.keep)):
+    if not set(cells.names).issuperset(name for one in ledgers for name in (*one.names, *one.keep)):
         return False
     first = releases[0]
-    return first.persons is None or read_fingerprints(first.persons).order_in(Cells(dataset, first.key)) is not None
+    return first.persons is None or read_fingerprints(first.persons).order_in(_under(first.key, cells)) is not None
 
 
-def _kept_scale(release: Earlier, dataset: Path) -> FloatArray | None:
+def _under(key: bytes, cells: Cells) -> Cells:
+    """The same table under another key; hashes that were made are used again where it is the same key."""
+    return cells if cells.key == key else Cells(cells.path, key)
+
+
+def _kept_scale(release: Earlier, cells: Cells) -> FloatArray | None:
     """The noise of each record of a typed copy, where that was kept."""
     if release.scale is not None:
         kept: FloatArray = np.load(release.scale, allow_pickle=False)
         return kept
     if release.persons is None:
         return None
-    return scale_of(read_fingerprints(release.persons), Cells(dataset, release.key))
+    return scale_of(read_fingerprints(release.persons), _under(release.key, cells))

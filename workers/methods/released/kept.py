@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from workers.frames.classes import shares_certain_in
 from workers.frames.codes import coded_columns
 from workers.frames.generalized import kept_together
@@ -54,13 +54,13 @@ def accidents(release: Path, dataset: Path, spec: Mapping[str, Any], limits: Lim
     Notes
     -----
     Sensitive columns of which boxes show variety (`l`, `t`, `alpha`) are what such a release is for, and are exempt.
-    So are kept columns that k counts (`count_keep`): they are quasi-identifiers. With `person` persons are counted. A
-    value that k rows of the release have is not rare, whatever the data are by now.
+    So are kept columns that k counts (`k_counts_kept`): they are quasi-identifiers. With `person_column` persons are
+    counted. A value that k rows of the release have is not rare, whatever the data are by now.
     """
     declared = set(spec.get("sensitive") or ())
     exempt = declared if any(spec.get(one) is not None for one in _DEMANDS) else set()
     names = [name for name in spec.get("keep") or () if name not in exempt]
-    if not names or spec.get("count_keep"):
+    if not names or spec.get("k_counts_kept"):
         return []
     k = ceil(spec.get("k") or 2)
     rare = [one for name in names if (one := _rare(release, dataset, spec, [name], k, limits.rare)) is not None]
@@ -74,7 +74,7 @@ def _rare(
 ) -> Finding | None:
     own, rows = kept_together([dataset, release], names)
     number = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
-    counts = np.maximum(_holders(dataset, spec.get("person"), own, number), np.bincount(rows, minlength=number))
+    counts = np.maximum(_holders(dataset, spec.get("person_column"), own, number), np.bincount(rows, minlength=number))
     share = float((counts[rows] < k).mean()) if len(rows) else 0.0
     if share <= limit:
         return None
@@ -82,10 +82,10 @@ def _rare(
     which = f"the kept column {named} has" if len(names) == 1 else f"the kept columns {named} together have"
     detail = (
         f"{which}, in {share:.1%} of the rows, values that fewer than {k} rows of the data share: who knows such a "
-        "value finds the row, whatever its box. Leave it out, give it in classes, name it in `columns`, or in "
-        "`sensitive` with `l`, `t` or `alpha`; `count_keep` of `boxes` leaves rare values out"
+        "value finds the row, whatever its box. Leave it out, give it in classes, name it in `quasi_identifiers`, or "
+        "in `sensitive` with `l`, `t` or `alpha`; `k_counts_kept` of `boxes` leaves rare values out"
     )
-    return Finding(audit=AUDIT, severity=Severity.HIGH, detail=detail, figure=share, limit=limit)
+    return Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit)
 
 
 def _holders(dataset: Path, person: str | None, values: NDArray[np.int64], number: int) -> NDArray[np.int64]:
@@ -99,12 +99,14 @@ def _holders(dataset: Path, person: str | None, values: NDArray[np.int64], numbe
 
 def _determined(release: Path, names: Sequence[str], limit: float) -> list[Finding]:
     """Kept columns that nobody declared sensitive, and that boxes give away."""
-    found = []
+    findings = []
     for name, share in shares_certain_in(release, _BOX, names).items():
         if share > limit:
             detail = (
                 f"for {share:.1%} of the rows the box has one value of the kept column {name!r}: who knows that a "
                 "person is in the box learns it. Declare it `sensitive` with `l`, `t` or `alpha`, or leave it out"
             )
-            found.append(Finding(audit=AUDIT, severity=Severity.HIGH, detail=detail, figure=share, limit=limit))
-    return found
+            findings.append(
+                Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit)
+            )
+    return findings

@@ -36,5 +36,5 @@ def read_link(job: JobContext, *, field: str = "release_id") -> NDArray[np.int64
     if path is None:
         detail = "it is no longer known which record each row of this release stands for: without that, no audit"
         raise InvalidError.at(f"/{field}", detail)
-    found: NDArray[np.int64] = np.load(path, allow_pickle=False)
-    return found
+    link: NDArray[np.int64] = np.load(path, allow_pickle=False)
+    return link

@@ -103,8 +103,8 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is said of a family's tables.
+class DeclaredColumns:
+    """What the keeper has declared of the columns of a family's tables.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def same_columns(x: Known, y: Known, given: Mapping[str, str]) -> dict[str, str]
 
 
 def same_persons(
-    x: Known, y: Known, asked: Asked, *, at: tuple[IntArray, IntArray], alike: tuple[IntArray, IntArray]
+    x: Known, y: Known, declared: DeclaredColumns, *, at: tuple[IntArray, IntArray], alike: tuple[IntArray, IntArray]
 ) -> list[Paired]:
     """Who is who among some records of two tables; several answers where several maps of values hold.
 
@@ -137,10 +137,10 @@ def same_persons(
     ----------
     x, y
         The tables, the later one first.
-    asked
-        What is said of them.
+    declared
+        Of their columns.
     at
-        Which of their records are asked about.
+        Which of their records to pair.
     alike
         Of these, equal where records are as good as each other (`linking`).
 
@@ -150,7 +150,7 @@ def same_persons(
         Nothing, where there is nothing to tell them by.
     """
     best: list[Paired] = []
-    for ways in _ways(x, y, asked):
+    for ways in _ways(x, y, declared):
         tried = [Paired(_followed(one, at, alike), one.certain) for one in ways]
         least = min(one.linked.untold for one in tried)
         if not best or least < best[0].linked.untold:
@@ -165,49 +165,49 @@ def _followed(keys: Keys, at: tuple[IntArray, IntArray], alike: tuple[IntArray, 
     other = np.full(len(at[0]), NONE, dtype=np.int64)
     mine, theirs = np.arange(len(at[0])), np.arange(len(at[1]))
     for step, (x, y) in enumerate(zip(keys.x, keys.y, strict=True)):
-        found = link(
+        linked = link(
             x[at[0][mine]], y[at[1][theirs]], x_alike=alike[0][mine], y_alike=alike[1][theirs],
             certain=keys.certain or step + 1 < len(keys.x),
         )  # fmt: skip
-        known = found.other >= 0
-        other[mine] = np.where(known, theirs[np.where(known, found.other, 0)] if len(theirs) else NONE, found.other)
-        mine, theirs = mine[found.other == NONE], theirs[found.left]
+        known = linked.other >= 0
+        other[mine] = np.where(known, theirs[np.where(known, linked.other, 0)] if len(theirs) else NONE, linked.other)
+        mine, theirs = mine[linked.other == NONE], theirs[linked.left]
     return Linked(other, theirs)
 
 
-def _ways(x: Known, y: Known, asked: Asked) -> Iterator[list[Keys]]:
+def _ways(x: Known, y: Known, declared: DeclaredColumns) -> Iterator[list[Keys]]:
     if x.cells is not None and y.cells is not None:
-        yield from _by_cells(x.cells, y.cells, x, y, asked)
+        yield from _by_cells(x.cells, y.cells, x, y, declared)
         return
     mine = x if x.cells is None else Known(_keyed(x.cells, y))
-    yield from _by_person(mine, y, asked, ())
-    yield from _by_kept(x, y, asked.columns)
+    yield from _by_person(mine, y, declared, ())
+    yield from _by_kept(x, y, declared.columns)
 
 
-def _by_cells(x: Cells, y: Cells, mine: Known, theirs: Known, asked: Asked) -> Iterator[list[Keys]]:
+def _by_cells(x: Cells, y: Cells, mine: Known, theirs: Known, declared: DeclaredColumns) -> Iterator[list[Keys]]:
     """Both tables are there."""
-    equal = _by_fingerprint(x, {name: y.fingerprint(name) for name in y.names}, asked.columns)
-    named = _by_name(x, y, equal, asked.columns)
+    equal = _by_fingerprint(x, {name: y.fingerprint(name) for name in y.names}, declared.columns)
+    named = _by_name(x, y, equal, declared.columns)
     rows = {**equal, **named}
-    by_person = _by_person(mine, theirs, asked, (x.keys(list(rows.values())), y.keys(list(rows))))
-    ids = {one for name, own in asked.persons.items() for one in (name, own)}
+    by_person = _by_person(mine, theirs, declared, (x.keys(list(rows.values())), y.keys(list(rows))))
+    ids = {one for name, own in declared.persons.items() for one in (name, own)}
     values = {name: own for name, own in rows.items() if name not in ids and own not in ids}
-    yield from (keys for keys in by_person if not _given_anew(keys[0], x, y, values))
+    yield from (keys for keys in by_person if not _of_each_file(keys[0], x, y, values))
     same = {name: name for name in y.names if name in x.names and name not in {*rows, *rows.values()}}
     same = same if equal else {}  # numbers of rows alone say nothing: all tables have them
     for pairs in ({**equal, **same}, equal) if same else (equal,):
         keys = Keys((x.keys(list(pairs.values())),), (y.keys(list(pairs)),))
         if pairs and as_many(keys.x[0], keys.y[0]):
             yield [keys]
-    if x.rows == y.rows and (recoded := _recoded(x, y, equal, asked.columns)):
+    if x.rows == y.rows and (recoded := _recoded(x, y, equal, declared.columns)):
         yield recoded
     if rows:
         yield [Keys((x.keys(list(rows.values())),), (y.keys(list(rows)),))]
 
 
-def _by_person(x: Known, y: Known, asked: Asked, rows: tuple[IntArray, ...]) -> Iterator[list[Keys]]:
+def _by_person(x: Known, y: Known, declared: DeclaredColumns, rows: tuple[IntArray, ...]) -> Iterator[list[Keys]]:
     """By an id that both tables have; within a person by equal rows first, where these are known."""
-    mine, theirs = x.person(asked.persons), y.person(_called(y, asked.persons))
+    mine, theirs = x.person(declared.persons), y.person(_called(y, declared.persons))
     for name in mine.keys() & theirs.keys():
         ids, known = np.unique(mine[name]), np.unique(theirs[name])
         if len(np.intersect1d(ids, known, assume_unique=True)) < _COMMON * min(len(ids), len(known)):
@@ -219,8 +219,8 @@ def _by_person(x: Known, y: Known, asked: Asked, rows: tuple[IntArray, ...]) -> 
         yield [Keys(tuple(x_keys), tuple(y_keys), certain=True)]
 
 
-def _given_anew(ids: Keys, x: Cells, y: Cells, columns: Mapping[str, str]) -> bool:
-    """Whether ids are not the persons' own but of each file: records that have the same one have nothing in common.
+def _of_each_file(ids: Keys, x: Cells, y: Cells, columns: Mapping[str, str]) -> bool:
+    """Whether ids number each file's rows and are no persons': records with the same one have nothing in common.
 
     Parameters
     ----------
@@ -303,21 +303,21 @@ def _by_fingerprint(
     x: Cells, columns: Mapping[str, str | None], given: Mapping[str, str], *, named: bool = False
 ) -> dict[str, str]:
     """Earlier columns whose values are the same multiset, the same name first; else, if `named`, those of the name."""
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     known = {name: one for name, one in columns.items() if one is not None}
     for other in (False, True):
-        for name, told in known.items():
-            free = [one for one in x.names if one not in found.values() and given.get(name, one) == one]
+        for name, fingerprint in known.items():
+            free = [one for one in x.names if one not in matches.values() and given.get(name, one) == one]
             free = [one for one in free if one not in given.values() or given.get(name) == one]
-            right = [one for one in free if (one == name) != other and x.fingerprint(one) == told]
+            right = [one for one in free if (one == name) != other and x.fingerprint(one) == fingerprint]
             right = [one for one in right if one in (name, given.get(name)) or _telling(x.hashes(one)) >= _ALL_BITS]
-            if name not in found and right:
-                found[name] = right[0]
+            if name not in matches and right:
+                matches[name] = right[0]
     for name in columns if named else ():
         own = given.get(name, name)
-        if name not in found and own in x.names and own not in found.values():
-            found[name] = own
-    return found
+        if name not in matches and own in x.names and own not in matches.values():
+            matches[name] = own
+    return matches
 
 
 def _telling(cells: Hashes) -> float:
@@ -327,7 +327,7 @@ def _telling(cells: Hashes) -> float:
 
 def _by_name(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Columns of the same name, or mapped by the keeper, that have most of their values in common."""
-    found = {}
+    matches = {}
     for name in y.names:
         own = given.get(name, name)
         if name in equal or own in equal.values() or own not in x.names or (own in given.values()) != (name in given):
@@ -335,8 +335,8 @@ def _by_name(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, s
         if x.fingerprint(own) is None and y.fingerprint(name) is None:
             continue  # numbers of rows, which all tables have
         if _common(x.hashes(own), y.hashes(name)) >= _COMMON:
-            found[name] = own
-    return found
+            matches[name] = own
+    return matches
 
 
 def _common(a: Hashes, b: Hashes) -> float:
@@ -379,15 +379,15 @@ def _accepted(
     if not coarser and _distinct_common(x.hashes(own), y.hashes(name)) > _COMMON:
         return []  # its values are still there: persons have others now, which no map explains
     old, new = y.codes(name), x.codes(own)
-    found = []
+    accepted = []
     for to in proposed(old, new, coarser=coarser):
         codes = mapped(old, to)
         for way in ways:
             more = bits(way.x[0], new) + order_bits(new)
             keys = Keys((_together(way.x[0], new),), (_together(way.y[0], codes),), bits=way.bits + more)
             if as_many(keys.x[0], keys.y[0]) and (sure or more >= _BITS):
-                found.append(keys)
-    return found
+                accepted.append(keys)
+    return accepted
 
 
 def _distinct_common(a: Hashes, b: Hashes) -> float:
@@ -398,9 +398,9 @@ def _distinct_common(a: Hashes, b: Hashes) -> float:
 
 def alike_in(*columns: IntArray) -> IntArray:
     """Numbers of records that agree in all columns."""
-    found = np.zeros(len(columns[0]), dtype=np.int64)
+    numbers = np.zeros(len(columns[0]), dtype=np.int64)
     for one in columns:
-        both = grouped(found)
-        told = grouped(one)
-        found = grouped(both.of_record * len(told.size) + told.of_record).of_record
-    return found
+        both = grouped(numbers)
+        groups = grouped(one)
+        numbers = grouped(both.of_record * len(groups.size) + groups.of_record).of_record
+    return numbers

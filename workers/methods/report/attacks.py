@@ -17,13 +17,13 @@ _PASSED: Final[Mapping[bool | None, str]] = {
 }
 #: Figures of a composition, and what they are called.
 _COMPOSED: Final = {
-    "k": "Persons that are left (composed k)",
+    "composed_k": "Persons that are left (composed k)",
     "overlay": "Persons in the smallest set that agrees in all boxes",
     "overlay_below": "Share of the persons in sets of fewer than k",
     "candidates": "Fewest rows that may be a person's, joined by kept columns",
     "changed": "Fewest rows that were added to a box or have left it",
     "expected": "Fewest records expected to fit the noise of one",
-    "releases": "Releases that were composed",
+    "release_count": "Releases that were composed",
     "unplaced": "Persons of whom it is not known where they were",
     "new": "Persons who have come since",
     "left": "Persons who have left since",
@@ -31,18 +31,18 @@ _COMPOSED: Final = {
 
 
 def findings(result: JsonObject) -> Section:
-    """What an audit concludes, what was required and measured, and what it found, the worst first."""
-    found = sorted(result.get("findings") or (), key=lambda one: ("high", "medium", "low").index(one["severity"]))
+    """What an audit concludes, what was required and measured, and its findings, the worst first."""
+    worst_first = sorted(result.get("findings") or (), key=lambda one: ("high", "medium", "low").index(one["severity"]))
     sentences = [str(result["verdict"])] if result.get("verdict") else []
     if "passed" in result:
         sentences.append(_PASSED[result["passed"]])
-    if not found and "findings" in result:
+    if not worst_first and "findings" in result:
         sentences.append("It found nothing to object to.")
     demands = tuple(
         (spoken(name), one["required"], one["measured"], one["met"])
         for name, one in (result.get("demands") or {}).items()
     )
-    rows = tuple((one["severity"], one["detail"], one.get("figure"), one.get("limit")) for one in found)
+    rows = tuple((one["severity"], one["detail"], one.get("measured"), one.get("required")) for one in worst_first)
     tables = (
         Table("What was required", ("Demand", "Required", "Measured", "Met"), demands),
         Table("Findings", ("Severity", "Finding", "Figure", "Limit"), rows),
@@ -69,45 +69,47 @@ def signals(result: JsonObject) -> Section:
     """Where a group stands out by its rules, before and after places were swapped."""
     if "signal_before" not in result:
         return Section("Signals")
-    places = [_place(value) for value in result["parameter_values"]]
+    places = [_place(value) for value in result["regions"]]
     order = sorted(range(len(places)), key=lambda index: -float(result["signal_before"][index]))[:_DRAWN]
     names = [places[index] for index in order]
     before = [float(result["signal_before"][index]) for index in order]
     after = [float(result["signal_after"][index]) for index in order]
-    masked = set(result.get("masked", ()))
-    told = f"{len(masked)} places were to be masked; {result.get('swaps')} pairs of records exchanged their places."
+    masked = set(result.get("masked_regions", ()))
+    sentence = (
+        f"{len(masked)} places were to be masked; {result['swap_count']} pairs of records exchanged their places."
+    )
     picture = before_and_after(
         names, before, after,
         title="Members of the fuzzy group by place", axis="records of the fuzzy group",
-        description=f"{told} The largest signals first, {len(order)} of {len(places)} places.",
+        description=f"{sentence} The largest signals first, {len(order)} of {len(places)} places.",
     )  # fmt: skip
     rows = tuple(
         (places[index], result["signal_before"][index], result["signal_after"][index], index in masked)
         for index in order
     )
     head = ("Place", "Before", "After", "Was to be masked")
-    return Section("Signals before and after", (told,), figures=(picture,), tables=(Table("Signals", head, rows),))
+    return Section("Signals before and after", (sentence,), figures=(picture,), tables=(Table("Signals", head, rows),))
 
 
 def group(result: JsonObject) -> Section:
     """Which places the rules point to."""
     if "crisp_auxiliary_signal" not in result:
         return Section("Where the group stands out")
-    places, signal = [_place(value) for value in result["parameter_values"]], result["crisp_auxiliary_signal"]
+    places, signal = [_place(value) for value in result["regions"]], result["crisp_auxiliary_signal"]
     outliers = set(result.get("auxiliary_outliers", ()))
     order = sorted(range(len(places)), key=lambda index: -float(signal[index]))[:_DRAWN]
-    told = f"{len(outliers)} of {len(places)} places are outliers of the auxiliary signal."
+    sentence = f"{len(outliers)} of {len(places)} places are outliers of the auxiliary signal."
     picture = bars(
         [places[index] + (" *" if index in outliers else "") for index in order],
         [float(signal[index]) for index in order],
         title="Crisp auxiliary signal by place; * is an outlier",
-        description=f"{told} The largest first.",
+        description=f"{sentence} The largest first.",
         axis="records with a grade of at least alpha",
     )
     rows = tuple((places[index], signal[index], index in outliers) for index in order)
     return Section(
         "Where the group stands out",
-        (told,),
+        (sentence,),
         figures=(picture,),
         tables=(Table("Signal", ("Place", "Signal", "Outlier"), rows),),
     )
@@ -115,15 +117,13 @@ def group(result: JsonObject) -> Section:
 
 def rules(result: JsonObject) -> Section:
     """The rules as sentences."""
-    all_rules = result.get("rules")
-    listed = all_rules if isinstance(all_rules, Sequence) else ()  # of some audits it is how many there are
-    found: Sequence[JsonObject] = [one for one in listed if one.get("text")]
+    readable: Sequence[JsonObject] = [one for one in result.get("rules") or () if one.get("text")]
     points = tuple(
         f"If {one['text']}, the group is likely: relative confidence {_number(one.get('relative_confidence_factor'))}, "
         f"support {_number(one.get('support'))}."
-        for one in found[:_RULES]
+        for one in readable[:_RULES]
     )
-    more = (f"The first {_RULES} of {len(found)}.",) if len(found) > _RULES else ()
+    more = (f"The first {_RULES} of {len(readable)}.",) if len(readable) > _RULES else ()
     return Section("Rules", sentences=more if points else (), points=points)
 
 
@@ -131,7 +131,7 @@ def linkage(result: JsonObject) -> Section:
     """How well known records are found again."""
     if "rank_quantiles" not in result:
         return Section("Linkage")
-    told = (
+    sentence = (
         f"{result.get('sampled'):,} rows were tried against {result.get('candidates'):,} known records. The rank of a "
         "record is the number of known records that fit its row at least as well as itself."
     )
@@ -142,7 +142,9 @@ def linkage(result: JsonObject) -> Section:
         result.get("share_below_k"),
         result.get("mean_posterior"),
     )
-    return Section("Linkage", (told,), tables=(Table("Ranks", ("", "Value"), tuple(zip(names, values, strict=True))),))
+    return Section(
+        "Linkage", (sentence,), tables=(Table("Ranks", ("", "Value"), tuple(zip(names, values, strict=True))),)
+    )
 
 
 def _place(value: Any) -> str:

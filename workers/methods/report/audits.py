@@ -10,9 +10,10 @@ from workers.methods.report.statistics import named
 from workers.methods.report.words import of_objects
 
 #: Fields of the three results that these sections show.
-SHOWN: Final = frozenset(
-    {"releases", "points", "columns", "sensitive", "risk", "classes", "sample_uniques", "special_uniques", "proposal"}
-)
+SHOWN: Final = frozenset({
+    "releases", "points", "quasi_identifier_risks", "sensitive", "risk", "classes", "sample_uniques",
+    "special_uniques", "proposal",
+})  # fmt: skip
 _DRAWN: Final = 8
 _LISTED: Final = 50
 
@@ -23,7 +24,7 @@ def sections(method: str, result: JsonObject) -> list[Section]:
         return [_released(one) for one in result["releases"]]
     if method == "frontier" and "points" in result:
         return [_frontier(result["points"])]
-    if method == "table" and "columns" in result:
+    if method == "table" and "quasi_identifier_risks" in result:
         return [
             _proposed(result),
             _identifying(result),
@@ -37,14 +38,14 @@ def sections(method: str, result: JsonObject) -> list[Section]:
 
 def _released(release: JsonObject) -> Section:
     """What one release gives away."""
-    columns = tuple((one["column"], one["share_determined"], one["mean_values"]) for one in release["columns"])
+    columns = tuple((one["column"], one["share_single_value"], one["mean_values"]) for one in release["columns"])
     head = ("Column", "Share of cells that leave one value", "Values that a cell leaves on average")
     kept = tuple(
         (
-            one["column"], one["share_certain"], one["share_nearly_certain"], one["t"], one["attribution"],
+            one["column"], one["share_certain"], one["share_nearly_certain"], one["t_closeness"], one["attribution"],
             one["baseline"],
         )
-        for one in release["kept"]
+        for one in release["kept_columns"]
     )  # fmt: skip
     kept_head = (
         "Kept column", "Share of rows whose box has one value", "... whose box gives one value 0.9 or more",
@@ -54,10 +55,10 @@ def _released(release: JsonObject) -> Section:
         Table("Columns that were generalized", head, columns),
         Table("Columns that were kept", kept_head, kept),
     )
-    told = "A dash in the last column means any number between the bounds." if columns else ""
+    sentence = "A dash in the last column means any number between the bounds." if columns else ""
     return Section(
         f"What {release['release_id']} gives away",
-        sentences=(told,) if told else (),
+        sentences=(sentence,) if sentence else (),
         tables=tuple(table for table in tables if table.rows),
     )
 
@@ -68,8 +69,8 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     widths = [{named(one): one["width"] for one in point["statistics"]} for point in points]
     rows = tuple(
         (
-            point["k"], point["boxes"], point["kept"], point["ncp"],
-            max((point["share_determined"] or {}).values(), default=None),
+            point["k"], point["box_count"], point["released"], point["ncp"],
+            max((point["share_single_value"] or {}).values(), default=None),
         )
         for point in points
     )  # fmt: skip
@@ -91,14 +92,14 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
 def _costs(had: Sequence[JsonObject]) -> Figure:
     ks = [int(point["k"]) for point in had]
     lost = [float(point["ncp"]) for point in had]
-    shown = [max(map(float, (point["share_determined"] or {}).values()), default=0.0) for point in had]
-    told = (
+    shown = [max(map(float, (point["share_single_value"] or {}).values()), default=0.0) for point in had]
+    description = (
         f"From k = {ks[0]} to k = {ks[-1]} the share of each cell that is left open goes from {lost[0]:.1%} to "
         f"{lost[-1]:.1%}, and the largest share of a column's cells that leave one value from {shown[0]:.1%} to "
         f"{shown[-1]:.1%}."
     )
     drawn = [Curve("left open of each cell", lost), Curve("cells that leave one value", shown)]
-    return curves(ks, drawn, title="What each k costs", description=told, axes=("k", "share, from 0 to 1"))
+    return curves(ks, drawn, title="What each k costs", description=description, axes=("k", "share, from 0 to 1"))
 
 
 def _widths(had: Sequence[JsonObject], widths: Sequence[dict[str, Any]], names: Sequence[str]) -> Iterator[Figure]:
@@ -108,17 +109,17 @@ def _widths(had: Sequence[JsonObject], widths: Sequence[dict[str, Any]], names: 
         return
     drawn = [Curve(name, [float(of[name]) / float(widths[0][name]) for of in widths]) for name in whole]
     widest = max(drawn, key=lambda one: one.values[-1])
-    told = (
+    description = (
         f"Widths of certain ranges as multiples of those at k = {had[0]['k']}. The {widest.name} widens most, to "
         f"{widest.values[-1]:.3g} times at k = {had[-1]['k']}."
     )
     axes = ("k", f"width / width at k = {had[0]['k']}")
-    yield curves([int(point["k"]) for point in had], drawn, title="Certain ranges", description=told, axes=axes)
+    yield curves([int(point["k"]) for point in had], drawn, title="Certain ranges", description=description, axes=axes)
 
 
 def _identifying(result: JsonObject) -> Section:
     """What each quasi-identifier adds."""
-    columns: Sequence[JsonObject] = result["columns"]
+    columns: Sequence[JsonObject] = result["quasi_identifier_risks"]
     head = (
         "Column", "Different values", "Missing", "Records that it alone singles out",
         "Records that the others still single out", "k without it", "Share of the special uniques' scores",
@@ -143,17 +144,17 @@ def _identifying(result: JsonObject) -> Section:
 
 def _proposed(result: JsonObject) -> Section:
     """Which columns identify, where none were named."""
-    found: JsonObject = result.get("proposal") or {}
-    if not found:
+    proposal: JsonObject = result.get("proposal") or {}
+    if not proposal:
         return Section("Proposed quasi-identifiers")
-    direct = ", ".join(found["direct_identifiers"]) or "none"
-    chosen = ", ".join(found["quasi_identifiers"]) or "none"
+    direct = ", ".join(proposal["direct_identifiers"]) or "none"
+    chosen = ", ".join(proposal["quasi_identifiers"]) or "none"
     sentences = (
         "A proposal: nothing is anonymized, and no demand was checked on it.",
         f"Direct identifiers, to leave out of any release: {direct}.",
         f"Proposed as quasi-identifiers, those that identify most first: {chosen}.",
     )
-    points = [str(one["sentence"]) for one in found["columns"]] + [str(one["sentence"]) for one in found["pairs"]]
+    points = [str(one["sentence"]) for one in proposal["columns"]] + [str(one["sentence"]) for one in proposal["pairs"]]
     return Section("Proposed quasi-identifiers", sentences, points=tuple(points))
 
 
@@ -162,7 +163,7 @@ def _classes(result: JsonObject) -> Section:
     sizes = tuple((one["size"], one["classes"]) for one in classes["histogram"][:_LISTED])
     rows: list[tuple[str, Cell]] = [
         ("Records that were looked at", result["records"]),
-        ("Records left out for a missing value", result["dropped"]),
+        ("Records left out for a missing value", result["suppressed"]["missing"]),
         ("k: records or persons of the smallest class", result["k"]),
         ("Classes", classes["count"]),
         ("Records that are alone in their class", result["unique"]),

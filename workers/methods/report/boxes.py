@@ -15,41 +15,39 @@ from workers.methods.report.sections import Section, Table
 _DRAWN: Final = 30
 
 
-def asked(facts: ReleaseFacts) -> Section:
-    """What was asked, in sentences."""
-    told = facts.parameters
-    columns, k = list(told.get("columns", ())), told.get("k")
+def request_section(facts: ReleaseFacts) -> Section:
+    """The job's request, in sentences."""
+    parameters = facts.parameters
+    names, k = list(parameters.get("quasi_identifiers", ())), parameters.get("k")
     sentences = [
         (
             f"The records were put into boxes of at least {k} records each. Every row names its box and the box's "
-            f"bounds in {_listed(columns)}. {_told_values(facts, columns)}"
+            f"bounds in {_listed(names)}. {_single_values(facts, names)}"
         ),
         (
-            f"The partition is {told.get('partition', 'optimal')!s}: boxes are cut so that the statistics named below "
-            "get ranges as narrow as that allows."
+            f"The partition is {parameters.get('partition', 'optimal')!s}: boxes are cut so that the statistics "
+            "named below get ranges as narrow as that allows."
         ),
     ]
-    if told.get("l") is not None:
-        sensitive = [*told.get("sensitive", ()), *told.get("epsilon", {})]
-        sentences.append(f"Each box holds at least {told['l']} different values of {_listed(sensitive)}.")
-    if told.get("keep"):
-        counted = (
-            "counted with the box" if told.get("count_keep") else "published unchanged beside the box, not counted"
-        )
-        sentences.append(f"Kept columns, {counted}: {_listed(list(told['keep']))}.")
-    if told.get("bounds") == "tight":
+    if parameters.get("l") is not None:
+        sensitive = [*parameters.get("sensitive", ()), *parameters.get("min_separation", {})]
+        sentences.append(f"Each box holds at least {parameters['l']} different values of {_listed(sensitive)}.")
+    if parameters.get("keep"):
+        counted = "counted with the box" if parameters.get("k_counts_kept") else "published unchanged, not counted"
+        sentences.append(f"Kept columns, {counted}: {_listed(list(parameters['keep']))}.")
+    if parameters.get("bounds") == "tight":
         sentences.append("Bounds are tight: each end is the value of some record.")
     return Section("What was asked and done", sentences=tuple(sentences))
 
 
-def _told_values(facts: ReleaseFacts, columns: list[str]) -> str:
+def _single_values(facts: ReleaseFacts, names: list[str]) -> str:
     """How often a box leaves one value, which is then every record's of it."""
     if facts.data is None:
         return "Where a box leaves one value of a column, that is the value of all of its records, and published."
-    share = single_value_shares(facts.data, columns, facts.parameters.get("ordinal"))
-    often = sorted((name for name in columns if share[name] > 0.0), key=share.__getitem__, reverse=True)
+    share = single_value_shares(facts.data, names, facts.parameters.get("ordinal"))
+    often = sorted((name for name in names if share[name] > 0.0), key=share.__getitem__, reverse=True)
     if not often:
-        return "No box leaves one value only: of no record these values are published."
+        return "No box leaves one value only, so these values of records are not published."
     which = _listed([f"{100.0 * share[name]:.3g} % of the records in {name}" for name in often])
     return f"Where a box leaves one value, it is published, for it is that of all records of the box: of {which}."
 
@@ -60,20 +58,22 @@ def sizes(data: Path | None) -> Section:
         return Section("Sizes of boxes")
     _, counts = np.unique(numeric_columns(data, ("box",)).values[:, 0], return_counts=True)
     quartiles = np.quantile(counts, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf").tolist()
-    told = f"{len(counts):,} boxes hold {int(counts.min()):,} to {int(counts.max()):,} records, half of them at most "
-    told += f"{int(quartiles[2]):,}."
-    picture = histogram(counts, title="Sizes of boxes", description=told, axis="records in a box")
+    sentence = (
+        f"{len(counts):,} boxes hold {int(counts.min()):,} to {int(counts.max()):,} records, half of them at most "
+        f"{int(quartiles[2]):,}."
+    )
+    picture = histogram(counts, title="Sizes of boxes", description=sentence, axis="records in a box")
     names = ("smallest", "first quartile", "median", "third quartile", "largest")
     rows = tuple((name, int(value)) for name, value in zip(names, quartiles, strict=True))
     return Section(
-        "Sizes of boxes", (told,), figures=(picture,), tables=(Table("Records in a box", ("", "Records"), rows),)
+        "Sizes of boxes", (sentence,), figures=(picture,), tables=(Table("Records in a box", ("", "Records"), rows),)
     )
 
 
 def columns(facts: ReleaseFacts) -> Section:
     """How wide the boxes are, column by column, as a share of the column's whole range."""
     numbers = {column["name"] for column in facts.release["columns"] if column["type"] in ("integer", "number")}
-    names = [name for name in facts.parameters.get("columns", ()) if f"{name}_lo" in numbers]
+    names = [name for name in facts.parameters.get("quasi_identifiers", ()) if f"{name}_lo" in numbers]
     if facts.data is None or not names:
         return Section("How columns were cut")
     rows = []
@@ -85,7 +85,7 @@ def columns(facts: ReleaseFacts) -> Section:
             float(np.mean(upper[~np.isnan(upper)] == lower[~np.isnan(lower)])),
         )
         rows.append((name, float(np.nanmin(lower)), float(np.nanmax(upper)), width, share, one))
-    told = (
+    sentence = (
         "The width of a record's box in a column, on average over the records, and as a share of the column's "
         "whole range of bounds. Narrow boxes say more; one of no width is the value of all of its records."
     )
@@ -98,13 +98,15 @@ def columns(facts: ReleaseFacts) -> Section:
         axis="% of the column's range of bounds",
     )
     head = ("Column", "Lowest bound", "Highest bound", "Mean width", "Share of the range", "Records with one value")
-    return Section("How columns were cut", (told,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),))
+    return Section(
+        "How columns were cut", (sentence,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),)
+    )
 
 
 def sets(facts: ReleaseFacts) -> Section:
     """How many values the boxes leave of each column without order."""
     there = {column["name"] for column in facts.release["columns"]}
-    named = facts.parameters.get("columns", ())
+    named = facts.parameters.get("quasi_identifiers", ())
     names = [name for name in named if f"{name}_set" in there and f"{name}_lo" not in there]
     if facts.data is None or not names:
         return Section("Sets of columns without order")
@@ -114,7 +116,7 @@ def sets(facts: ReleaseFacts) -> Section:
     for name, held in zip(boxes.nominal, boxes.sets, strict=True):
         left = held.sum(axis=1)
         rows.append((name, held.shape[1], float(share @ left), int(left.max()), float(share @ (left == 1))))
-    told = (
+    sentence = (
         "Of a column without order a box has the set of the values that its records may have. Small sets say more; a "
         "set of one value is the value of all records of the box."
     )
@@ -127,7 +129,7 @@ def sets(facts: ReleaseFacts) -> Section:
     )
     head = ("Column", "Values in any box", "Values a record's box leaves", "At most", "Share of records with one")
     table = Table("Sets", head, tuple(rows))
-    return Section("Sets of columns without order", (told,), figures=(picture,), tables=(table,))
+    return Section("Sets of columns without order", (sentence,), figures=(picture,), tables=(table,))
 
 
 def still_computable(facts: ReleaseFacts) -> Section:
@@ -135,7 +137,7 @@ def still_computable(facts: ReleaseFacts) -> Section:
     points = [
         (
             "Ranges of means, variances, covariances, correlations and regressions on columns in boxes, also ones that "
-            "were not asked for here: each is certain. Kept columns take part with the values that they have."
+            "are not listed here: each is certain. Kept columns take part with the values that they have."
         ),
         (
             "Counts of records in a range of values: at least those of boxes that lie within it, at most those of "

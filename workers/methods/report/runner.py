@@ -27,12 +27,12 @@ class JobReportRunner:
         """Gather what the owner may read."""
         spec = JobReportSpec.model_validate(job.spec)
         reported = job.jobs["job_id"]
-        told = {**spec.told, "id": reported.id, "method": reported.method, "spec": reported.spec}
+        document = {**spec.job, "id": reported.id, "method": reported.method, "spec": reported.spec}
         result = job.job_result("job_id")
-        told["result"] = {**result, "findings": result.get("findings") or spec.told.get("findings") or []}
+        document["result"] = {**result, "findings": result.get("findings") or spec.job.get("findings") or []}
         data = None if spec.release_id is None else job.release_path()
         release = None if spec.release is None else _facts(spec.release, data)
-        return _answer(job, writing.of_job(JobFacts(told, release)))
+        return _answer(job, writing.of_job(JobFacts(document, release)))
 
 
 def _answer(job: JobContext, page: Page) -> Outcome:

@@ -16,7 +16,7 @@ _COMMON: Final[Mapping[str, str]] = {
     "correlation": "correlation, from -1 to 1",
     "share": "share of the records, from 0 to 1",
 }
-_ASKED: Final[Mapping[str, str]] = {
+_PHRASES: Final[Mapping[str, str]] = {
     "mean": "mean of {0}",
     "variance": "variance of {0}",
     "standard_deviation": "standard deviation of {0}",
@@ -39,14 +39,14 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
         about = "" if term.get("value") is None else f" = {term['value']}"
         what = "intercept" if not part else f"coefficient of {term['column']}{about}"
         return f"regression of {of[0]} on {', '.join(of[1:])}: {what}"
-    pattern = _ASKED.get(str(statistic["kind"]))
+    pattern = _PHRASES.get(str(statistic["kind"]))
     if pattern is None or pattern.count("{") > len(of) + 2:
         return f"{statistic['kind']} of {', '.join(of)}"
     values = _about(statistic)
-    told = pattern.format(*of, values=values, p=statistic.get("p"))
+    text = pattern.format(*of, values=values, p=statistic.get("p"))
     if not statistic.get("domain_may_be_empty"):
-        return told
-    return f"{told}, {_NO_RECORD if statistic.get('guaranteed') is None else _IF_ANY}"
+        return text
+    return f"{text}, {_NO_RECORD if statistic.get('guaranteed') is None else _IF_ANY}"
 
 
 def _about(statistic: JsonObject) -> str:
@@ -77,7 +77,7 @@ def _part(one: JsonObject, index: int) -> dict[str, Any]:
     def at(field: str) -> Any:
         return None if one.get(field) is None else one[field][index]
 
-    fields = ("estimate", "linear", "guaranteed", "inner", "true_value", "shift")
+    fields = ("estimate", "first_order", "guaranteed", "attained", "true_value", "shift")
     part = {**one, **{field: at(field) for field in fields}, "name": named(one, index)}
     is_there = part["guaranteed"] is not None and part["estimate"] is not None
     return part | {"reason": None if is_there else one.get("reason")}
@@ -88,7 +88,7 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
     rows = [one for one in single(statistics) if "guaranteed" in one]
     if not rows:
         return Section("Certain ranges")
-    told = [
+    sentences = [
         (
             "Each range below is certain to hold the statistic of the released records, whatever values they have "
             "within what is published. Nothing is estimated in its ends, and they are rounded outward."
@@ -99,21 +99,21 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
     head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Value is known", "Narrowest range", "Note")
     if restricted:
         head += ("True value", "Moved by what was left out")
-    told.append(
-        '"Value is known" says that a range is one value: the release tells the statistic. "Narrowest range" (`exact` '
-        "in the files) says that no narrower range follows from the release, for some data within the boxes reach both "
-        "ends. It does not say that the value is known: such a range may be wide."
+    sentences.append(
+        '"Value is known" says that a range is one value: you know the statistic. "Narrowest range" '
+        "(`sharp` in the files) says that no narrower range follows from the release, for some data within the boxes "
+        "reach both ends. It does not say that the value is known: such a range may be wide."
     )
     if any(one["guaranteed"] is None for one in rows):
-        told.append("A dash in place of a range: nothing is certain of the statistic. The note says why.")
+        sentences.append("A dash in place of a range: nothing is certain of the statistic. The note says why.")
     if any(one.get("domain_may_be_empty") for one in rows):
-        told.append(
-            f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release tells: its range '
+        sentences.append(
+            f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release shows: its range '
             f'is about the mean of those that have. A mean "{_NO_RECORD}" is within values that no record can have.'
         )
     return Section(
         "Certain ranges",
-        sentences=tuple(told),
+        sentences=tuple(sentences),
         figures=tuple(_figures(rows)),
         tables=(Table("Certain ranges", head, tuple(_row(one, restricted=restricted) for one in rows)),),
     )
@@ -123,7 +123,7 @@ def _row(one: JsonObject, *, restricted: bool) -> tuple[Cell, ...]:
     low, high = one["guaranteed"] or (None, None)
     ends = None if one["guaranteed"] is None else Ends(*map(float, one["guaranteed"]))
     known = ends is not None and is_one_value(ends)
-    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), known, bool(one.get("exact")))
+    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), known, bool(one.get("sharp")))
     row = (*row, one.get("reason") or "")
     return (*row, one.get("true_value"), one.get("shift")) if restricted else row
 
@@ -145,22 +145,22 @@ def _drawn(rows: Sequence[JsonObject], scales: Sequence[tuple[float, float]], *,
     shown = [_interval(one, *scale) for one, scale in zip(rows[:_DRAWN], scales[:_DRAWN], strict=True)]
     widest = max(shown, key=lambda one: one.certain[1] - one.certain[0])
     left_out = f" The first {_DRAWN} of {len(rows)} are drawn." if len(rows) > _DRAWN else ""
-    told = (
+    description = (
         f"Certain ranges of {len(shown)} {kind}. The widest is that of the {widest.name}, from {widest.certain[0]:.4g} "
         f"to {widest.certain[1]:.4g} on this axis.{left_out} All numbers stand in the table."
     )
-    return intervals(shown, title=f"Certain ranges: {kind}", description=told, axis=axis)
+    return intervals(shown, title=f"Certain ranges: {kind}", description=description, axis=axis)
 
 
 def _interval(one: JsonObject, origin: float, unit: float) -> Interval:
     def placed(value: Any) -> float:
         return (float(value) - origin) / unit
 
-    inner = one.get("inner")
+    attained = one.get("attained")
     return Interval(
         name=one["name"],
         certain=(placed(one["guaranteed"][0]), placed(one["guaranteed"][1])),
-        reached=None if inner is None else (placed(inner[0]), placed(inner[1])),
+        reached=None if attained is None else (placed(attained[0]), placed(attained[1])),
         estimate=None if one.get("estimate") is None else placed(one["estimate"]),
         truth=None if one.get("true_value") is None else placed(one["true_value"]),
     )
@@ -171,11 +171,13 @@ def estimated(statistics: Sequence[JsonObject]) -> Section:
     rows = [one for one in single(statistics) if "standard_error" in one and "guaranteed" not in one]
     if not rows:
         return Section("Estimates")
-    told = (
+    sentence = (
         "This method blurs every record, so that no range is certain. Each estimate is unbiased; its standard error "
         "says how far the released records' own value may lie."
     )
     table = tuple((one["name"], one.get("estimate"), one.get("standard_error")) for one in rows)
     return Section(
-        "Estimates", sentences=(told,), tables=(Table("Estimates", ("Statistic", "Estimate", "Standard error"), table),)
+        "Estimates",
+        sentences=(sentence,),
+        tables=(Table("Estimates", ("Statistic", "Estimate", "Standard error"), table),),
     )

@@ -10,38 +10,41 @@ from workers.methods.report.sections import Cell, Section, Table, pairs, read_as
 _LONGEST: Final = 50
 
 
-def uncertain(told: JsonObject) -> Section:
+def uncertain(parameters: JsonObject) -> Section:
     """What an uncertain release is."""
-    k = told.get("k") if told.get("k") is not None else "the k that stands in a column of its own"
+    k = parameters.get("k") if parameters.get("k") is not None else "the k in a column of its own"
     return Section(
         "What was asked and done",
         sentences=(
             (
-                f"Each record is published as a {told.get('model', 'gaussian')} density: a centre drawn near the "
-                f"record, and its scale. Scales are such that on expectation at least {k} records fit a published "
+                f"Each record is published as a {parameters.get('density', 'gaussian')} density: a centre drawn near "
+                f"the record, and its scale. Scales are such that on expectation at least {k} records fit a published "
                 "density as well as the record it stands for."
             ),
-            f"Scales are `{told.get('scales', 'levels')}`; columns are scaled `{told.get('scaling', 'global')}`.",
+            (
+                f"Scales are `{parameters.get('scales', 'levels')}`; columns are scaled "
+                f"`{parameters.get('axes', 'global')}`."
+            ),
         ),
     )
 
 
-def condensation(told: JsonObject) -> Section:
+def condensation(parameters: JsonObject) -> Section:
     """What a condensed release is."""
     return Section(
         "What was asked and done",
         sentences=(
             (
-                f"Records were put into groups of at least {told.get('k')}; of each group only the mean and the "
+                f"Records were put into groups of at least {parameters.get('k')}; of each group only the mean and the "
                 "covariance were taken, and made-up records drawn from them. No row is anybody's. No range is certain."
             ),
         ),
     )
 
 
-def swaps(told: JsonObject) -> Section:
+def swaps(parameters: JsonObject) -> Section:
     """What a release with swapped places is."""
-    places = ", ".join(map(str, told.get("parameter", ()))) or "the place"
+    places = ", ".join(map(str, parameters.get("region_columns", ()))) or "the place"
     return Section(
         "What was asked and done",
         sentences=(
@@ -58,10 +61,10 @@ def swaps(told: JsonObject) -> Section:
     )
 
 
-def other(told: JsonObject) -> Section:
+def other(parameters: JsonObject) -> Section:
     """A method without a text of its own: its parameters."""
-    rows = [(name, cell) for name, cell in _flat(told, ()) if cell is not None]
-    tables = [pairs("Parameters", rows), *_tables(told, ())]
+    rows = [(name, cell) for name, cell in _flat(parameters, ()) if cell is not None]
+    tables = [pairs("Parameters", rows), *_tables(parameters, ())]
     return Section("What was asked", tables=tuple(table for table in tables if table.rows))
 
 
@@ -74,8 +77,8 @@ def figures(result: JsonObject, *, title: str, without: Sequence[str] = ()) -> S
 def meanings(result: JsonObject) -> Section:
     """What the figures of an audit say, one sentence each."""
     meaning = result.get("meaning")
-    told: JsonObject = meaning if isinstance(meaning, Mapping) else {}
-    return Section("What the figures say", points=tuple(f"{spoken(name)}: {text}" for name, text in told.items()))
+    texts: JsonObject = meaning if isinstance(meaning, Mapping) else {}
+    return Section("What the figures say", points=tuple(f"{spoken(name)}: {text}" for name, text in texts.items()))
 
 
 def of_objects(caption: str, objects: Sequence[JsonObject], *, without: Sequence[str] = ()) -> Table:

@@ -8,16 +8,17 @@ from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Page
 from workers.methods.report.sections import Section, Table, pairs
 
-_ASKED: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
+_REQUESTS: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
     "uncertain": words.uncertain,
     "condensation": words.condensation,
     "swaps": words.swaps,
 }
 #: Parts of a result that have a section of their own, or are too long to be read.
 _SHOWN_ELSEWHERE: Final = (
-    "method", "statistics", "findings", "passed", "demands", "verdict", "meaning", "rules", "parameter_values",
-    "signal", "signal_before", "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "sizes", "masked",
-    "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list", "rank_quantiles",
+    "method", "statistics", "findings", "passed", "demands", "verdict", "meaning", "rules", "regions",
+    "signal", "signal_before", "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "region_sizes",
+    "masked_regions", "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list",
+    "rank_quantiles",
 )  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def of_release(facts: ReleaseFacts) -> Page:
         lead=f"What this release of {release['rows']:,} rows says, what it does not, and how to verify it.",
         mark="Public report. It holds nothing that the release does not publish.",
         sections=[
-            _asked(facts),
+            _request(facts),
             statistics.certain(facts.statistics, restricted=False),
             statistics.estimated(facts.statistics),
             *_about(facts),
@@ -58,7 +59,7 @@ def of_job(facts: JobFacts) -> Page:
         words.meanings(result),
         _timed(job),
     ]
-    before = [words.other(job.get("spec") or {})] if release is None else [_asked(release)]
+    before = [words.other(job.get("spec") or {})] if release is None else [_request(release)]
     after = [] if release is None else [*_about(release), _verified(release)]
     return Page(
         title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
@@ -70,21 +71,17 @@ def of_job(facts: JobFacts) -> Page:
 
 
 def _others(method: str, result: JsonObject) -> JsonObject:
-    """What has no section of its own; how many rules there are is a figure, the rules are not."""
+    """What has no section of its own."""
     if audits.sections(method, result):
         result = {name: value for name, value in result.items() if name not in audits.SHOWN}
-    return {
-        name: value
-        for name, value in result.items()
-        if name not in _SHOWN_ELSEWHERE or (name == "rules" and isinstance(value, int))
-    }
+    return {name: value for name, value in result.items() if name not in _SHOWN_ELSEWHERE}
 
 
-def _asked(facts: ReleaseFacts) -> Section:
+def _request(facts: ReleaseFacts) -> Section:
     method = str(facts.release["method"])
     if method == "boxes":
-        return boxes.asked(facts)
-    return _ASKED.get(method, words.other)(facts.parameters)
+        return boxes.request_section(facts)
+    return _REQUESTS.get(method, words.other)(facts.parameters)
 
 
 def _about(facts: ReleaseFacts) -> list[Section]:
@@ -104,9 +101,9 @@ def _columns(facts: ReleaseFacts) -> Section:
     return Section("Columns of the files", tables=(Table("Columns", ("Column", "Type"), rows),))
 
 
-def _warned(told: JsonObject) -> Section:
-    points = [str(one["detail"]) for one in told.get("warnings") or ()]
-    flags = [f"Flag: {words.spoken(str(flag).replace('-', ' '))}." for flag in told.get("flags") or ()]
+def _warned(document: JsonObject) -> Section:
+    points = [str(one["detail"]) for one in document.get("warnings") or ()]
+    flags = [f"Flag: {words.spoken(str(flag).replace('-', ' '))}." for flag in document.get("flags") or ()]
     return Section("Warnings", points=(*points, *flags))
 
 
@@ -140,7 +137,7 @@ def _dated(release: JsonObject) -> Section:
 
 
 def _verified(facts: ReleaseFacts) -> Section:
-    rows = tuple((name, digest) for name, digest in sorted(facts.release["sha256"].items()))
+    rows = tuple((name, file["sha256"]) for name, file in sorted(facts.release["files"].items()))
     return Section(
         "How to verify",
         sentences=(

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.group_audits import DetectedFile, SwapDetectionResult, SwapDetectionSpec
 from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import group_spec
@@ -39,25 +39,25 @@ class SwapDetectionRunner:
         detecting = _Detecting(job, spec, group_spec(job.jobs["model_job_id"].spec), {})
         files = audited_files(job, detecting.group, {})
         share = 1.0 / len(files)
-        found = tuple(_detected(detecting, file, done=at * share, share=share) for at, file in enumerate(files))
-        findings = tuple(_findings(found))
+        inputs = tuple(_detected(detecting, file, done=at * share, share=share) for at, file in enumerate(files))
+        findings = tuple(_findings(inputs))
         made = SwapDetectionResult(
             auxiliary_records=job.datasets["auxiliary_dataset_id"].rows,
-            files=found,
+            inputs=inputs,
             **detections(
-                spec.places,
+                spec.masked_regions,
                 findings,
                 looked=sum(
                     (one.all_records is not None) + (one.out_of_range is not None)
-                    for file in found
+                    for file in inputs
                     for one in file.classifiers
                 ),
                 by="views of classifiers",
             ),
         )
         whole = made.model_dump(mode="json")
-        numbers = sum(4 * len(file.parameter_values) for file in found)
-        summary = {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "files"}
+        numbers = sum(4 * len(file.regions) for file in inputs)
+        summary = {name: value for name, value in whole.items() if numbers <= _SUMMARY or name != "inputs"}
         return Outcome(summary=summary, result=whole)
 
 
@@ -69,28 +69,28 @@ def _detected(detecting: _Detecting, file: AuditedFile, *, done: float, share: f
         group,
         (auxiliary, file.path),
         (group.recode.auxiliary, file.recode),
-        (*spec.parameter, *group.parameter, *spec.drop),
+        (*spec.region_columns, *group.region_columns, *spec.drop),
     )
     learned = detecting.learned.get(names) or learn(
         group, auxiliary, names, spec.sample, job.rng, lambda at: job.tick(done + 0.6 * share * at, "classifiers")
     )
     detecting.learned[names] = learned
     scored = score(learned, file.path, file.recode, lambda at: job.tick(done + (0.6 + 0.3 * at) * share, "scores"))
-    everybody = read(file.path, Wanted((), file.recode, parameter=spec.parameter))
-    inside = read(file.path, Wanted(group.variables, file.recode, parameter=spec.parameter)).rows
+    everybody = read(file.path, Wanted((), file.recode, region_columns=spec.region_columns))
+    inside = read(file.path, Wanted(group.variables, file.recode, region_columns=spec.region_columns)).rows
     place = np.full(len(scored.scores[0]), -1, dtype=np.int64)
-    place[everybody.rows] = everybody.parameter
+    place[everybody.rows] = everybody.region
     in_range = np.zeros(len(place), dtype=np.bool_)
     in_range[inside] = True
-    values = everybody.parameter_values
-    wanted = wanted_places(values, spec.places)
+    values = everybody.regions
+    wanted = wanted_places(values, spec.masked_regions)
     standing = Standing(place, in_range, len(values), wanted, spec.outliers)
     return DetectedFile(
         id=file.id,
         records=len(everybody.rows),
         in_range=len(inside),
-        parameter_values=values,
-        places=wanted,
+        regions=values,
+        masked_regions=wanted,
         classifiers=reports(scored, standing),
     )
 
@@ -100,12 +100,12 @@ def _findings(files: tuple[DetectedFile, ...]) -> Iterator[Finding]:
     for number, file in enumerate(files):
         for one in file.classifiers:
             for what, scope in (("all records", one.all_records), ("records out of range", one.out_of_range)):
-                if scope is not None and scope.found:
+                if scope is not None and scope.detected:
                     yield Finding(
                         audit="swap_detection",
-                        severity=Severity.HIGH,
+                        severity=FindingSeverity.HIGH,
                         detail=f"file {number}: `{one.name}` on {what} sees places that must not stand out; drop the "
                         "columns that drive it, aggregate the regions, or do not publish",
-                        figure=scope.precision,
-                        limit=0.0,
+                        measured=scope.precision,
+                        required=0.0,
                     )

@@ -25,7 +25,7 @@ class Hiding:
     ----------
     alphas : of the nested sets, falling; the group's own among them. One alone is the paper's letter.
     alpha : the group's own.
-    parameter : (N,), submicrofile of each in-range record.
+    region : (N,), submicrofile of each in-range record.
     fits : how each fits the rules.
     families : what is counted of them.
     judge : who must not stand out.
@@ -33,10 +33,10 @@ class Hiding:
     """
 
     spec: SwapsSpec
-    asked: Masking
+    masking: Masking
     alphas: tuple[float, ...]
     alpha: float
-    parameter: IntArray
+    region: IntArray
     fits: Fits
     families: Families
     judge: Judge
@@ -50,7 +50,7 @@ class Hiding:
     @property
     def masked(self) -> tuple[int, ...]:
         """The places."""
-        return tuple(one.element for one in self.asked.restrictions)
+        return tuple(one.element for one in self.masking.restrictions)
 
     @property
     def grades(self) -> FloatArray:
@@ -73,11 +73,11 @@ class Hiding:
         """The most members of places that were listed."""
         if self.spec.mask == "outliers":
             return {}
-        return {one.element: one.bound for one in self.asked.restrictions}
+        return {one.element: one.bound for one in self.masking.restrictions}
 
     def standings(self, *swaps: Swaps, by: Families | None = None) -> tuple[Standing, ...]:
         """The profile once swaps are made, by the model's rules or by others, judged."""
-        codes = exchanged_codes(self.parameter, *swaps)
+        codes = exchanged_codes(self.region, *swaps)
         return self.judge.standings((by or self.families).profile(codes, self.groups))
 
     def look(self, *swaps: Swaps) -> tuple[Standing, ...]:
@@ -95,8 +95,8 @@ class Hiding:
         crisp = after(problem, swaps[0])
         for more in swaps[1:]:
             crisp = crisp + after(problem, more) - problem.crisp
-        now = stand_out(crisp, self.spec.outliers, self.asked.excluded)
-        return self.asked.hidden.isdisjoint(now.order)
+        now = stand_out(crisp, self.spec.outliers, self.masking.excluded)
+        return self.masking.hidden.isdisjoint(now.order)
 
 
 def families_of(fits: Fits, alpha: float, alphas: tuple[float, ...]) -> Families:
@@ -105,20 +105,20 @@ def families_of(fits: Fits, alpha: float, alphas: tuple[float, ...]) -> Families
     return families(fits.grade, fits.number, fits.first, fits.rules, alpha, grid)
 
 
-def alphas_of(spec: SwapsSpec, alpha: float, asked: Masking) -> tuple[float, ...]:
+def alphas_of(spec: SwapsSpec, alpha: float, masking: Masking) -> tuple[float, ...]:
     """The alphas of the nested sets: those of the profile, and between them and above what the attack looks at.
 
     Places are raised by members only: where one is, the members alone are masked, and the profile is only looked at.
     """
-    if set(spec.profile) == {alpha} or any(one.raises for one in asked.restrictions):
+    if set(spec.protected_alphas) == {alpha} or any(one.raises for one in masking.restrictions):
         return (alpha,)
-    lowest = min(spec.profile)
-    return tuple(sorted({alpha, *spec.profile, *(one for one in GRID if one >= lowest)}, reverse=True))
+    lowest = min(spec.protected_alphas)
+    return tuple(sorted({alpha, *spec.protected_alphas, *(one for one in GRID if one >= lowest)}, reverse=True))
 
 
-def exchanged_codes(parameter: IntArray, *swaps: Swaps) -> IntArray:
+def exchanged_codes(region: IntArray, *swaps: Swaps) -> IntArray:
     """Submicrofile of each in-range record after swaps."""
-    codes = parameter.copy()
+    codes = region.copy()
     for some in swaps:
-        codes[some.source_row], codes[some.partner_row] = parameter[some.partner_row], parameter[some.source_row]
+        codes[some.source_row], codes[some.partner_row] = region[some.partner_row], region[some.source_row]
     return codes

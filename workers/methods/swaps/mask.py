@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.swaps import Mask, SwapsSpec
+from app.contracts.swaps import RegionMask, SwapsSpec
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers
@@ -28,7 +28,7 @@ _SLACK: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What is asked of the crisp auxiliary signal, by places among the parameter's values.
+    """What is required of the crisp auxiliary signal, by places among the regions.
 
     Attributes
     ----------
@@ -49,26 +49,28 @@ class Masking:
     excluded: tuple[int, ...]
 
 
-def masking(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
-    """What is asked, in places.
+def masking_of(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
+    """The specification's mask, in places.
 
     Raises
     ------
     InfeasibleError
-        A parameter value that no in-range record has, or nothing stands out.
+        A region that no in-range record has, or nothing stands out.
     """
-    excluded = places.known(spec.outliers.exclude)
+    excluded = places.known(spec.outliers.ignore)
     before = stand_out(crisp, spec.outliers, excluded)
     if spec.mask == "outliers":
-        asked = _outliers(crisp, before)
+        restrictions = _outliers(crisp, before)
     else:
-        found = places.required([one.value for one in spec.mask], "/mask", "/value")
-        asked = tuple(_asked(one, place, int(crisp[place])) for one, place in zip(spec.mask, found, strict=True))
-    masked = {one.element for one in asked}
+        indexes = places.required([one.region for one in spec.mask], "/mask", "/region")
+        restrictions = tuple(
+            _restriction(one, place, int(crisp[place])) for one, place in zip(spec.mask, indexes, strict=True)
+        )
+    masked = {one.element for one in restrictions}
     hidden = before.indexes if spec.mask == "outliers" else (place for place in before.indexes if place in masked)
-    ceilings = places.required([one.value for one in spec.ceilings], "/ceilings", "/value")
+    ceilings = places.required([one.region for one in spec.ceilings], "/ceilings", "/region")
     return Masking(
-        asked,
+        restrictions,
         None if spec.sources is None else tuple(places.required(spec.sources, "/sources")),
         None if spec.targets is None else tuple(places.required(spec.targets, "/targets")),
         {place: one.at_most for place, one in zip(ceilings, spec.ceilings, strict=True)},
@@ -82,18 +84,18 @@ def _outliers(crisp: IntArray, before: Outliers) -> tuple[Restriction, ...]:
     """High outliers down to the largest value that is none, low ones up to the smallest."""
     usual = np.delete(crisp, list(before.order))
     low, high = (int(usual.min()), int(usual.max())) if len(usual) else (0, 0)
-    found = [
+    restrictions = [
         _lowered(place, high, int(crisp[place])) if crisp[place] > high else _raised(place, low, int(crisp[place]))
         for place in before.indexes
         if crisp[place] > high or crisp[place] < low
     ]
-    if not found:
+    if not restrictions:
         detail = "nothing to mask: no place stands out in the crisp auxiliary signal that is not excluded"
         raise InfeasibleError.at("/mask", detail)
-    return tuple(found)
+    return tuple(restrictions)
 
 
-def _asked(mask: Mask, place: int, now: int) -> Restriction:
+def _restriction(mask: RegionMask, place: int, now: int) -> Restriction:
     if mask.at_most is not None:
         return _lowered(place, mask.at_most, now, mask.zero_at)
     return _raised(place, mask.at_least or 1, now, mask.zero_below)
@@ -120,7 +122,7 @@ def problem_of(
     microfile: Microfile,
     values: FloatArray,
     member: BoolArray,
-    asked: Masking,
+    masking: Masking,
     levels: Levels | None = None,
 ) -> Problem:
     """The problem of swapping, checked.
@@ -141,14 +143,14 @@ def problem_of(
     """
     try:
         return build(
-            microfile.parameter,
-            len(microfile.parameter_values),
+            microfile.region,
+            len(microfile.regions),
             member,
             values,
             metric_of(spec),
-            asked.restrictions,
-            sources=asked.sources,
-            targets=asked.targets,
+            masking.restrictions,
+            sources=masking.sources,
+            targets=masking.targets,
             levels=levels,
         )
     except NothingToMaskError:
@@ -157,7 +159,7 @@ def problem_of(
         where = "/sources" if error.what == "members in the sources" else "/targets"
         raise InfeasibleError.at(where, f"no eligible partner: there are no {error.what}") from None
     except UnreachableError as error:
-        raise unreachable(spec, asked.restrictions, error) from None
+        raise unreachable(spec, masking.restrictions, error) from None
     except ValueError as error:
         raise InvalidError.at("/sources", str(error)) from None
 
@@ -189,7 +191,7 @@ def encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
 def unreachable(spec: SwapsSpec, restrictions: Sequence[Restriction], error: UnreachableError) -> InfeasibleError:
     """How far it can go."""
     places = [one.element for one in restrictions]
-    told = f"{error.asked} asked, {error.reachable} is as far as it can go: {error.reason}"
+    detail = f"{error.required} asked, {error.reachable} is as far as it can go: {error.reason}"
     if error.element is None or spec.mask == "outliers" or error.element not in places:
-        return InfeasibleError.at("/mask", told)
-    return InfeasibleError.at(pointer("mask", places.index(error.element)), told)
+        return InfeasibleError.at("/mask", detail)
+    return InfeasibleError.at(pointer("mask", places.index(error.element)), detail)

@@ -1,4 +1,4 @@
-"""The release of `swaps`: the dataset with some parameter values exchanged, rows in random order."""
+"""The release of `swaps`: the dataset with the regions of some records exchanged, rows in random order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from app.contracts.flags import Flag
-from app.contracts.rule_models import Model
+from app.contracts.rule_models import RecordModel
 from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
@@ -27,8 +27,8 @@ class Exchange:
     Attributes
     ----------
     names : published columns, in the dataset's order.
-    moved : those that the parameter is made from: what is exchanged.
-    positions : (rows,), whose parameter each row of the dataset gets.
+    moved : those that the region columns are made from: what is exchanged.
+    positions : (rows,), whose region each row of the dataset gets.
     """
 
     names: tuple[str, ...]
@@ -36,10 +36,10 @@ class Exchange:
     positions: IntArray
 
     @classmethod
-    def of(cls, spec: SwapsSpec, model: Model, job: JobContext, microfile: Microfile, *swaps: Swaps) -> Self:
+    def of(cls, spec: SwapsSpec, model: RecordModel, job: JobContext, microfile: Microfile, *swaps: Swaps) -> Self:
         """The exchange that swaps of in-range records are."""
         dataset = job.datasets["dataset_id"]
-        moved = dict.fromkeys(source for name in spec.parameter for source in sources(name, model.recode))
+        moved = dict.fromkeys(source for name in spec.region_columns for source in sources(name, model.recode))
         positions = np.arange(dataset.rows, dtype=np.int64)
         for some in swaps:
             ours, theirs = microfile.rows[some.source_row], microfile.rows[some.partner_row]
@@ -64,11 +64,11 @@ class Exchange:
             table,
             types={},
             formats=spec.formats,
-            flags=(Flag.PARAMETER_VALUES_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
+            flags=(Flag.REGIONS_SWAPPED, Flag.RECORDS_NOT_ANONYMOUS),
             parameters=public_parameters(spec),
         )
 
 
 def public_parameters(spec: SwapsSpec) -> dict[str, Any]:
     """What a release may say of how it was made."""
-    return {"method": spec.method, "parameter": list(spec.parameter), "search": spec.search.method}
+    return {"method": spec.method, "region_columns": list(spec.region_columns), "search": spec.search.method}

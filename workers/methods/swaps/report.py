@@ -10,10 +10,10 @@ from app.contracts.group_attacks import ClassifierReport
 from app.contracts.groups import SignalKind
 from app.contracts.swap_results import (
     LISTED_SWAPS,
-    Again,
+    AttackAfterSwaps,
     AttackAgain,
-    Generations,
-    ProfileLook,
+    FitnessByGeneration,
+    SignalCheck,
     SwapRun,
     SwapsResult,
 )
@@ -27,7 +27,7 @@ from workers.algorithms.groups.swaps.effect import after, together
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
 from workers.methods.microfile.attack import in_kind, stand_out
 from workers.methods.microfile.microfile import Microfile
-from workers.methods.microfile.standings import findings, told
+from workers.methods.microfile.standings import findings, standing_fields
 from workers.methods.swaps.hiding import Hiding, exchanged_codes
 from workers.methods.swaps.mask import Masking
 from workers.methods.swaps.search import Ran, Run
@@ -54,7 +54,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """All that the job found.
+    """All that the report is made from.
 
     Attributes
     ----------
@@ -83,45 +83,47 @@ class Swapped:
     inconsistent_dependencies: Mapping[str, int]
 
     @property
-    def asked(self) -> Masking:
+    def masking(self) -> Masking:
         """Places and bounds as the specification has them."""
-        return self.hiding.asked
+        return self.hiding.masking
 
     @property
-    def parameter(self) -> IntArray:
+    def region(self) -> IntArray:
         """(N,), submicrofile of each in-range record after."""
-        return exchanged_codes(self.microfile.parameter, self.ran.chosen.swaps, self.decoys)
+        return exchanged_codes(self.microfile.region, self.ran.chosen.swaps, self.decoys)
 
 
 def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> dict[str, Any]:
     """The whole result."""
     before, chosen = done.problem.crisp, done.ran.chosen.swaps
     crisp = after(done.problem, together((chosen, done.decoys)))
-    outliers = stand_out(crisp, spec.outliers, done.asked.excluded)
+    outliers = stand_out(crisp, spec.outliers, done.masking.excluded)
     standings = _standings(done, done.old)
     made = SwapsResult(
         records=len(done.microfile.rows) + done.microfile.left_out.records,
         in_range=len(done.microfile.rows),
-        left_out=done.microfile.left_out,
+        excluded=done.microfile.left_out,
         members=int(before.sum()),
-        swaps=len(done.ran.chosen.swaps.source),
+        swap_count=len(done.ran.chosen.swaps.source),
         distortion=done.ran.chosen.swaps.distortion,
         assignment_distortion=done.bound.distortion,
         letter_distortion=done.letter.distortion,
         distortion_ratio=chosen.distortion / done.letter.distortion if done.letter.distortion > 0.0 else None,
         decoys=len(done.decoys.source),
         decoy_distortion=done.decoys.distortion,
-        profile=tuple(alpha for alpha in done.hiding.alphas if alpha in {done.hiding.alpha, *spec.profile}),
+        protected_alphas=tuple(
+            alpha for alpha in done.hiding.alphas if alpha in {done.hiding.alpha, *spec.protected_alphas}
+        ),
         fitness=done.ran.chosen.fitness,
         valid=done.hiding.is_valid(done.problem, chosen, done.decoys),
         findings=() if done.hiding.letter else tuple(findings("swaps", "", standings, done.hiding.masked)),
-        parameter_values=done.microfile.parameter_values,
-        sizes=_whole(np.bincount(done.parameter, minlength=len(before))),
-        masked=done.hiding.masked,
+        regions=done.microfile.regions,
+        region_sizes=_whole(np.bincount(done.region, minlength=len(before))),
+        masked_regions=done.hiding.masked,
         bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.problem.restrictions),
         signal_before=_whole(before),
         signal_after=_whole(crisp),
-        outliers_before=done.asked.before.indexes,
+        outliers_before=done.masking.before.indexes,
         outliers_after=outliers.indexes,
         runs=tuple(_run(done, one) for one in done.ran.runs),
         generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
@@ -151,14 +153,14 @@ def _standings(done: Swapped, view: View) -> tuple[Standing, ...]:
     return done.hiding.standings(done.ran.chosen.swaps, done.decoys, by=view.families)
 
 
-def _look(standings: tuple[Standing, ...], done: Swapped) -> Iterator[ProfileLook]:
+def _look(standings: tuple[Standing, ...], done: Swapped) -> Iterator[SignalCheck]:
     for one in standings:
-        yield ProfileLook(**told(one, done.hiding.masked), precision=max(one.highest, one.lowest))
+        yield SignalCheck(**standing_fields(one, done.hiding.masked), precision=max(one.highest, one.lowest))
 
 
 def _run(done: Swapped, run: Run) -> SwapRun:
     return SwapRun(
-        swaps=len(run.swaps.source),
+        swap_count=len(run.swaps.source),
         distortion=run.swaps.distortion,
         fitness=run.fitness,
         valid=done.hiding.is_valid(done.problem, run.swaps),
@@ -168,28 +170,28 @@ def _run(done: Swapped, run: Run) -> SwapRun:
 
 
 def _pairs(done: Swapped) -> list[tuple[int, int]]:
-    """Rows of the dataset that exchange their parameter values, decoys after the others."""
+    """Rows of the dataset that exchange their regions, decoys after the others."""
     swaps, rows = together((done.ran.chosen.swaps, done.decoys)), done.microfile.rows
     return list(zip(rows[swaps.source_row].tolist(), rows[swaps.partner_row].tolist(), strict=True))
 
 
-def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view: View) -> Again:
-    seen = signals(done.parameter, len(done.problem.crisp), None, view.membership, alpha)
+def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view: View) -> AttackAfterSwaps:
+    seen = signals(done.region, len(done.problem.crisp), None, view.membership, alpha)
     signal = in_kind(seen.auxiliary, seen.sizes, kind)
-    outliers = stand_out(signal, spec.outliers, done.asked.excluded)
+    outliers = stand_out(signal, spec.outliers, done.masking.excluded)
     masked = set(done.hiding.masked)
-    return Again(
-        rules=len(view.rules),
+    return AttackAfterSwaps(
+        rule_count=len(view.rules),
         signal=tuple(float(value) for value in signal),
         crisp_signal=tuple(float(value) for value in in_kind(seen.crisp, seen.sizes, kind)),
         outliers=outliers.indexes,
-        found=tuple(place for place in outliers.indexes if place in masked),
+        detected=tuple(place for place in outliers.indexes if place in masked),
     )
 
 
-def _generations(history: FloatArray) -> Generations:
+def _generations(history: FloatArray) -> FitnessByGeneration:
     best, mean, spread = (tuple(column.tolist()) for column in history.T)
-    return Generations(best=best, mean=mean, spread=spread)
+    return FitnessByGeneration(best=best, mean=mean, spread=spread)
 
 
 def _whole(values: IntArray) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.contracts.groups import SignalKind
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.contracts.rule_models import model_of
 from app.contracts.swaps import SwapsSpec
 from workers.algorithms.groups.rules.fits import confidence_order
@@ -19,12 +19,12 @@ from workers.methods.microfile.rule_search import Search, search_for
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import Arrays
 from workers.methods.swaps import report as swaps_report
+from workers.methods.swaps.classifier_attack import seen_through
 from workers.methods.swaps.hiding import families_of
 from workers.methods.swaps.keys import Keys, keying, keys_of
 from workers.methods.swaps.release import Exchange
 from workers.methods.swaps.report import Swapped, View
 from workers.methods.swaps.search import SwapSearch, swap_search, warm_swaps
-from workers.methods.swaps.seeing_through import seen_through
 from workers.methods.swaps.setting import READ, Setting, lowest_of, setting_of
 
 #: Shares of the whole job: swaps found, rules learned, attacked again.
@@ -79,16 +79,16 @@ class SwapsRunner:
         """Whether both are there."""
         return state.search.done and (state.again is None or state.again.done)
 
-    def progress(self, state: Swapping) -> Progress:
+    def progress(self, state: Swapping) -> JobProgress:
         """Stage of what is under way."""
         if not state.search.done or state.again is None:
             stage, share = state.search.progress
-            return Progress(fraction=READ + (_SWAPPED - READ) * share, stage=stage)
+            return JobProgress(fraction=READ + (_SWAPPED - READ) * share, stage=stage)
         stage, share = state.again.progress
-        return Progress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage=f"attack again: {stage}")
+        return JobProgress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage=f"attack again: {stage}")
 
     def finish(self, state: Swapping, job: JobContext) -> Outcome:
-        """Exchange the parameter values, attack the file again, and write it, rows in random order."""
+        """Exchange the regions, attack the file again, and write it, rows in random order."""
         setting, ran, decoys = state.setting, state.search.result(), state.search.decoys()
         job.tick(_LEARNED, "attack again")
         exchange = Exchange.of(setting.spec, setting.model, job, setting.microfile, ran.chosen.swaps, decoys)
@@ -158,7 +158,7 @@ def _view(state: Swapping, job: JobContext) -> View | None:
     learned = state.again.result()
     rules = learned.rules[confidence_order(learned.metrics.relative_confidence_factor)]
     fits = fitting(
-        len(hiding.parameter),
+        len(hiding.region),
         setting.seen,
         rules,
         setting.alpha,

@@ -150,14 +150,14 @@ class SwapSearch:
         return self.ran
 
     def pack(self) -> Arrays:
-        """The key and the state; bounds and an assignment are found anew, the same ones."""
-        found = {} if self.state is None else memetic.pack(self.state)
-        return found | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
+        """The key and the state; bounds and an assignment are computed again, the same ones."""
+        arrays = {} if self.state is None else memetic.pack(self.state)
+        return arrays | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
 
     def bound(self) -> Swaps:
         """The cheapest way to move as many from each place and set of grades: no search can do better."""
         chosen = self.result().chosen.swaps
-        if self.hiding.letter and self.state is None and not self.hiding.asked.ceilings:
+        if self.hiding.letter and self.state is None and not self.hiding.masking.ceilings:
             return chosen
         problem = loosened(self.problem, chosen) if self.hiding.letter else exactly(self.whole, chosen)
         return cheapest(problem, moves_made(problem, chosen))
@@ -166,16 +166,16 @@ class SwapSearch:
         """Swaps between unmasked places, drawn until the masked ones stand out no more than without."""
         chosen = self.result().chosen.swaps
         count = math.ceil(self.spec.decoys * len(chosen.source))
-        asked = self.hiding.asked
-        targets = set(self.problem.partner_code.tolist()) - asked.ceilings.keys() - set(self.hiding.masked)
+        full = self.hiding.masking.ceilings.keys() | set(self.hiding.masked)
+        targets = set(self.problem.partner_code.tolist()) - full
         before = len(self.hiding.look(chosen))
-        found = together((chosen,), 0)
+        drawn = together((chosen,), 0)
         for attempt in range(_DECOYS if count else 0):
             rng = self.keys.generator(f"decoys {attempt}")
-            found = decoys(self.problem, self.everybody, targets, chosen, count, rng)
-            if len(self.hiding.look(chosen, found)) <= before:
+            drawn = decoys(self.problem, self.everybody, targets, chosen, count, rng)
+            if len(self.hiding.look(chosen, drawn)) <= before:
                 break
-        return found
+        return drawn
 
     def _decide(self) -> "SwapSearch":
         """Go on with who leaves; of an assignment the swaps come with it."""
@@ -192,7 +192,7 @@ class SwapSearch:
         """Go on with the assignment."""
         work = self.assigning
         if work is None:
-            capacities = _capacities(self.problem, self.hiding.asked.ceilings)
+            capacities = _capacities(self.problem, self.hiding.masking.ceilings)
             work = finding(self.problem, moves_needed(self.problem), capacities)
         try:
             next(work)
@@ -202,12 +202,12 @@ class SwapSearch:
         return replace(self, assigning=work)
 
     def _evolved(self, state: MemeticState) -> Ran:
-        found = memetic.result(self.problem, state, lambda swaps: self.hiding.is_valid(self.problem, swaps))
+        outcome = memetic.result(self.problem, state, lambda swaps: self.hiding.is_valid(self.problem, swaps))
         runs = tuple(
             Run(one.swaps, one.fitness, one.valid_share, one.completed, history)
-            for one, history in zip(found.runs, found.history, strict=True)
+            for one, history in zip(outcome.runs, outcome.history, strict=True)
         )
-        best = next(run for run, one in zip(runs, found.runs, strict=True) if one is found.best)
+        best = next(run for run, one in zip(runs, outcome.runs, strict=True) if one is outcome.best)
         program = self.decided
         if program is not None and not program.failures and not self.hiding.is_valid(self.problem, best.swaps):
             best = Run(program.swaps, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals tell
@@ -215,14 +215,14 @@ class SwapSearch:
 
     def resumed(self, arrays: Arrays) -> "SwapSearch":
         """The search where its checkpoint was taken."""
-        found = self
+        search = self
         if "stream" not in arrays or not isinstance(self.spec.search, MemeticSearch):
-            return found
-        while found.leaving is not None:
-            found = found.step()
-        state = memetic.unpack(found.problem, _request(self.spec.search, self.threads), arrays)
-        found = replace(found, state=state)
-        return replace(found, ran=found._evolved(state)) if memetic.done(state) else found  # noqa: SLF001
+            return search
+        while search.leaving is not None:
+            search = search.step()
+        state = memetic.unpack(search.problem, _request(self.spec.search, self.threads), arrays)
+        search = replace(search, state=state)
+        return replace(search, ran=search._evolved(state)) if memetic.done(state) else search  # noqa: SLF001
 
 
 def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
@@ -263,8 +263,8 @@ def swap_search(
 
 def _leaving(problem: Problem, plain: Problem, hiding: Hiding, keys: Keys) -> Generator[None, None, Masked]:
     letter = yield from finding(plain, moves_needed(plain))
-    view = View(hiding.families, hiding.parameter, hiding.judge, hiding.given, letter.distortion)
-    capacities = _capacities(problem, hiding.asked.ceilings)
+    view = View(hiding.families, hiding.region, hiding.judge, hiding.given, letter.distortion)
+    capacities = _capacities(problem, hiding.masking.ceilings)
     return (yield from masking(problem, view, lambda turn: keys.generator(f"leaving {turn}"), capacities))
 
 
@@ -279,15 +279,15 @@ def _refuse_too_large(problem: Problem, request: MemeticRequest) -> None:
         raise InfeasibleError.at("/search", detail)
 
 
-def _request(asked: MemeticSearch, threads: int) -> MemeticRequest:
+def _request(search: MemeticSearch, threads: int) -> MemeticRequest:
     return MemeticRequest(
-        population=asked.population,
-        pairs=asked.pairs,
-        tournament=asked.tournament,
-        generations=asked.generations,
-        mutation=asked.mutation,
-        local_search=asked.local_search,
-        runs=asked.runs,
+        population=search.population,
+        pairs=search.pairs,
+        tournament=search.tournament,
+        generations=search.generations,
+        mutation=search.mutation,
+        local_search=search.local_search,
+        runs=search.runs,
         threads=threads,
     )
 
@@ -297,9 +297,9 @@ def warm_swaps() -> None:
     rng = np.random.default_rng(0)
     fits(fuzzify([rng.random(80)], [[Term("s", (0.2, 0.4))]]), np.array([[1]], dtype=np.int8), 0.5, 0.1)
     metric = Metric((1.0,), (1.0,))
-    parameter, member = np.repeat(np.arange(4), 20), np.arange(80) < 12
+    region, member = np.repeat(np.arange(4), 20), np.arange(80) < 12
     values = encode(metric, rng.random((80, 1)), rng.integers(0, 3, (80, 1)))
-    problem = build(parameter, 4, member, values, metric, (Restriction(0, 6, 12),))
+    problem = build(region, 4, member, values, metric, (Restriction(0, 6, 12),))
     state = memetic.init(problem, MemeticRequest(population=6, pairs=2, generations=2), rng)
     while not memetic.done(state):
         state = memetic.step(state)
@@ -308,4 +308,4 @@ def warm_swaps() -> None:
     number = member.astype(np.int64)
     counted = families(number.astype(np.float64), number, 1 - number, 1, 0.5, (0.5,))
     judge = Judge((0,), (), 0.01, robust=True)
-    telling(counted, judge, np.bincount(parameter)).excess(counted.counted(parameter, 4))
+    telling(counted, judge, np.bincount(region)).excess(counted.counted(region, 4))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.contracts.groups import GroupSpec
-from app.contracts.rule_models import Model, model_of
+from app.contracts.rule_models import RecordModel, model_of
 from app.contracts.swaps import SwapsSpec
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.profile.decoys import Everybody
@@ -14,7 +14,7 @@ from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.profile import GRID
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.problem import Problem, shuffled, without
-from workers.frames.telling_apart import ranked
+from workers.frames.row_order import ranked
 from workers.methods.context import JobContext
 from workers.methods.microfile.attack import Places, check_auxiliary, fitting, no_records, vital_of
 from workers.methods.microfile.given_model import learned_by, rules_by
@@ -22,7 +22,7 @@ from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, re
 from workers.methods.microfile.standings import judge_of
 from workers.methods.swaps.hiding import Hiding, alphas_of, families_of
 from workers.methods.swaps.keys import Keys
-from workers.methods.swaps.mask import encoded, masking, problem_of
+from workers.methods.swaps.mask import encoded, masking_of, problem_of
 
 #: Share of the whole job.
 READ = 0.05
@@ -43,7 +43,7 @@ class Setting:
     """
 
     spec: SwapsSpec
-    model: Model
+    model: RecordModel
     rules: Rules
     microfile: Microfile
     seen: Fuzzified
@@ -89,20 +89,20 @@ def setting_of(job: JobContext, keys: Keys) -> Setting:
     return Setting(spec, model, rules, slim, seen, hiding, problem, plain, everybody, learned, auxiliary)
 
 
-def _read(spec: SwapsSpec, model: Model, job: JobContext) -> Microfile:
+def _read(spec: SwapsSpec, model: RecordModel, job: JobContext) -> Microfile:
     if spec.metric is None:
         msg = "the specification was not filled in"
         raise ValueError(msg)
     wanted = Wanted(
         model.variables,
         model.recode,
-        parameter=spec.parameter,
+        region_columns=spec.region_columns,
         numbers=tuple(spec.metric.ordinal),
         categories=tuple(spec.metric.categorical),
     )
     microfile = read(job.dataset_path(), wanted)
     if not len(microfile.rows):
-        raise no_records("the dataset", microfile, "/model" if spec.model is not None else "/model_job_id")
+        raise no_records("the dataset", microfile, "/rules_model" if spec.rules_model is not None else "/model_job_id")
     return microfile
 
 
@@ -110,22 +110,22 @@ def _hiding(
     spec: SwapsSpec, microfile: Microfile, seen: Fuzzified, rules: Rules, alpha: float, job: JobContext
 ) -> Hiding:
     """How records fit, down to the lowest alpha that anybody looks at, and what is asked of them."""
-    lowest, values = lowest_of(spec, alpha), Places(microfile.parameter_values)
+    lowest, values = lowest_of(spec, alpha), Places(microfile.regions)
     fits = fitting(len(microfile.rows), seen, rules, alpha, lowest, tick=lambda share: job.tick(READ * share, "read"))
-    groups = len(microfile.parameter_values)
-    crisp = np.bincount(microfile.parameter[members(fits.grade, alpha)], minlength=groups)
-    asked = masking(spec, crisp, values)
-    alphas = alphas_of(spec, alpha, asked)
+    groups = len(microfile.regions)
+    crisp = np.bincount(microfile.region[members(fits.grade, alpha)], minlength=groups)
+    masking = masking_of(spec, crisp, values)
+    alphas = alphas_of(spec, alpha, masking)
     judge = judge_of(
-        spec.outliers, tuple(one.element for one in asked.restrictions), values, low=spec.mask == "outliers"
+        spec.outliers, tuple(one.element for one in masking.restrictions), values, low=spec.mask == "outliers"
     )
     counted = families_of(fits, alpha, alphas)
-    return Hiding(spec, asked, alphas, alpha, microfile.parameter, fits, counted, judge, groups)
+    return Hiding(spec, masking, alphas, alpha, microfile.region, fits, counted, judge, groups)
 
 
 def lowest_of(spec: SwapsSpec, alpha: float) -> float:
     """The lowest grade that anybody looks at."""
-    return min(alpha, *spec.profile, *GRID)
+    return min(alpha, *spec.protected_alphas, *GRID)
 
 
 def _problems(
@@ -133,12 +133,12 @@ def _problems(
 ) -> tuple[Problem, Problem, Everybody]:
     """The problem, that of the members alone, and all records, in orders that follow from the key and from `rank`."""
     values, member = encoded(spec, microfile), members(hiding.grades, hiding.alpha)
-    plain = _canonical(problem_of(spec, microfile, values, member, hiding.asked), rank)
+    plain = _canonical(problem_of(spec, microfile, values, member, hiding.masking), rank)
     problem = plain
     if not hiding.letter:
-        problem = _canonical(problem_of(spec, microfile, values, member, hiding.asked, hiding.levels), rank)
+        problem = _canonical(problem_of(spec, microfile, values, member, hiding.masking, hiding.levels), rank)
     order = keys.generator("order")
-    everybody = Everybody(microfile.parameter, hiding.band, values, order.permutation(np.argsort(rank)))
+    everybody = Everybody(microfile.region, hiding.band, values, order.permutation(np.argsort(rank)))
     return shuffled(problem, order), plain, everybody
 
 

@@ -7,9 +7,10 @@ MEANING: Final = {
     "classes": "Records that agree in all quasi-identifiers are one class; nobody can tell them apart by these.",
     "unique": "Records that no other one resembles: who knows these facts of a person has found the record.",
     "alpha": "In the worst class so large a share of the records has one sensitive value: a guess is right as often.",
-    "l": "Every class leaves so many sensitive values to choose from: counted, weighed by how even they are, and by "
-    "how far the most frequent one exceeds the rare ones.",
-    "t": "How far what a class shows of a sensitive column lies from what the whole table shows: 0 is no difference.",
+    "l_diversity": "Every class leaves so many sensitive values to choose from: counted, weighed by how even they are, "
+    "and by how far the most frequent one exceeds the rare ones.",
+    "t_closeness": "The distance between the values of a sensitive column in a class and in the whole table: 0 is no "
+    "difference.",
     "delta_disclosure": "The logarithm by which a class changes how likely a sensitive value is, up or down.",
     "beta": "By what factor, less one, a class makes a sensitive value more likely than in the whole table.",
     "risk": "The chance that a record is matched to its person: by one who knows the person is in it (prosecutor), by "
@@ -19,7 +20,7 @@ MEANING: Final = {
     "sample_uniques": "The smallest sets of columns that single records out: what one would have to know of a person.",
     "special_uniques": "Records that few columns single out score high; DIS is the chance that a match of such a "
     "record is right.",
-    "columns": "What each quasi-identifier adds: the records that are no longer singled out without it.",
+    "quasi_identifier_risks": "What each quasi-identifier adds: the records that are no longer singled out without it.",
     "utility": "What anonymizing cost: how large classes are, and how much of each cell is left open, as far as "
     "intervals, sets and stars say it. A word counts as a single value, though it may be the class of a hierarchy.",
     "regions": "The people who live in the smallest region that the table tells apart.",

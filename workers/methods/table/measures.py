@@ -68,15 +68,15 @@ class Neighbourhoods:
 
     def distinct(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Different values within each neighbourhood."""
-        found = np.empty(len(self.classes.size), dtype=np.int64)
+        counts = np.empty(len(self.classes.size), dtype=np.int64)
         for part in self.histograms(value):
-            found[part.classes] = np.diff(part.start)
-        return found
+            counts[part.classes] = np.diff(part.start)
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What neighbourhoods tell of one sensitive column.
+class SensitiveExposure:
+    """What neighbourhoods show of one sensitive column.
 
     Attributes
     ----------
@@ -100,18 +100,18 @@ class Told:
     whole: Homogeneity
 
 
-def told(seen: Neighbourhoods, column: Sensitive, demanded_l: int | None) -> Told:
+def measure_exposure(seen: Neighbourhoods, column: Sensitive, demanded_l: int | None) -> SensitiveExposure:
     """Measure one sensitive column."""
     counts = np.bincount(column.codes)
-    found = closeness(seen.histograms(column.codes), counts / len(column.codes), len(seen.classes.size))
-    least = int(found.distinct.min())
+    measures = closeness(seen.histograms(column.codes), counts / len(column.codes), len(seen.classes.size))
+    least = int(measures.distinct.min())
     demanded = None
     if demanded_l is not None:
         demanded = recursive_c(seen.histograms(column.codes), demanded_l) if demanded_l <= least else float("inf")
-    return Told(
+    return SensitiveExposure(
         column=column,
         values=len(counts),
-        closeness=found,
+        closeness=measures,
         recursive=recursive_c(seen.histograms(column.codes), least),
         demanded=demanded,
         whole=homogeneity(seen.classes.of_record, column.codes),

@@ -17,7 +17,13 @@ import numpy as np
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier, all_understood
 from app.contracts.releases import ReleaseColumn
-from app.contracts.table_results import IdentifyingColumn, Proposal, ProposedColumn, ProposedPair, TableResult
+from app.contracts.table_results import (
+    IdentifyingColumn,
+    ProposedColumn,
+    ProposedPair,
+    QuasiIdentifierProposal,
+    TableResult,
+)
 from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
 from workers.algorithms.tables.classes import classes
 from workers.frames.columns import numeric_columns
@@ -25,7 +31,8 @@ from workers.methods.table.reading import Audited
 
 #: Share of the records that a column singles out alone beside which no other one says anything.
 _DIRECT: Final = 0.9
-#: Numbers that were assigned lie so densely, or have so many digits, all of them the same number; or are called so.
+#: Integers are assigned numbers if their span is less than this many times their count, if all have equally many
+#: digits, this many or more, or by the column's name.
 _DENSE: Final = 2
 _DIGITS: Final = 8
 _ASSIGNED: Final = re.compile(
@@ -44,7 +51,9 @@ def candidates(spec: TableSpec, columns: Sequence[DatasetColumn | ReleaseColumn]
 
     All that have no other part in it; where they are too many, those with the most different values.
     """
-    others = {*spec.sensitive, spec.person, spec.weight} | (_OF_RELEASES if spec.release_id is not None else set())
+    others = {*spec.sensitive, spec.person_column, spec.survey_weight_column} | (
+        _OF_RELEASES if spec.release_id is not None else set()
+    )
     distinct = {one.name: one.distinct for one in columns if isinstance(one, DatasetColumn)}
     named = all_understood([one.name for one in columns if one.name not in others], [one.name for one in columns])
     names = [one.name for one in named]
@@ -130,36 +139,38 @@ def _unique_column(audited: Audited, at: int, alone: int, *, direct: bool) -> Pr
     )
 
 
-def proposal(audited: Audited, found: TableResult, unique: tuple[ProposedColumn, ...]) -> Proposal:
+def proposal(audited: Audited, measured: TableResult, unique: tuple[ProposedColumn, ...]) -> QuasiIdentifierProposal:
     """What is proposed.
 
     Parameters
     ----------
     audited
         The table without columns that alone single out nearly all records.
-    found
+    measured
         What was measured of it.
     unique
         These columns.
     """
-    columns = sorted(found.columns, key=lambda one: (-one.contribution, -one.unique_alone, one.column))
-    alike = found.unique == 0
+    columns = sorted(
+        measured.quasi_identifier_risks, key=lambda one: (-one.contribution, -one.unique_alone, one.column)
+    )
+    alike = measured.unique == 0
     chosen = tuple(
         one.column for one in columns if one.distinct > 1 and (alike or one.contribution or one.unique_alone)
     )
-    return Proposal(
+    return QuasiIdentifierProposal(
         direct_identifiers=tuple(one.column for one in unique if one.direct_identifier),
         quasi_identifiers=(*(one.column for one in unique if not one.direct_identifier), *chosen),
-        columns=(*unique, *(_column(one, found) for one in columns)),
+        columns=(*unique, *(_column(one, measured) for one in columns)),
         pairs=_pairs(audited, [one.column for one in columns[:_PAIRED]]),
     )
 
 
-def _column(one: IdentifyingColumn, found: TableResult) -> ProposedColumn:
-    lost = found.unique - one.unique_without
+def _column(one: IdentifyingColumn, measured: TableResult) -> ProposedColumn:
+    lost = measured.unique - one.unique_without
     sentence = (
-        f"{one.column!r} alone singles out {one.unique_alone:,} of {found.records:,} records, and without it "
-        f"{lost:,} of the {found.unique:,} that all columns together single out are no longer alone."
+        f"{one.column!r} alone singles out {one.unique_alone:,} of {measured.records:,} records, and without it "
+        f"{lost:,} of the {measured.unique:,} that all columns together single out are no longer alone."
     )
     return ProposedColumn(
         column=one.column, direct_identifier=False, distinct=one.distinct, missing=one.missing,
@@ -174,6 +185,6 @@ def _pairs(audited: Audited, names: Sequence[str]) -> tuple[ProposedPair, ...]:
     for first, second in combinations(names, 2):
         size = classes(np.ascontiguousarray(audited.codes[[place[first], place[second]]])).size
         unique = int(np.count_nonzero(size == 1))
-        told = f"{first!r} and {second!r} together single out {unique:,} of {audited.records:,} records."
-        pairs.append(ProposedPair(columns=(first, second), unique=unique, sentence=told))
+        sentence = f"{first!r} and {second!r} together single out {unique:,} of {audited.records:,} records."
+        pairs.append(ProposedPair(columns=(first, second), unique=unique, sentence=sentence))
     return tuple(sorted(pairs, key=lambda one: -one.unique)[:_SHOWN])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.demands import MissingCells
+from app.contracts.demands import MissingMatches
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
 from app.contracts.tables import TableSpec
 from app.errors import InvalidError
@@ -45,7 +45,7 @@ class Audited:
     codes
         Shape (d, N).
     ncp
-        Mean normalized certainty penalty of all cells; None where some column's cannot be told.
+        Mean normalized certainty penalty of all cells; None where some column's cannot be measured.
     not_measured
         Names of such columns.
     sensitive
@@ -91,20 +91,24 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
     if not kept.any():
         detail = "no record has all of these values" if len(kept) else "there are no records"
         raise InvalidError.at("/quasi_identifiers", detail)
-    person = None if spec.person is None else coded_columns(path, [spec.person])[0].codes[kept].astype(np.int64) + 1
-    weight = None if spec.weight is None else _weights(path, spec.weight)[kept]
+    person = (
+        None
+        if spec.person_column is None
+        else coded_columns(path, [spec.person_column])[0].codes[kept].astype(np.int64) + 1
+    )
+    weight = None if spec.survey_weight_column is None else _weights(path, spec.survey_weight_column)[kept]
     return Audited(
         quasi_identifiers=wanted,
         codes=np.ascontiguousarray(codes[:, kept]),
         ncp=_mean_penalty([one.certainty for one in read_cells], kept),
-        not_measured=tuple(one.name for one, found in zip(wanted, read_cells, strict=True) if found.certainty is None),
+        not_measured=tuple(one.name for one, each in zip(wanted, read_cells, strict=True) if each.certainty is None),
         sensitive=tuple(
             Sensitive(name, _without_gaps(one.codes[kept]), types[name] in {"integer", "number", "date"})
             for name, one in zip(spec.sensitive, sensitive, strict=True)
         ),
         person=person,
         weight=weight,
-        region=_together(path, spec.region, kept) if spec.region else None,
+        region=_together(path, spec.region_columns, kept) if spec.region_columns else None,
         sums=tuple(
             Sums(_together(path, one.by, kept), numeric_columns(path, [one.of]).values[kept, 0]) for one in spec.sums
         ),
@@ -120,7 +124,7 @@ def _mean_penalty(columns: Sequence[NDArray[np.float64] | None], kept: NDArray[n
 
 def _kept(spec: TableSpec, codes: NDArray[np.int32], sensitive: list[Coded]) -> NDArray[np.bool_]:
     """Records that take part: all, unless those with missing values are to be dropped."""
-    if spec.missing is not MissingCells.DROP_RECORDS:
+    if spec.missing_matches is not MissingMatches.DROP_RECORDS:
         return np.ones(codes.shape[1], dtype=np.bool_)
     complete: NDArray[np.bool_] = np.vstack([codes, *(one.codes for one in sensitive)]).min(axis=0) >= 0
     return complete
@@ -141,5 +145,5 @@ def _weights(path: Path, name: str) -> NDArray[np.float64]:
     wrong = int(np.count_nonzero(~(weight > 0.0) | np.isinf(weight)))
     if wrong:
         detail = f"column {name!r} has {wrong} cells that are no positive number: a record stands for somebody"
-        raise InvalidError.at("/weight", detail)
+        raise InvalidError.at("/survey_weight_column", detail)
     return weight

@@ -5,10 +5,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts import table_results as told_as
-from app.contracts.demands import MissingCells
+from app.contracts import table_results
+from app.contracts.columns import SuppressedRecords
+from app.contracts.demands import MissingMatches
 from app.contracts.findings import all_met
 from app.contracts.tables import SumsAudit, TableSpec
+from surebox_verify.core.types import IntArray
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
 from workers.algorithms.tables.population import population_uniques
@@ -16,7 +18,7 @@ from workers.algorithms.tables.risk import Risk, journalist, marketer, prosecuto
 from workers.algorithms.tables.special_uniques import Special, intrusion, record_risks
 from workers.methods.table.findings import demanded, noticed, verdict
 from workers.methods.table.meanings import MEANING
-from workers.methods.table.measures import Neighbourhoods, Told, Without
+from workers.methods.table.measures import Neighbourhoods, SensitiveExposure, Without
 from workers.methods.table.reading import Audited, Sums
 
 _QUANTILES = (0.5, 0.9, 0.99)
@@ -31,34 +33,28 @@ class Measured:
 
     audited: Audited
     seen: Neighbourhoods
-    told: tuple[Told, ...]
+    exposures: tuple[SensitiveExposure, ...]
     without: tuple[Without, ...]
     special: Special
     depth: int
 
 
-def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
+def result(spec: TableSpec, made: Measured) -> table_results.TableResult:
     """The job's result."""
     audited, seen = made.audited, made.seen
     size = seen.size
     persons = size if audited.person is None else seen.distinct(audited.person)
-    sizes, number = histogram(size)
-    sensitive = tuple(_sensitive(one) for one in made.told)
+    sensitive = tuple(_sensitive(one) for one in made.exposures)
     population = _population(spec, audited, seen)
     fraction = _fraction(spec, audited)
-    found = told_as.TableResult(
+    measured = table_results.TableResult(
         records=audited.records,
-        dropped=audited.dropped,
+        suppressed=SuppressedRecords(missing=audited.dropped),
         quasi_identifiers=tuple(one.name for one in audited.quasi_identifiers),
-        missing=MissingCells(spec.missing),
+        missing_matches=MissingMatches(spec.missing_matches),
         k=int(persons.min()),
         k_records=int(size.min()),
-        classes=told_as.ClassCounts(
-            count=len(size),
-            histogram=tuple(
-                told_as.ClassSize(size=int(one), classes=int(many)) for one, many in zip(sizes, number, strict=True)
-            ),
-        ),
+        classes=_classes(size),
         unique=seen.unique,
         **_worst(sensitive),
         sensitive=sensitive,
@@ -67,7 +63,7 @@ def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
         population_uniques=_population_uniques(seen, fraction),
         sample_uniques=_sample_uniques(made),
         special_uniques=_special(made, fraction),
-        columns=_columns(made),
+        quasi_identifier_risks=_columns(made),
         utility=_utility(made, int(size.min())),
         regions=_regions(spec, audited),
         sums=tuple(_sums(one, cells, audited) for one, cells in zip(spec.sums, audited.sums, strict=True)),
@@ -78,42 +74,51 @@ def result(spec: TableSpec, made: Measured) -> told_as.TableResult:
         verdict="",
         meaning=MEANING,
     )
-    return _judged(spec, found, made.told)
+    return _judged(spec, measured, made.exposures)
 
 
-def _judged(spec: TableSpec, found: told_as.TableResult, told: tuple[Told, ...]) -> told_as.TableResult:
-    recursive = max((one.demanded for one in told if one.demanded is not None), default=None)
-    demands, failed = demanded(spec, found, recursive)
-    answered = found.model_copy(
+def _classes(size: IntArray) -> table_results.ClassCounts:
+    """How many classes there are, and how many of each size."""
+    counts = zip(*histogram(size), strict=True)
+    listed = tuple(table_results.ClassSize(size=int(one), classes=int(many)) for one, many in counts)
+    return table_results.ClassCounts(count=len(size), histogram=listed)
+
+
+def _judged(
+    spec: TableSpec, measured: table_results.TableResult, sensitive: tuple[SensitiveExposure, ...]
+) -> table_results.TableResult:
+    recursive = max((one.demanded for one in sensitive if one.demanded is not None), default=None)
+    demands, failed = demanded(spec, measured, recursive)
+    answered = measured.model_copy(
         update={
             "passed": all_met(demands),
             "demands": demands,
-            "findings": (*failed, *sorted(noticed(spec, found), key=lambda one: one.severity != "high")),
+            "findings": (*failed, *sorted(noticed(spec, measured), key=lambda one: one.severity != "high")),
         }
     )
     return answered.model_copy(update={"verdict": verdict(answered)})
 
 
-def _sensitive(one: Told) -> told_as.SensitiveColumn:
+def _sensitive(one: SensitiveExposure) -> table_results.SensitiveColumn:
     measures = one.closeness
     equal, ordered = float(measures.equal.max()), float(measures.ordered.max())
     basic = float(measures.beta.max())
     rarest = float(np.bincount(one.column.codes).min() / len(one.column.codes))
-    return told_as.SensitiveColumn(
+    return table_results.SensitiveColumn(
         column=one.column.name,
-        values=one.values,
+        value_count=one.values,
         alpha=float(measures.top.max()),
-        l=told_as.LDiversity(
+        l_diversity=table_results.LDiversity(
             distinct=int(measures.distinct.min()),
             entropy=float(np.exp(measures.entropy.min())),
-            recursive=told_as.Recursive(l=int(measures.distinct.min()), c=one.recursive),
+            recursive=table_results.RecursiveDiversity(l=int(measures.distinct.min()), c=one.recursive),
         ),
-        t=told_as.Closeness(
+        t_closeness=table_results.TCloseness(
             value=ordered if one.column.ordered else equal, equal=equal, ordered=ordered if one.column.ordered else None
         ),
         delta_disclosure=float(measures.delta.max()),
         absent_values=bool(measures.distinct.min() < one.values),
-        beta=told_as.BetaLikeness(
+        beta=table_results.BetaLikeness(
             basic=basic, enhanced=min(basic, -float(np.log(rarest))), enhanced_holds=bool(measures.excess.max() <= 0.0)
         ),
         share_certain=one.whole.share_certain,
@@ -121,26 +126,26 @@ def _sensitive(one: Told) -> told_as.SensitiveColumn:
     )
 
 
-def _worst(columns: tuple[told_as.SensitiveColumn, ...]) -> dict[str, object]:
+def _worst(columns: tuple[table_results.SensitiveColumn, ...]) -> dict[str, object]:
     """The worst of all sensitive columns, measure by measure."""
     if not columns:
-        return dict.fromkeys(("alpha", "l", "t", "delta_disclosure", "beta"))
-    closeness = [one.t for one in columns]
+        return dict.fromkeys(("alpha", "l_diversity", "t_closeness", "delta_disclosure", "beta"))
+    closeness = [one.t_closeness for one in columns]
     ordered = [one.ordered for one in closeness if one.ordered is not None]
     return {
         "alpha": max(one.alpha for one in columns),
-        "l": told_as.LDiversity(
-            distinct=min(one.l.distinct for one in columns),
-            entropy=min(one.l.entropy for one in columns),
-            recursive=max((one.l.recursive for one in columns), key=lambda one: (-one.l, one.c)),
+        "l_diversity": table_results.LDiversity(
+            distinct=min(one.l_diversity.distinct for one in columns),
+            entropy=min(one.l_diversity.entropy for one in columns),
+            recursive=max((one.l_diversity.recursive for one in columns), key=lambda one: (-one.l, one.c)),
         ),
-        "t": told_as.Closeness(
+        "t_closeness": table_results.TCloseness(
             value=max(one.value for one in closeness),
             equal=max(one.equal for one in closeness),
             ordered=max(ordered, default=None),
         ),
         "delta_disclosure": max(one.delta_disclosure for one in columns),
-        "beta": told_as.BetaLikeness(
+        "beta": table_results.BetaLikeness(
             basic=max(one.beta.basic for one in columns),
             enhanced=max(one.beta.enhanced for one in columns),
             enhanced_holds=all(one.beta.enhanced_holds for one in columns),
@@ -162,51 +167,53 @@ def _fraction(spec: TableSpec, audited: Audited) -> float | None:
     return min(1.0, audited.records / float(audited.weight.sum()))
 
 
-def _risks(seen: Neighbourhoods, population: NDArray[np.float64] | None, threshold: float) -> told_as.Risks:
+def _risks(
+    seen: Neighbourhoods, population: NDArray[np.float64] | None, threshold: float
+) -> table_results.ReidentificationRisks:
     size, records = seen.size, seen.classes.size
     people = size.astype(np.float64) if population is None else population
 
-    def told(risk: Risk) -> told_as.AdversaryRisk:
-        return told_as.AdversaryRisk(**asdict(risk))
+    def adversary(risk: Risk) -> table_results.AdversaryRisk:
+        return table_results.AdversaryRisk(**asdict(risk))
 
-    return told_as.Risks(
+    return table_results.ReidentificationRisks(
         threshold=threshold,
-        prosecutor=told(prosecutor(size, records, threshold)),
-        journalist=told(journalist(size, records, people, threshold)),
-        marketer=told(marketer(size, records, people, threshold)),
+        prosecutor=adversary(prosecutor(size, records, threshold)),
+        journalist=adversary(journalist(size, records, people, threshold)),
+        marketer=adversary(marketer(size, records, people, threshold)),
     )
 
 
-def _population_uniques(seen: Neighbourhoods, fraction: float | None) -> told_as.PopulationUniques | None:
+def _population_uniques(seen: Neighbourhoods, fraction: float | None) -> table_results.PopulationUniques | None:
     if fraction is None:
         return None
-    found = population_uniques(*histogram(seen.classes.size), fraction)
-    return told_as.PopulationUniques(sampling_fraction=fraction, **asdict(found))
+    estimates = population_uniques(*histogram(seen.classes.size), fraction)
+    return table_results.PopulationUniques(sampling_fraction=fraction, **asdict(estimates))
 
 
-def _sample_uniques(made: Measured) -> told_as.SampleUniques:
+def _sample_uniques(made: Measured) -> table_results.SampleUniques:
     names = [one.name for one in made.audited.quasi_identifiers]
     counts = made.special.counts
     by_size = [sum(many for columns, many in counts.items() if len(columns) == size + 1) for size in range(made.depth)]
     somebody = sorted((-many, columns) for columns, many in counts.items() if many)
-    return told_as.SampleUniques(
+    return table_results.SampleUniques(
         depth=made.depth,
         records=int(np.count_nonzero(made.special.score)),
         by_size=tuple(by_size),
         combinations=tuple(
-            told_as.Combination(columns=tuple(names[at] for at in columns), records=-less)
+            table_results.UniqueCombination(columns=tuple(names[at] for at in columns), records=-less)
             for less, columns in somebody[:_SHOWN]
         ),
     )
 
 
-def _special(made: Measured, fraction: float | None) -> told_as.SpecialUniques:
+def _special(made: Measured, fraction: float | None) -> table_results.SpecialUniques:
     score = made.special.score
     risks = np.zeros(0)
     if fraction is not None:
         risks = record_risks(score, made.seen.size, fraction, len(made.audited.codes))
     scored = risks[risks > 0.0]
-    return told_as.SpecialUniques(
+    return table_results.SpecialUniques(
         dis=None if fraction is None else intrusion(made.seen.size, fraction),
         highest_score=float(score.max()),
         highest_risk=None if fraction is None else float(risks.max()),
@@ -214,10 +221,10 @@ def _special(made: Measured, fraction: float | None) -> told_as.SpecialUniques:
     )
 
 
-def _columns(made: Measured) -> tuple[told_as.IdentifyingColumn, ...]:
+def _columns(made: Measured) -> tuple[table_results.IdentifyingColumn, ...]:
     audited, contribution = made.audited, made.special.contribution
-    found = [
-        told_as.IdentifyingColumn(
+    columns = [
+        table_results.IdentifyingColumn(
             column=one.name,
             distinct=len(np.unique(audited.codes[at][audited.codes[at] >= 0])),
             missing=int(np.count_nonzero(audited.codes[at] < 0)),
@@ -226,14 +233,14 @@ def _columns(made: Measured) -> tuple[told_as.IdentifyingColumn, ...]:
         )
         for at, one in enumerate(audited.quasi_identifiers)
     ]
-    return tuple(sorted(found, key=lambda one: (one.unique_without, one.classes_without, one.column)))
+    return tuple(sorted(columns, key=lambda one: (one.unique_without, one.classes_without, one.column)))
 
 
-def _utility(made: Measured, k: int) -> told_as.Utility:
+def _utility(made: Measured, k: int) -> table_results.TableUtility:
     records, own = made.audited.records, made.seen.classes.size
     average = records / len(own)
     everybody = records + made.audited.dropped
-    return told_as.Utility(
+    return table_results.TableUtility(
         average_class_size=average,
         normalized_class_size=average / k,
         discernibility=int((own * made.seen.size).sum()) + made.audited.dropped * everybody,
@@ -242,25 +249,25 @@ def _utility(made: Measured, k: int) -> told_as.Utility:
     )
 
 
-def _regions(spec: TableSpec, audited: Audited) -> told_as.RegionPopulation | None:
+def _regions(spec: TableSpec, audited: Audited) -> table_results.RegionPopulation | None:
     if audited.region is None:
         return None
-    found = classes(audited.region)
+    regions = classes(audited.region)
     stands_for = 1.0 if spec.sampling_fraction is None else 1.0 / spec.sampling_fraction
     weight = audited.weight if audited.weight is not None else np.full(audited.records, stands_for)
-    people = np.bincount(found.of_record, weights=weight)
-    return told_as.RegionPopulation(regions=len(people), least=float(people.min()))
+    people = np.bincount(regions.of_record, weights=weight)
+    return table_results.RegionPopulation(region_count=len(people), least=float(people.min()))
 
 
-def _sums(asked: SumsAudit, cells: Sums, audited: Audited) -> told_as.SumsResult:
+def _sums(audit: SumsAudit, cells: Sums, audited: Audited) -> table_results.SumsResult:
     person = np.arange(audited.records) if audited.person is None else audited.person
-    found = sensitive_cells(classes(cells.cell).of_record, person, cells.value, largest=asked.n)
-    estimable, dominated = found.estimable(asked.p), found.dominated(asked.percent)
-    return told_as.SumsResult(
-        of=asked.of,
-        by=asked.by,
-        cells=len(found.contributors),
-        few=int(np.count_nonzero(found.contributors < _FEW)),
+    measured = sensitive_cells(classes(cells.cell).of_record, person, cells.value, largest=audit.dominance.n)
+    estimable, dominated = measured.estimable(audit.p_percent), measured.dominated(audit.dominance.percent)
+    return table_results.SumsResult(
+        of=audit.of,
+        by=audit.by,
+        cells=len(measured.contributors),
+        few=int(np.count_nonzero(measured.contributors < _FEW)),
         estimable=int(np.count_nonzero(estimable)),
         dominated=int(np.count_nonzero(dominated)),
         failing=int(np.count_nonzero(estimable | dominated)),

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from app.contracts.datasets import DatasetColumn
-from app.contracts.demands import MissingCells
+from app.contracts.demands import MissingMatches
 from app.contracts.releases import ReleaseColumn
 from app.contracts.table_results import ProposedColumn
 from app.contracts.tables import TableSpec
@@ -16,7 +16,7 @@ from workers.algorithms.tables.special_uniques import Special, scored, unscored
 from workers.algorithms.tables.uniques import minimal_uniques
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.table.measures import Neighbourhoods, Told, Without, told, without
+from workers.methods.table.measures import Neighbourhoods, SensitiveExposure, Without, measure_exposure, without
 from workers.methods.table.proposing import candidates, proposal, without_unique
 from workers.methods.table.reading import Audited, Sensitive, read
 from workers.methods.table.report import Measured, result
@@ -24,7 +24,7 @@ from workers.methods.table.report import Measured, result
 #: Cells that one step compares, about a fifth of a second; and that a whole audit does at most, half a minute.
 _AT_ONCE: Final = 4_000_000
 _MOST: Final = 1_000_000_000
-#: The same where quasi-identifiers are only proposed, and pairs are what is told.
+#: The same where quasi-identifiers are only proposed, which needs pairs and no more.
 _MOST_PROPOSED: Final = 100_000_000
 _DEEPEST: Final = 3
 
@@ -36,7 +36,7 @@ class TableRunner:
         """Measure a few made-up records."""
         codes = np.array([[0, 0, 1, 1], [0, 1, 0, -1]], dtype=np.int32)
         for anything in (False, True):
-            told(Neighbourhoods(codes, anything), Sensitive("", np.array([0, 1, 1, 0]), ordered=True), None)
+            measure_exposure(Neighbourhoods(codes, anything), Sensitive("", np.array([0, 1, 1, 0]), ordered=True), None)
             list(minimal_uniques(codes, depth=2, anything=anything))
 
     def run(self, job: JobContext) -> Outcome:
@@ -59,18 +59,18 @@ class TableRunner:
             path = job.dataset_path() if spec.release_id is None else job.release_path()
             types = {column.name: str(column.type) for column in _columns(job, spec)}
             audited, unique = without_unique(audited, path, types)
-        seen = Neighbourhoods(audited.codes, spec.missing is MissingCells.MATCHES_ANYTHING)
+        seen = Neighbourhoods(audited.codes, spec.missing_matches is MissingMatches.MATCHES_ANYTHING)
         sensitive, others = _classes(job, spec, audited, seen)
         depth = _depth(len(audited.codes), audited.records, _MOST_PROPOSED if proposing else _MOST)
         special = _uniques(job, audited, seen, depth)
         job.tick(0.97, "report")
-        found = result(spec, Measured(audited, seen, sensitive, others, special, depth))
+        measured = result(spec, Measured(audited, seen, sensitive, others, special, depth))
         if proposing:
-            told = f"This proposes quasi-identifiers and checks no demand. {found.verdict}"
+            verdict = f"This proposes quasi-identifiers and checks no demand. {measured.verdict}"
             if more:
-                told += f" {more} more columns, with fewer different values than these, were not looked at."
-            found = found.model_copy(update={"proposal": proposal(audited, found, unique), "verdict": told})
-        made = found.model_dump(mode="json")
+                verdict += f" {more} more columns, with fewer different values than these, were not looked at."
+            measured = measured.model_copy(update={"proposal": proposal(audited, measured, unique), "verdict": verdict})
+        made = measured.model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
@@ -82,17 +82,17 @@ def _columns(job: JobContext, spec: TableSpec) -> Sequence[DatasetColumn | Relea
 
 def _classes(
     job: JobContext, spec: TableSpec, audited: Audited, seen: Neighbourhoods
-) -> tuple[tuple[Told, ...], tuple[Without, ...]]:
-    """What classes tell of each sensitive column, and what each quasi-identifier adds to them."""
+) -> tuple[tuple[SensitiveExposure, ...], tuple[Without, ...]]:
+    """What classes show of each sensitive column, and what each quasi-identifier adds to them."""
     demand = spec.require.recursive if spec.require is not None else None
     level = None if demand is None else demand.l
     columns = len(audited.codes)
     all_of_them = len(audited.sensitive) + columns
-    sensitive: list[Told] = []
+    sensitive: list[SensitiveExposure] = []
     others: list[Without] = []
     for one in audited.sensitive:
         job.tick(0.05 + 0.3 * len(sensitive) / all_of_them, "classes")
-        sensitive.append(told(seen, one, level))
+        sensitive.append(measure_exposure(seen, one, level))
     for at in range(columns):
         job.tick(0.05 + 0.3 * (len(sensitive) + at) / all_of_them, "classes")
         others.append(without(audited, at, anything=seen.anything))

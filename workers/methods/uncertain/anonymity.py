@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
+from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainSpec
 from workers.algorithms.uncertain.calibration.expected import Anonymity as Evaluated
 from workers.algorithms.uncertain.calibration.expected import anonymity
 from workers.algorithms.uncertain.calibration.state import Calibrated
@@ -25,8 +25,8 @@ _FRACTION = 0.95
 
 def expected(calibrated: Calibrated) -> Anonymity:
     """Expected anonymity of the released records."""
-    found = calibrated.expected
-    return Anonymity(min=found.least, mean=found.mean, max=found.largest, evaluated=found.evaluated)
+    figures = calibrated.expected
+    return Anonymity(min=figures.least, mean=figures.mean, max=figures.largest, evaluated=figures.evaluated)
 
 
 def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
@@ -71,7 +71,7 @@ def _matched(spec: UncertainSpec, calibrated: Calibrated) -> NDArray[np.int64]:
 
     Scales per record leave nobody; what is said of such a release is the paper's count, among all.
     """
-    if spec.scales in {Scales.COMMON, Scales.PER_RECORD}:
+    if spec.scales in {ScaleSharing.COMMON, ScaleSharing.PER_RECORD}:
         return np.zeros(len(calibrated.rows), dtype=np.int64)
     shape = calibrated.scale
     if calibrated.axes is not None:
@@ -95,10 +95,10 @@ def _among(
         scale=np.ascontiguousarray(calibrated.scale[members]),
         axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[members]),
     )
-    asked = np.unique(np.linspace(0, len(members) - 1, min(len(members), _MOST)).astype(np.int64))
-    return anonymity(records.values, part, draws=draws, asked=asked, tolerance=_TOLERANCE, threads=job.threads)
+    sample = np.unique(np.linspace(0, len(members) - 1, min(len(members), _MOST)).astype(np.int64))
+    return anonymity(records.values, part, draws=draws, places=sample, tolerance=_TOLERANCE, threads=job.threads)
 
 
 def _summary(parts: Sequence[NDArray[np.float64]]) -> Anonymity:
-    found = np.concatenate(parts)
-    return Anonymity(min=float(found.min()), mean=float(found.mean()), max=float(found.max()), evaluated=len(found))
+    values = np.concatenate(parts)
+    return Anonymity(min=float(values.min()), mean=float(values.mean()), max=float(values.max()), evaluated=len(values))

@@ -22,15 +22,15 @@ def public_estimates(columns: Sequence[str], densities: Densities) -> list[dict[
 
 
 def _estimated(columns: Sequence[str], densities: Densities) -> Iterator[EstimatedStatistic]:
-    found = estimates(densities)
+    moments = estimates(densities)
     for i, name in enumerate(columns):
-        yield _one("mean", (name,), found.mean[i], found.mean_error[i])
+        yield _one("mean", (name,), moments.mean[i], moments.mean_error[i])
     for i, name in enumerate(columns):
-        yield _one("variance", (name,), found.covariance[i, i], found.covariance_error[i, i])
+        yield _one("variance", (name,), moments.covariance[i, i], moments.covariance_error[i, i])
     for i, j in combinations(range(len(columns)), 2):
-        yield _one("covariance", (columns[i], columns[j]), found.covariance[i, j], found.covariance_error[i, j])
+        yield _one("covariance", (columns[i], columns[j]), moments.covariance[i, j], moments.covariance_error[i, j])
     for i, j in combinations(range(len(columns)), 2):
-        yield _one("correlation", (columns[i], columns[j]), found.correlation[i, j], found.correlation_error[i, j])
+        yield _one("correlation", (columns[i], columns[j]), moments.correlation[i, j], moments.correlation_error[i, j])
     for i, name in enumerate(columns):
         yield _one(SCALING_UNIT, (name,), densities.unit[i], math.nan)
 

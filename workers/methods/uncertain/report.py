@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
-from app.contracts.uncertain import Anonymity, Scales, UncertainResult, UncertainSpec
+from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.records import Records
 
-_SPEC = frozenset(
-    {"method", "columns", "k", "k_column", "model", "scales", "dismiss", "scaling", "minimum_scale", "domains", "keep"}
-)
+_SPEC = frozenset({
+    "method", "quasi_identifiers", "k", "k_column", "density", "scales", "suppress_share", "axes", "min_scale",
+    "domains", "keep",
+})  # fmt: skip
 
 
 def result(
@@ -22,39 +24,40 @@ def result(
     calibrated: Calibrated,
     *,
     expected: tuple[Anonymity, float],
-    draw: int,
-    with_keep: Anonymity | None,
-    all_draws: Anonymity | None,
+    release_number: int,
+    with_kept: Anonymity | None,
+    all_releases: Anonymity | None,
 ) -> dict[str, Any]:
     """The job's whole result.
 
     Parameters
     ----------
-    spec : what was asked.
+    spec : the specification.
     records : the complete records.
     calibrated : their densities.
     expected : anonymity, and by how much the true one may exceed it.
-    draw : 1 for the first release of these data.
-    with_keep : among records with the same kept columns, where any are kept.
-    all_draws : given all draws, where this is not the first.
+    release_number : 1 for the first release of these data.
+    with_kept : among records with the same kept columns, where any are kept.
+    all_releases : given all releases of these data, where this is not the first.
     """
     made = UncertainResult(
         records=records.total,
         released=len(calibrated.rows),
-        dismissed=len(records.rows) - len(calibrated.rows),
-        dropped=records.total - len(records.rows),
+        suppressed=SuppressedRecords(
+            missing=records.total - len(records.rows), rare=len(records.rows) - len(calibrated.rows)
+        ),
         k=None if spec.k_column is not None else spec.k,
-        model=spec.model,
+        density=spec.density,
         scales=spec.scales,
-        scaling=spec.scaling,
+        axes=spec.axes,
         expected_anonymity=expected[0],
         certified_error=expected[1],
         zero_scale_records=calibrated.zero_scale,
-        mean_scale=dict(zip(spec.columns, calibrated.scale.mean(axis=0).tolist(), strict=True)),
-        cells=calibrated.cells,
-        expected_anonymity_with_keep=with_keep,
-        draw=draw,
-        expected_anonymity_of_all_draws=all_draws,
+        mean_scale=dict(zip(spec.quasi_identifiers, calibrated.scale.mean(axis=0).tolist(), strict=True)),
+        cell_count=calibrated.cells,
+        expected_anonymity_with_kept=with_kept,
+        release_number=release_number,
+        expected_anonymity_of_all_releases=all_releases,
     )
     return made.model_dump(mode="json")
 
@@ -69,19 +72,19 @@ def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64], *, rows: i
     if spec.k_column is None and (spec.cell_size is None or spec.cell_size < rows):
         shown |= {"cell_size"}
     return spec.model_dump(mode="json", include=set(shown)) | {
-        "scaling_units": dict(zip(spec.columns, unit.tolist(), strict=True))
+        "scaling_units": dict(zip(spec.quasi_identifiers, unit.tolist(), strict=True))
     }
 
 
-def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list[Flag]:
+def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, release_number: int) -> list[Flag]:
     """What a reader of the release must know."""
     return raised(
         {
-            Flag.SCALES_PER_RECORD: spec.scales is Scales.PER_RECORD,
+            Flag.SCALES_PER_RECORD: spec.scales is ScaleSharing.PER_RECORD,
             Flag.ZERO_SCALE: bool((scale == 0.0).any()),
-            Flag.RARE_RECORDS_DISMISSED: bool(spec.dismiss),
+            Flag.RARE_RECORDS_SUPPRESSED: bool(spec.suppress_share),
             Flag.KEPT_COLUMNS_NOT_COUNTED: bool(spec.keep),
-            Flag.REPEATED_DRAW: draw > 1,
+            Flag.REPEATED_RELEASE: release_number > 1,
         }
     )
 
@@ -89,10 +92,10 @@ def flags(spec: UncertainSpec, scale: NDArray[np.float64], *, draw: int) -> list
 def release_columns(spec: UncertainSpec, densities: Densities) -> dict[str, NDArray[Any]]:
     """One row a record: where its density is centred, how wide it is and, rotated, along which axes."""
     columns: dict[str, NDArray[Any]] = {}
-    for index, name in enumerate(spec.columns):
+    for index, name in enumerate(spec.quasi_identifiers):
         columns[name] = np.ascontiguousarray(densities.z[:, index])
         columns[f"{name}_scale"] = np.ascontiguousarray(densities.scale[:, index])
         if densities.axes is not None:
-            for axis in range(len(spec.columns)):
+            for axis in range(len(spec.quasi_identifiers)):
                 columns[f"{name}_axis_{axis + 1}"] = np.ascontiguousarray(densities.axes[:, axis, index])
     return columns

@@ -25,12 +25,12 @@ def request(
     """
     return CalibrationRequest(
         k=k,
-        model=spec.model.value,
+        model=spec.density.value,
         scales=spec.scales.value,
-        scaling=spec.scaling.value,
-        dismiss=spec.dismiss or 0.0,
+        scaling=spec.axes.value,
+        suppress_share=spec.suppress_share or 0.0,
         cell_size=spec.cell_size,
-        minimum_scale=_minimum(spec, values, k),
+        min_scale=_minimum(spec, values, k),
         threads=threads,
     )
 
@@ -44,7 +44,7 @@ def wanted(path: Path, spec: UncertainSpec, records: Records) -> float | NDArray
 
 
 def _minimum(spec: UncertainSpec, values: NDArray[np.float64], k: float | NDArray[np.float64]) -> float:
-    """Least scale in scaled units, such that no column's is below what was asked: noise keeps its proportions."""
-    asked = spec.minimum_scale
-    least = [asked.get(name, 0.0) if isinstance(asked, dict) else asked for name in spec.columns]
+    """Least scale in scaled units, such that no column's is below its `min_scale`: noise keeps its proportions."""
+    min_scale = spec.min_scale
+    least = [min_scale.get(name, 0.0) if isinstance(min_scale, dict) else min_scale for name in spec.quasi_identifiers]
     return float((np.array(least) / units(values, k)).max())

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.draws import refuse_repeat
-from app.contracts.jobs import Progress
+from app.contracts.jobs import JobProgress
 from app.contracts.uncertain import UncertainSpec
-from app.contracts.warnings import Warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.warnings import JobWarning
 from app.errors import InfeasibleError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
@@ -59,8 +59,8 @@ class UncertainRunner:
             CalibrationRequest(k=3.0, scales="shared", scaling="local"),
             CalibrationRequest(k=3.0, scales="per_record", scaling="rotated"),
         )
-        for asked in requests:
-            draw(values, calibration.calibrate(values, asked), rng)
+        for each in requests:
+            draw(values, calibration.calibrate(values, each), rng)
 
     def init(self, job: JobContext) -> Calibrating:
         """Read the columns and leave out what the specification says.
@@ -71,9 +71,9 @@ class UncertainRunner:
             What only the records could tell.
         """
         spec = _specification(job)
-        refuse_repeat(job.draw - 1, allowed=spec.allow_repeat)
+        refuse_repeat(job.draw - 1, allowed=bool(spec.accept_findings))
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns)
+        records = complete_records(job.dataset_path(), spec.quasi_identifiers)
         return Calibrating(spec, records, _begun(job, spec, records))
 
     def pack(self, state: Calibrating) -> Arrays:
@@ -84,7 +84,7 @@ class UncertainRunner:
         """Go on with a calibration."""
         spec = _specification(job)
         job.tick(0.0, "read")
-        records = complete_records(job.dataset_path(), spec.columns)
+        records = complete_records(job.dataset_path(), spec.quasi_identifiers)
         return Calibrating(spec, records, _begun(job, spec, records, arrays=arrays))
 
     def step(self, state: Calibrating, job: JobContext) -> Calibrating:  # noqa: ARG002 - nothing is drawn
@@ -99,10 +99,10 @@ class UncertainRunner:
         """Whether every density is known."""
         return calibration.done(state.algorithm)
 
-    def progress(self, state: Calibrating) -> Progress:
+    def progress(self, state: Calibrating) -> JobProgress:
         """Stage of the calibration."""
         stage, share = calibration.progress(state.algorithm)
-        return Progress(fraction=_READ + (_CALIBRATED - _READ) * share, stage=stage)
+        return JobProgress(fraction=_READ + (_CALIBRATED - _READ) * share, stage=stage)
 
     def finish(self, state: Calibrating, job: JobContext) -> Outcome:
         """Draw, write the release, rows in random order, and the result."""
@@ -119,14 +119,14 @@ class UncertainRunner:
             records,
             calibrated,
             expected=(anonymity, calibrated.certified_error),
-            draw=job.draw,
-            with_keep=with_kept(job, spec, records, calibrated),
-            all_draws=after_draws(job, spec, records, calibrated),
+            release_number=job.draw,
+            with_kept=with_kept(job, spec, records, calibrated),
+            all_releases=after_draws(job, spec, records, calibrated),
         )
         truth = np.ascontiguousarray(records.values[calibrated.rows[order]])
-        found = uncertain_warnings.attacked(job, densities, truth, records.values, job.rng)
+        shares = uncertain_warnings.attacked(job, densities, truth, records.values, job.rng)
         public = uncertain_warnings.of_release(spec, densities)
-        warnings = uncertain_warnings.of_job(spec, calibrated, found=found, anonymity=anonymity, public=public)
+        warnings = uncertain_warnings.of_job(spec, calibrated, shares=shares, anonymity=anonymity, public=public)
         return Outcome(
             summary=result,
             result=result,
@@ -142,7 +142,7 @@ def _draft(
     densities: Densities,
     *,
     link: NDArray[np.int64],
-    public: Sequence[Warning],
+    public: Sequence[JobWarning],
 ) -> ReleaseDraft:
     """What is published; only the link is not."""
     columns = uncertain_report.release_columns(spec, densities)
@@ -152,8 +152,8 @@ def _draft(
         take_rows(job.dataset_path(), spec.keep, link),
         types=dict.fromkeys(columns, "number"),
         formats=spec.formats,
-        flags=uncertain_report.flags(spec, densities.scale, draw=job.draw),
-        statistics=public_estimates(spec.columns, densities),
+        flags=uncertain_report.flags(spec, densities.scale, release_number=job.draw),
+        statistics=public_estimates(spec.quasi_identifiers, densities),
         parameters=uncertain_report.public_parameters(spec, calibrated.unit, rows=len(link)),
         link=link,
         warnings=public,
@@ -176,19 +176,21 @@ def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Ar
     """
     if not len(records.rows):
         detail = "no record is complete: there is nothing to publish"
-        raise InfeasibleError.at("/missing", detail)
+        raise InfeasibleError.at("/missing_policy", detail)
     k = wanted(job.dataset_path(), spec, records)
-    asked = request(spec, records.values, k, threads=job.threads)
+    calibration_request = request(spec, records.values, k, threads=job.threads)
     if arrays is not None:
-        return calibration.unpack(records.values, asked, arrays)
-    return calibration.init(records.values, asked)
+        return calibration.unpack(records.values, calibration_request, arrays)
+    return calibration.init(records.values, calibration_request)
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
     """What would be feasible; a k that stands in a column is a cell of somebody's, and is not told."""
     where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
-    asked = f"k = {error.asked:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
-    detail = f"{asked}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
+    demand = (
+        f"k = {error.required:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
+    )
+    detail = f"{demand}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
     return InfeasibleError.at("/k" if spec.k_column is None else "/k_column", detail)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from app.contracts.uncertain import Anonymity, Scales, UncertainSpec
-from app.contracts.warnings import Warning, WarningCode, warning  # noqa: A004 - the word of the HTTP contract
+from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainSpec
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
@@ -25,7 +25,7 @@ _WIDE = 1.0
 _MUCH = 50.0
 
 
-def of_release(spec: UncertainSpec, densities: Densities) -> list[Warning]:
+def of_release(spec: UncertainSpec, densities: Densities) -> list[JobWarning]:
     """Warnings that anybody may read: functions of what is published."""
     return [*_zero_scales(densities), *_wide(spec, densities)]
 
@@ -34,20 +34,20 @@ def of_job(
     spec: UncertainSpec,
     calibrated: Calibrated,
     *,
-    found: tuple[float, float],
+    shares: tuple[float, float],
     anonymity: Anonymity,
-    public: Sequence[Warning],
-) -> list[Warning]:
+    public: Sequence[JobWarning],
+) -> list[JobWarning]:
     """Warnings for the data's keepers.
 
     Parameters
     ----------
-    spec, calibrated : what was asked, and what came of it.
-    found : shares of rows that `attacked` found.
+    spec, calibrated : the specification, and the calibration.
+    shares : of `attacked`.
     anonymity : expected one.
     public : the release's own.
     """
-    return [_linkage(spec, found), *public, *_few(calibrated), *_much(spec, anonymity)]
+    return [_linkage(spec, shares), *public, *_few(calibrated), *_much(spec, anonymity)]
 
 
 def attacked(
@@ -64,7 +64,7 @@ def attacked(
     job : told how far it is.
     densities : what is released.
     truth : (M, n) the record of each row.
-    candidates : (N, n) all complete records, dismissed ones among them.
+    candidates : (N, n) all complete records, suppressed ones among them.
     rng : draws the rows that are tried.
 
     Notes
@@ -85,63 +85,63 @@ def attacked(
     return shares[0], shares[1]
 
 
-def _linkage(spec: UncertainSpec, found: tuple[float, float]) -> Warning:
+def _linkage(spec: UncertainSpec, shares: tuple[float, float]) -> JobWarning:
     advice = {
-        Scales.PER_RECORD: "scales of their own name records: use `levels` or `common`",
-        Scales.COMMON: "`k` holds on average over the noise; a larger `k` lowers the share",
+        ScaleSharing.PER_RECORD: "scales of their own name records: use `levels` or `common`",
+        ScaleSharing.COMMON: "`k` holds on average over the noise; a larger `k` lowers the share",
     }.get(spec.scales, "`k` holds on average over the noise; a larger `k`, or scales `common`, lower the shares")
     return warning(
         WarningCode.LINKAGE,
-        f"Whoever knows the whole original finds the true record of {found[0]:.1%} of the rows at rank 1 by fit alone, "
-        f"and of {found[1]:.1%} when he also compares scales (at most {_ROWS} rows were tried). {advice.capitalize()}. "
-        "The audit `linkage` says more.",
+        f"An adversary who knows the whole original finds the true record of {shares[0]:.1%} of the rows at rank 1 by "
+        f"fit alone, and of {shares[1]:.1%} when he also compares scales (at most {_ROWS} rows were tried). "
+        f"{advice.capitalize()}. The audit `linkage` says more.",
         "/spec/scales",
     )
 
 
-def _zero_scales(densities: Densities) -> Iterator[Warning]:
+def _zero_scales(densities: Densities) -> Iterator[JobWarning]:
     still = (densities.scale == 0.0).all(axis=1)
     if still.any():
         yield warning(
             WarningCode.ZERO_SCALE,
             f"{still.mean():.1%} of the rows have no noise at all: their values are published as they are, because so "
-            "many records are equal. `minimum_scale` forbids it.",
+            "many records are equal. `min_scale` forbids it.",
         )
 
 
-def _wide(spec: UncertainSpec, densities: Densities) -> Iterator[Warning]:
+def _wide(spec: UncertainSpec, densities: Densities) -> Iterator[JobWarning]:
     if densities.axes is not None:
         return
     noise = (densities.scale**2).mean(axis=0) * _variance(spec)
     spread = np.maximum(densities.z.var(axis=0) - noise, 0.0)
-    names = [name for name, own, more in zip(spec.columns, spread, noise, strict=True) if more > _WIDE * own]
+    names = [name for name, own, more in zip(spec.quasi_identifiers, spread, noise, strict=True) if more > _WIDE * own]
     if names:
         yield warning(
             WarningCode.WIDE_NOISE,
             f"The noise of {', '.join(map(repr, names))} is wider than the column's own spread: its values say little. "
-            "Fewer columns, a smaller `k`, or `dismiss` with rare records make it narrower.",
+            "Fewer columns, a smaller `k`, or a `suppress_share` of rare records make it narrower.",
         )
 
 
 def _variance(spec: UncertainSpec) -> float:
-    return 1.0 if spec.model.value == "gaussian" else 1.0 / 12.0
+    return 1.0 if spec.density.value == "gaussian" else 1.0 / 12.0
 
 
-def _few(calibrated: Calibrated) -> Iterator[Warning]:
+def _few(calibrated: Calibrated) -> Iterator[JobWarning]:
     if calibrated.few:
         yield warning(
             WarningCode.SCALE_OF_FEW,
             "Fewer than k records need so large a scale, and everybody has it: to whoever knows the others it says how "
-            "far these lie from them. Let `dismiss` leave them out, or use scales `levels`.",
-            "/spec/dismiss",
+            "far these lie from them. Let `suppress_share` leave them out, or use scales `levels`.",
+            "/spec/suppress_share",
         )
 
 
-def _much(spec: UncertainSpec, anonymity: Anonymity) -> Iterator[Warning]:
+def _much(spec: UncertainSpec, anonymity: Anonymity) -> Iterator[JobWarning]:
     if spec.k is not None and spec.k_column is None and anonymity.mean > _MUCH * spec.k:
         yield warning(
             WarningCode.MUCH_ANONYMITY,
             f"On average {anonymity.mean:.0f} records fit a row, k is {spec.k:g}: the rarest records set the noise of "
-            "all others. Scales `levels`, or a larger `dismiss`, spare it.",
+            "all others. Scales `levels`, or a larger `suppress_share`, spare it.",
             "/spec/scales",
         )

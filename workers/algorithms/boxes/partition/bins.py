@@ -50,9 +50,9 @@ def coarse(records: Records, first: int, last: int, cell: FloatArray, k: int, ax
     for searched, axis in enumerate(order):
         if score[axis] <= 0.0 or (searched >= axes and best.place > 0):
             break
-        cost, found = _binned(records, (first, last), cell, int(axis), k, (low[axis], high[axis]))
+        cost, cut = _binned(records, (first, last), cell, int(axis), k, (low[axis], high[axis]))
         if cost < least * LESS:
-            least, best = cost, found
+            least, best = cost, cut
     for axis in order:  # values so dense that bins did not part them
         if best.place == 0 and score[axis] > 0.0:
             records.scratch[: last - first] = records.rows[first:last, axis]

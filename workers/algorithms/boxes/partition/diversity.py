@@ -2,7 +2,7 @@
 
 Notation as in partition.gain, and
 --------
-kept : (N,) int32, class of each record by its kept columns (`count_keep`); empty where they do not count.
+kept : (N,) int32, class of each record by its kept columns (`k_counts_kept`); empty where they do not count.
 codes : (N, s) int32, values of the sensitive columns, numbered; -1 where missing, which counts as no value.
 values, apart : (N, t) and (t,), columns whose l values must lie `apart` pairwise; NaN where missing.
 allowed : (m + 1,), 1 where a node of m records may be cut after p of them along the axis at hand.
@@ -115,7 +115,7 @@ def _labelled(
     base, s, e = span
     m = e - s
     each, distinct = need[0], need[1]
-    found = 0
+    distinct_labels = 0
     short = 0
     counted = 0
     for count in range(1, m):
@@ -124,11 +124,11 @@ def _labelled(
         if label >= 0:
             seen[label] += 1
             if seen[label] == 1:
-                found += 1
+                distinct_labels += 1
                 short += 1
             if seen[label] == each:
                 short -= 1
-        if short > 0 or found < distinct:
+        if short > 0 or distinct_labels < distinct:
             allowed[count if upward else m - count] = 0
         elif each == 1:
             break

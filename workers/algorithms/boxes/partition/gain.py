@@ -146,11 +146,11 @@ def _mark(
 
 
 @inner_kernel
-def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, place: int) -> int:
+def _insert(top: FloatArray, count: int, most: int, cost: float, axis: int, place: int) -> int:
     """Keep the `most` cheapest candidates in order; how many there are now."""
-    if found == most and cost >= top[0, found - 1] * LESS:
-        return found
-    z = found if found < most else most - 1
+    if count == most and cost >= top[0, count - 1] * LESS:
+        return count
+    z = count if count < most else most - 1
     while z > 0 and cost < top[0, z - 1] * LESS:
         for i in range(3):
             top[i, z] = top[i, z - 1]
@@ -158,7 +158,7 @@ def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, plac
     top[0, z] = cost
     top[1, z] = axis
     top[2, z] = place
-    return min(found + 1, most)
+    return min(count + 1, most)
 
 
 @inner_kernel
@@ -173,7 +173,7 @@ def _along(
     cost: FloatArray,
     side: FloatArray,
     top: FloatArray,
-    found: int,
+    count: int,
     most: int,
 ) -> int:
     """Predicted cost of all places marked on one axis, the best kept."""
@@ -197,12 +197,12 @@ def _along(
             extend(rows, worth, base + index[axis, e - c], side)
         if c < k or cost[m - c] < 0.0:
             continue
-        if found < most or cost[m - c] < top[0, found - 1] * LESS:
+        if count < most or cost[m - c] < top[0, count - 1] * LESS:
             if celled:
                 below = rows[base + index[axis, e - c - 1], axis]
                 side[0, axis] = middle(below, rows[base + index[axis, e - c], axis])
-            found = _insert(top, found, most, cost[m - c] + predicted(price, same, c, k, side), axis, m - c)
-    return found
+            count = _insert(top, count, most, cost[m - c] + predicted(price, same, c, k, side), axis, m - c)
+    return count
 
 
 @inner_kernel
@@ -243,7 +243,7 @@ def candidates(
 
     Returns
     -------
-    found : how many, at most `most`; 0 where nothing can be cut.
+    count : how many, at most `most`; 0 where nothing can be cut.
     exact : whether the first cost is what the node will cost, not a prediction.
     """
     rows, worth, price = records.rows, records.worth, records.price
@@ -269,15 +269,15 @@ def candidates(
         low, high = side[4, axis], side[5, axis]
         place = best_on_line(rows, worth, price, index, span, axis, k, low, high, others, lines, block.back, top)
         return (1 if place > 0 else 0), True
-    found = whole(0)
+    count = whole(0)
     for searched in range(active):
-        if searched >= axes and found > 0:
+        if searched >= axes and count > 0:
             break
         axis = widest(score)
         score[axis] = 0.0
         if ruled:
             restrict(records.order, index, span, axis, rules)
         _mark(rows, index, span, axis, k, rules.allowed, lines[0])
-        found = _along(rows, worth, price, index, span, axis, k, lines[0], side, top, found, most)
+        count = _along(rows, worth, price, index, span, axis, k, lines[0], side, top, count, most)
     p = top[2, 0]
-    return found, found > 0 and p < 2 * k and e - s - p < 2 * k
+    return count, count > 0 and p < 2 * k and e - s - p < 2 * k

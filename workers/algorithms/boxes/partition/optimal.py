@@ -51,11 +51,11 @@ def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) 
     """Cut a node too large for a block."""
     first, last = (int(end) for end in tree.span[node])
     n = int(records.rows.shape[1])
-    found = coarse(records, first, last, tree.cells[tree.counters[1]], k, effort.axes)
+    cut = coarse(records, first, last, tree.cells[tree.counters[1]], k, effort.axes)
     tree.counters[2] += (last - first) * n * (min(n, effort.axes) + 1)
-    if found.place > 0:
-        split_rows(records.rows, records.worth, records.order, first, last, found.axis, found.above)
-        branch(tree, node, found.axis, found.place, found.below, found.above)
+    if cut.place > 0:
+        split_rows(records.rows, records.worth, records.order, first, last, cut.axis, cut.above)
+        branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
 
 
 def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -> None:
@@ -152,11 +152,11 @@ def _carried(
         top -= 2
         s, e = waiting[top], waiting[top + 1]
         copy_cell(cells[top // 2], side[4:])
-        found, exact = 0, False
+        count, exact = 0, False
         if e - s >= 2 * k:
-            found, exact = candidates(records, block, rules, trial, s, e, k, axes, whole(1))
+            count, exact = candidates(records, block, rules, trial, s, e, k, axes, whole(1))
             work += e - s
-        if found == 0:
+        if count == 0:
             span = (block.span[0], s, e)
             total += _cost(records.rows, records.worth, records.price, trial, span, side)
             continue
@@ -177,18 +177,18 @@ def _carried(
 
 @inner_kernel
 def _tried(
-    records: Records, block: Block, rules: Rules, cell: FloatArray, s: int, e: int, k: int, axes: int, found: int
+    records: Records, block: Block, rules: Rules, cell: FloatArray, s: int, e: int, k: int, axes: int, count: int
 ) -> tuple[int, int, int]:
     """The candidate that costs least when carried to the end: axis, place; and row visits."""
-    axis = np.empty(found, np.int64)
-    place = np.empty(found, np.int64)
-    for z in range(found):
+    axis = np.empty(count, np.int64)
+    place = np.empty(count, np.int64)
+    for z in range(count):
         axis[z] = block.top[1, z]
         place[z] = block.top[2, z]
     best = 0
     least = np.inf
     work = 0
-    for z in range(found):
+    for z in range(count):
         for i in range(block.trial.shape[0]):
             for p in range(s, e):
                 block.trial[i, p] = block.sorted[i, p]
@@ -217,13 +217,13 @@ def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Bloc
             continue
         copy_cell(tree.cells[counters[1]], block.side[4:])
         breadth = effort.breadth if 3 * k <= e - s <= effort.reach else whole(1)
-        found, exact = candidates(records, block, rules, index, s, e, k, effort.axes, breadth)
+        count, exact = candidates(records, block, rules, index, s, e, k, effort.axes, breadth)
         counters[2] += (e - s) * each
-        if found == 0:
+        if count == 0:
             continue
         axis, p = whole(block.top[1, 0]), whole(block.top[2, 0])
-        if found > 1 and not exact:
-            axis, p, work = _tried(records, block, rules, tree.cells[counters[1]], s, e, k, effort.axes, found)
+        if count > 1 and not exact:
+            axis, p, work = _tried(records, block, rules, tree.cells[counters[1]], s, e, k, effort.axes, count)
             counters[2] += 2 * work * each
         divide(block.upper, block.moved, index, s, e, axis, p)
         below = rows[base + index[axis, s + p - 1], axis]

@@ -156,10 +156,10 @@ def _cut(  # noqa: C901 (a kernel)
         while about > 0 and (first ^ final) >> np.uint64(_DEEPEST - about):
             about -= 1
         known = min(known, about)
-        soonest, found = np.inf, first
+        soonest, chosen = np.inf, first
         for depth in range(known + 1):
             if first <= places[depth] <= final:
-                soonest, found = times[depth], places[depth]
+                soonest, chosen = times[depth], places[depth]
                 break
         starts[0], depths[0] = (first >> np.uint64(_DEEPEST - known)) << np.uint64(_DEEPEST - known), known
         if known <= 0:
@@ -180,7 +180,7 @@ def _cut(  # noqa: C901 (a kernel)
             if time >= soonest:
                 continue
             if first <= own <= final:
-                soonest, found = time, own
+                soonest, chosen = time, own
                 continue
             if depth == _DEEPEST:
                 continue
@@ -190,4 +190,4 @@ def _cut(  # noqa: C901 (a kernel)
                 if part <= final and part + (half - _ONE) >= first:
                     starts[top], depths[top], since[top], drawn[top] = part, depth + 1, time, own
                     top += 1
-        place[g] = found
+        place[g] = chosen

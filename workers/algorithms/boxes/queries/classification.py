@@ -174,16 +174,16 @@ def classify(
     if neighbours < 1:
         msg = f"neighbours = {neighbours}: at least 1 must vote"
         raise ValueError(msg)
-    asked = np.ascontiguousarray(points / ready.unit)
-    beside = np.zeros((len(asked), 0)) if strange is None else np.ascontiguousarray(strange)
+    queries = np.ascontiguousarray(points / ready.unit)
+    beside = np.zeros((len(queries), 0)) if strange is None else np.ascontiguousarray(strange)
     kept = min(neighbours + 1, len(ready.lower))  # one more, so that a tie at the end is seen
-    aways, places = np.full((len(asked), kept), np.inf), np.full((len(asked), kept), -1, dtype=np.int64)
+    aways, places = np.full((len(queries), kept), np.inf), np.full((len(queries), kept), -1, dtype=np.int64)
 
     def part(span: slice) -> None:
         body = (ready.low, ready.high, ready.lower, ready.upper)
-        _nearest(asked[span], ready.tree.start, *body, ready.sets, beside[span], aways[span], places[span])
+        _nearest(queries[span], ready.tree.start, *body, ready.sets, beside[span], aways[span], places[span])
 
-    edges = np.arange(_PARTS + 1) * len(asked) // _PARTS
+    edges = np.arange(_PARTS + 1) * len(queries) // _PARTS
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         list(pool.map(part, [slice(int(a), int(b)) for a, b in pairwise(edges) if a < b]))
     votes = ready.votes[places]

@@ -141,11 +141,11 @@ def index(
 
 def _scaled(values: FloatArray, scales: tuple[Distribution | None, ...]) -> FloatArray:
     """F of each column's values."""
-    found = np.array(values, dtype=np.float64, order="C")
+    scaled = np.array(values, dtype=np.float64, order="C")
     for j, scale in enumerate(scales):
         if scale is not None:
-            found[:, j] = np.interp(values[:, j], scale.edges, scale.below)
-    return found
+            scaled[:, j] = np.interp(values[:, j], scale.edges, scale.below)
+    return scaled
 
 
 @kernel

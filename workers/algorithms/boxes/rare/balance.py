@@ -39,8 +39,8 @@ _HALVINGS = 6  # of the factor within which A is found
 def weigh_any(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
     """The fuzzy optimum for g that may be below 0: it moves with g, and the weights do not change."""
     least = float(g.min())
-    found = weigh(g - least, counts, statistical=statistical)
-    return Weights(found.weights, found.optimum + least)
+    solution = weigh(g - least, counts, statistical=statistical)
+    return Weights(solution.weights, solution.optimum + least)
 
 
 def prices(
@@ -74,20 +74,20 @@ def prices(
     unit = max(statistical / float(np.sqrt(counts.sum())), float(counts @ np.abs(g)) / float(counts.sum()))
 
     def less(v: FloatArray) -> tuple[float, FloatArray]:
-        found = weigh_any(g + scaled @ v, counts, statistical=statistical)
-        return -found.optimum / unit, -((counts * found.weights) @ scaled) / unit
+        solution = weigh_any(g + scaled @ v, counts, statistical=statistical)
+        return -solution.optimum / unit, -((counts * solution.weights) @ scaled) / unit
 
     v = np.zeros(len(omega)) if start is None else np.divide(start, omega, out=np.zeros(len(omega)), where=omega > 0)
     allowed = max(_WORK // influence.size, _FEWEST)
     reached = np.inf
     for method, most, step in _SEARCHES:
         options = {"maxfun": min(most, allowed), "ftol": step, "gtol": 1e-9}
-        found = minimize(less, v, jac=True, method=method, bounds=[(-1.0, 1.0)] * len(omega), options=options)
-        gap = np.abs(found.jac).sum() + found.x @ found.jac  # omega |shift| - u shift; jac is less the shift
-        if gap <= _GAP * abs(found.fun) or reached - found.fun < _GAIN * abs(found.fun):
+        result = minimize(less, v, jac=True, method=method, bounds=[(-1.0, 1.0)] * len(omega), options=options)
+        gap = np.abs(result.jac).sum() + result.x @ result.jac  # omega |shift| - u shift; jac is less the shift
+        if gap <= _GAP * abs(result.fun) or reached - result.fun < _GAIN * abs(result.fun):
             break
-        v, reached = found.x, found.fun
-    return np.asarray(found.x * omega)
+        v, reached = result.x, result.fun
+    return np.asarray(result.x * omega)
 
 
 def balanced(
@@ -115,8 +115,8 @@ def balanced(
 
     def tried(factor: float, start: FloatArray | None) -> tuple[FloatArray, float, bool]:
         a = upward(base * factor)
-        found = prices(g, influence, omega, counts, statistical=a, start=start)
-        u = np.trunc(100.0 * found / np.where(omega > 0.0, omega, 1.0)) / 100.0 * omega
+        unrounded = prices(g, influence, omega, counts, statistical=a, start=start)
+        u = np.trunc(100.0 * unrounded / np.where(omega > 0.0, omega, 1.0)) / 100.0 * omega
         return u, a, without_weight(g + influence @ u, counts, a) <= allowed
 
     base = statistical if statistical > 0.0 else max(float(np.ptp(g)), 1e-300)

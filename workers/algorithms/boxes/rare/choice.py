@@ -54,10 +54,10 @@ def with_prices(
     share = points.counts / points.counts.sum()
     reference = share @ _influences(field, points, criterion)
     influence = _influences(field, boxes, criterion) - reference
-    found, statistical = balanced(
+    prices, statistical = balanced(
         g, influence, field.omega, boxes.counts, statistical=criterion.statistical, at_most=at_most
     )
-    return replace(criterion, prices=found, owner=field.owner, reference=reference, statistical=statistical)
+    return replace(criterion, prices=prices, owner=field.owner, reference=reference, statistical=statistical)
 
 
 def _influences(field: Influences, boxes: PublishedBoxes, criterion: Criterion) -> FloatArray:
@@ -83,15 +83,15 @@ def weighed(g: FloatArray, boxes: Boxes, criterion: Criterion, field: Influences
     """
     counts, statistical = boxes.counts, criterion.statistical
     if criterion.prices is None or criterion.reference is None or field is None:
-        found = weigh_any(g, counts, statistical=statistical)
-        return Choice(found.positive, criterion, found.weights, found.optimum)
+        solution = weigh_any(g, counts, statistical=statistical)
+        return Choice(solution.positive, criterion, solution.weights, solution.optimum)
     cost = g + _influences(field, boxes, criterion) @ criterion.prices
-    found = weigh_any(cost, counts, statistical=statistical)
-    while counts[~found.positive].sum() > allowed:
+    solution = weigh_any(cost, counts, statistical=statistical)
+    while counts[~solution.positive].sum() > allowed:
         statistical = upward(1.1 * statistical)
-        found = weigh_any(cost, counts, statistical=statistical)
-    optimum = found.optimum - float(criterion.reference @ criterion.prices)
-    return Choice(found.positive, replace(criterion, statistical=statistical), found.weights, optimum)
+        solution = weigh_any(cost, counts, statistical=statistical)
+    optimum = solution.optimum - float(criterion.reference @ criterion.prices)
+    return Choice(solution.positive, replace(criterion, statistical=statistical), solution.weights, optimum)
 
 
 def dismissed(g: FloatArray, boxes: Boxes, criterion: Criterion) -> Choice:

@@ -45,8 +45,8 @@ def core_boxes(
     (B,) bool
         All boxes where no statistic counts.
     """
-    found = judged(boxes, statistics, ddof=ddof, least=k / float(boxes.counts.sum()), ranks=ranks)
-    if found is None:
+    judgement = judged(boxes, statistics, ddof=ddof, least=k / float(boxes.counts.sum()), ranks=ranks)
+    if judgement is None:
         return np.ones(len(boxes.counts), dtype=np.bool_)
     z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
-    return core(found, statistical=z * found.uncertainty, at_most=at_most).kept
+    return core(judgement, statistical=z * judgement.uncertainty, at_most=at_most).kept

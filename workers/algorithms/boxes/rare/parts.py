@@ -98,11 +98,11 @@ def summed(numbers: list[Statistic], of: Local, *, ddof: int, least: float) -> "
     ddof : as for the statistics.
     least : share of all records below which no box could tell one.
     """
-    found = Sum(of, ddof, least)
+    total = Sum(of, ddof, least)
     place = {axis: number for number, axis in enumerate(of.axes)}
     for one in numbers:
-        found.add(replace(one, of=tuple(place[axis] for axis in one.of)))
-    return found
+        total.add(replace(one, of=tuple(place[axis] for axis in one.of)))
+    return total
 
 
 class Sum:

@@ -93,30 +93,30 @@ def judged(
     """
     readings = Readings(boxes, Meaning(ranks=ranks))
     axes = Axes(readings)
-    asked: dict[tuple[int, ...], list[Statistic]] = {}
+    by_lacking: dict[tuple[int, ...], list[Statistic]] = {}
     for one in sorted(statistics, key=lambda one: one.kind not in OF_MOMENTS):
         lacking = tuple(sorted(set(one.of) & set(readings.incomplete)))
         if one.kind in OF_MOMENTS:
             of_axes = [replace(one, of=tuple(axis for column in one.of for axis in axes.of_column(column)))]
         else:
             of_axes = list(axes.numbers(one))
-        asked.setdefault(lacking, []).extend(of_axes)
+        by_lacking.setdefault(lacking, []).extend(of_axes)
     z, half = axes.points()
     mass = boxes.counts.astype(np.float64)
     if boxes.survey is not None:
         mass *= boxes.survey
     g, parts = np.zeros(len(z)), []
     held = [Held(boxes.present(column)) for column in readings.incomplete]
-    for lacking, numbers in asked.items():
+    for lacking, numbers in by_lacking.items():
         there = np.ones(len(z), dtype=np.bool_)
         for column in lacking:
             there &= boxes.present(column)
         held += [Held(there)] if len(lacking) > 1 else []
         if not (there.any() and numbers):
             continue
-        found = summed(numbers, local(numbers, there, (z, half), mass, boxes.counts), ddof=ddof, least=least)
-        held += [Held(there, axis) for axis in found.held]
-        if found.statistics:
-            g[there] += found.g
-            parts.append(found.part(there))
+        total = summed(numbers, local(numbers, there, (z, half), mass, boxes.counts), ddof=ddof, least=least)
+        held += [Held(there, axis) for axis in total.held]
+        if total.statistics:
+            g[there] += total.g
+            parts.append(total.part(there))
     return Judged(z, mass, boxes.counts, g, tuple(parts), tuple(held)) if parts else None

@@ -34,7 +34,7 @@ from workers.algorithms.boxes.bounds import outer_bounds
 from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 from workers.algorithms.boxes.sides import Boxes
 
-RareRecords: TypeAlias = Literal["keep", "mark", "dismiss", "weigh"]
+RareRecords: TypeAlias = Literal["keep", "mark", "suppress", "weigh"]
 
 _DIGITS = 2
 _DEFINITE = 0.01  # least eigenvalue of the rounded correlations
@@ -132,8 +132,8 @@ def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic], inflat
     places = [index for index, one in enumerate(statistics) if undefined_because(one, at) is None]
     if not places:
         return None
-    found = influences([statistics[index] for index in places], at)
-    return replace(found, owner=np.array(places, dtype=np.int64)[found.owner])
+    derivatives = influences([statistics[index] for index in places], at)
+    return replace(derivatives, owner=np.array(places, dtype=np.int64)[derivatives.owner])
 
 
 def box_uncertainty(field: Influences, boxes: PublishedBoxes, first: int, last: int) -> FloatArray:
@@ -207,9 +207,9 @@ def derivatives_at_records(statistics: Sequence[Statistic], at: Moments, everywh
     places = [index for index, one in enumerate(plain) if undefined_because(one, at) is None]
     if not places:
         return no_influences(at)
-    found = influences([plain[index] for index in places], at)
+    derivatives = influences([plain[index] for index in places], at)
     defined = np.isin(everywhere.owner, places)
-    return replace(found, omega=everywhere.omega[defined], owner=everywhere.owner[defined])
+    return replace(derivatives, omega=everywhere.omega[defined], owner=everywhere.owner[defined])
 
 
 def kept_boxes(boxes: Boxes, kept: BoolArray, x: FloatArray) -> Boxes:

@@ -107,10 +107,10 @@ def _objective(
     _values(
         sums, firsts, at, pairs, floor, kind, first, pair, inflation, by_mean, by_second, mean, second, values
     )  # fmt: skip
-    found = sums[1] / sums[0] + statistical / np.sqrt(sums[0])
+    objective = sums[1] / sums[0] + statistical / np.sqrt(sums[0])
     for c in range(len(omega)):
-        found += omega[c] * abs(whole[c] - values[c])
-    return found if found == found else np.inf
+        objective += omega[c] * abs(whole[c] - values[c])
+    return objective if objective == objective else np.inf
 
 
 @kernel
@@ -159,12 +159,12 @@ def search(  # noqa: C901 (a kernel)
             if kept[b] and outside + boxes[b, 0] > most:
                 continue
             _move(sums, -1.0 if kept[b] else 1.0, boxes[b], one)
-            found = _objective(
+            objective = _objective(
                 one, whole, statistical, needs, omega, firsts, at, pairs, floor, kind, first, pair, inflation,
                 by_mean, by_second, mean, second, values,
             )  # fmt: skip
-            if found < least:
-                chosen, other, least = b, -1, found
+            if objective < least:
+                chosen, other, least = b, -1, objective
         if chosen < 0:  # two at once: exchanged, or both out
             for b in range(min(len(boxes), _PAIRED)):
                 _move(sums, -1.0 if kept[b] else 1.0, boxes[b], one)
@@ -173,12 +173,12 @@ def search(  # noqa: C901 (a kernel)
                     if after + (boxes[d, 0] if kept[d] else -boxes[d, 0]) > most:
                         continue
                     _move(one, -1.0 if kept[d] else 1.0, boxes[d], two)
-                    found = _objective(
+                    objective = _objective(
                         two, whole, statistical, needs, omega, firsts, at, pairs, floor, kind, first, pair, inflation,
                         by_mean, by_second, mean, second, values,
                     )  # fmt: skip
-                    if found < least:
-                        chosen, other, least = b, d, found
+                    if objective < least:
+                        chosen, other, least = b, d, objective
         if chosen < 0:
             return best, of_all
         for b in (chosen, other):

@@ -70,10 +70,10 @@ def walk(  # noqa: C901
     lists: IntArray,
     alive: ByteArray,
     path: NDArray[np.int8],
-    found: Rules,
+    rules: Rules,
     counters: IntArray,
 ) -> None:
-    """Walk until the allowance `counters[3]` is used up, `found` might overflow, or all is seen.
+    """Walk until the allowance `counters[3]` is used up, `rules` might overflow, or all is seen.
 
     `thresholds` : alpha, gamma, kappa, rho, rho_v.
     """
@@ -82,7 +82,7 @@ def walk(  # noqa: C901
     inside = np.empty(alive.shape[1])
     outside = np.empty(alive.shape[1])
     depth = counters[0]
-    while depth >= 0 and counters[3] > 0 and counters[2] + alive.shape[1] <= len(found):
+    while depth >= 0 and counters[3] > 0 and counters[2] + alive.shape[1] <= len(rules):
         frame = frames[depth]
         place = frame[4]
         if place >= 0 and frame[5] <= terms[place]:
@@ -164,7 +164,7 @@ def walk(  # noqa: C901
                 if difference > -_SLACK and inside[t] >= (1.0 - _SLACK) * gamma * outside[t]:
                     path[place] = t
                     for variable in range(variables):
-                        found[counters[2], variable] = path[variable]
+                        rules[counters[2], variable] = path[variable]
                     path[place] = 0
                     counters[2] += 1
     counters[0] = depth

@@ -22,7 +22,7 @@ from workers.algorithms.groups.enumeration import walk as walking
 from workers.algorithms.groups.enumeration.walk import Ground, Subtrees, Walker
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, Found, Kept, Stage, kept_by, merge, ordered
+from workers.algorithms.groups.rules.generality import Finished, Kept, SearchOutcome, Stage, kept_by, merge, ordered
 from workers.algorithms.groups.rules.rules import check_thresholds, judged, metrics
 
 LARGEST: Final = 2e10  # sum of fits: minutes on one core, without pruning
@@ -61,15 +61,16 @@ class EnumerationRequest:
 
     Attributes
     ----------
-    alpha, gamma, kappa : thresholds of APC, RCF and support.
-    guard : least denominator of the RCF in the fitness that rules are ordered by, in records.
+    min_membership, min_relative_confidence, min_support : thresholds of APC, RCF and support (the paper's alpha, gamma,
+        kappa).
+    denominator_floor : least denominator of the RCF in the fitness that rules are ordered by, in records.
     largest : sum of fits above which the search is refused.
     """
 
-    alpha: float = 0.5
-    gamma: float = 0.75
-    kappa: float = 0.001
-    guard: float = 1.0
+    min_membership: float = 0.5
+    min_relative_confidence: float = 0.75
+    min_support: float = 0.001
+    denominator_floor: float = 1.0
     largest: float = LARGEST
 
 
@@ -123,18 +124,18 @@ def check_size(data: Fuzzified, request: EnumerationRequest) -> None:
     NotFeasibleError
         It is not.
     """
-    asked = size(data, request.alpha)
-    if asked <= request.largest:
+    pairs = size(data, request.min_membership)
+    if pairs <= request.largest:
         return
-    means = sorted((mean for _, mean in _factors(data, request.alpha)), reverse=True)
-    left, variables = asked, len(means)
+    means = sorted((mean for _, mean in _factors(data, request.min_membership)), reverse=True)
+    left, variables = pairs, len(means)
     for mean in means:
         if left <= request.largest:
             break
         left, variables = left / mean, variables - 1
     space = float(np.prod(data.terms + 1.0))
-    records = int(data.records * request.largest / asked)
-    raise NotFeasibleError(space, data.records, asked, request.largest, records, variables)
+    records = int(data.records * request.largest / pairs)
+    raise NotFeasibleError(space, data.records, pairs, request.largest, records, variables)
 
 
 def init(data: Fuzzified, vital: BoolArray, request: EnumerationRequest, *, threads: int = 1) -> EnumerationState:
@@ -160,8 +161,8 @@ def init(data: Fuzzified, vital: BoolArray, request: EnumerationRequest, *, thre
 def _begun(
     data: Fuzzified, vital: BoolArray, request: EnumerationRequest, threads: int, earlier: Subtrees
 ) -> Collecting:
-    check_thresholds(request.gamma, request.kappa, request.guard)
-    collecting = pattern.init(data, vital, request.alpha)
+    check_thresholds(request.min_relative_confidence, request.min_support, request.denominator_floor)
+    collecting = pattern.init(data, vital, request.min_membership)
     check_size(data, request)
     return Collecting(collecting, request, max(1, threads), earlier)
 
@@ -179,9 +180,9 @@ def step(state: EnumerationState, *, slots: int = STEP_SLOTS) -> EnumerationStat
             return state
 
 
-def _enter(state: Collecting, found: pattern.Patterns) -> Walking:
+def _enter(state: Collecting, patterns: pattern.Patterns) -> Walking:
     request = state.request
-    ground = walking.ground(found, gamma=request.gamma, kappa=request.kappa)
+    ground = walking.ground(patterns, gamma=request.min_relative_confidence, kappa=request.min_support)
     subtrees = walking.plan(ground, state.earlier)
     walkers = tuple(walking.walker(ground) for _ in range(min(state.threads, max(1, len(subtrees.pending)))))
     return Walking(ground, request, walkers, subtrees)
@@ -196,11 +197,13 @@ def _walk(state: Walking, slots: int) -> Walking | Finished:
             list(pool.map(lambda walker: walking.advance(ground, walker, subtrees, slots), state.walkers))
     if subtrees.pending or any(walker.task[0] >= 0 for walker in state.walkers):
         return state
-    found, request = ground.patterns, state.request
+    patterns, request = ground.patterns, state.request
     rules = np.concatenate([ground.single, *subtrees.rules.values()])
     rules = rules[ordered(rules)]
-    judgement = metrics(judged(found, rules), records=found.records, vital=found.vital, guard=request.guard)
-    over = judgement.over(request.gamma, request.kappa)
+    judgement = metrics(
+        judged(patterns, rules), records=patterns.records, vital=patterns.vital, guard=request.denominator_floor
+    )
+    over = judgement.over(request.min_relative_confidence, request.min_support)
     evaluations = len(ground.single) + sum(subtrees.evaluations.values())
     return Finished(Kept(rules[over], judgement.at(over), evaluations))
 
@@ -221,7 +224,7 @@ def progress(state: EnumerationState) -> tuple[Stage, float]:
             return "done", 1.0
 
 
-def result(state: EnumerationState) -> Found:
+def result(state: EnumerationState) -> SearchOutcome:
     """The most general rules. `evaluations` counts rules whose support was computed, pruned ones included.
 
     Raises

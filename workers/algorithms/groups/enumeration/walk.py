@@ -52,9 +52,9 @@ class Walker:
     lists: IntArray
     alive: ByteArray
     path: NDArray[np.int8]
-    found: Rules
+    rules: Rules
     counters: IntArray
-    rules: list[Rules]
+    collected: list[Rules]
 
 
 @dataclass(frozen=True)
@@ -75,26 +75,26 @@ class Subtrees:
     work: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
-def ground(found: Patterns, *, gamma: float, kappa: float) -> Ground:
+def ground(patterns: Patterns, *, gamma: float, kappa: float) -> Ground:
     """What walkers need, from the patterns. O(Q D / 64)."""
-    codes, places = np.nonzero(found.table[1:].T)
-    hit_from = np.searchsorted(codes, np.arange(found.table.shape[1] + 1))
-    hits = (hit_from.astype(np.int64), places + 1, found.table[places + 1, codes])
-    variable = np.repeat(np.arange(len(found.terms)), found.terms)
-    single = np.zeros((len(variable), len(found.terms)), dtype=np.int8)
-    single[np.arange(len(variable)), variable] = np.arange(len(variable)) - found.first[variable] + 1
-    support = judged(found, single)[:, 0] / found.vital
-    reached = np.add.reduceat(found.reach[:, 0], found.first)  # slots that a variable's terms have together
-    ways = 1.0 + reached / max(1, found.distinct)
+    codes, places = np.nonzero(patterns.table[1:].T)
+    hit_from = np.searchsorted(codes, np.arange(patterns.table.shape[1] + 1))
+    hits = (hit_from.astype(np.int64), places + 1, patterns.table[places + 1, codes])
+    variable = np.repeat(np.arange(len(patterns.terms)), patterns.terms)
+    single = np.zeros((len(variable), len(patterns.terms)), dtype=np.int8)
+    single[np.arange(len(variable)), variable] = np.arange(len(variable)) - patterns.first[variable] + 1
+    support = judged(patterns, single)[:, 0] / patterns.vital
+    reached = np.add.reduceat(patterns.reach[:, 0], patterns.first)  # slots that a variable's terms have together
+    ways = 1.0 + reached / max(1, patterns.distinct)
     later = np.append(np.cumprod(ways[:0:-1])[::-1], 1.0)
-    vital_slots = WORD * found.vital_words
+    vital_slots = WORD * patterns.vital_words
     return Ground(
-        patterns=found,
+        patterns=patterns,
         hits=hits,
-        thresholds=np.array([found.alpha, gamma, kappa, found.records, found.vital], dtype=np.float64),
+        thresholds=np.array([patterns.alpha, gamma, kappa, patterns.records, patterns.vital], dtype=np.float64),
         single=single,
-        work=np.where(support > (1.0 - _SLACK) * kappa, found.reach[:, 0] * later[variable], 0.0),
-        arena=int(found.codes.shape[1] + reached.sum() + vital_slots * found.terms.sum()),
+        work=np.where(support > (1.0 - _SLACK) * kappa, patterns.reach[:, 0] * later[variable], 0.0),
+        arena=int(patterns.codes.shape[1] + reached.sum() + vital_slots * patterns.terms.sum()),
     )
 
 
@@ -116,9 +116,9 @@ def walker(land: Ground) -> Walker:
         lists=np.zeros((variables, width, 4), dtype=np.int64),
         alive=np.zeros((variables, width), dtype=np.uint8),
         path=np.zeros(variables, dtype=np.int8),
-        found=np.zeros((_ROOM + width, variables), dtype=np.int8),
+        rules=np.zeros((_ROOM + width, variables), dtype=np.int8),
         counters=np.zeros(4, dtype=np.int64),
-        rules=[],
+        collected=[],
     )
 
 
@@ -131,15 +131,15 @@ def advance(land: Ground, one: Walker, subtrees: Subtrees, allowance: int) -> No
             return
         _go(land, one)
         if counters[2] > 0:
-            one.rules.append(one.found[: counters[2]].copy())
+            one.collected.append(one.rules[: counters[2]].copy())
             counters[2] = 0
         if counters[0] < 0:
             task = int(one.task[0])
-            empty = np.zeros((0, one.found.shape[1]), dtype=np.int8)
+            empty = np.zeros((0, one.rules.shape[1]), dtype=np.int8)
             subtrees.evaluations[task] = int(counters[1])
-            subtrees.rules[task] = np.concatenate([empty, *one.rules])
+            subtrees.rules[task] = np.concatenate([empty, *one.collected])
             one.task[0] = -1
-            one.rules.clear()
+            one.collected.clear()
 
 
 def _begin(land: Ground, one: Walker, subtrees: Subtrees) -> bool:
@@ -148,29 +148,29 @@ def _begin(land: Ground, one: Walker, subtrees: Subtrees) -> bool:
         task = subtrees.pending.popleft()
     except IndexError:
         return False
-    found = land.patterns
+    patterns = land.patterns
     variable = int(np.flatnonzero(land.single[task])[0])
     term = land.single[task, variable]
-    slots = found.codes.shape[1]
-    mu = found.table[term]
-    row = found.some[task]
-    vital, end = begin(row, WORD * found.vital_words, found.codes[variable], mu, one.ids, one.product)
+    slots = patterns.codes.shape[1]
+    mu = patterns.table[term]
+    row = patterns.some[task]
+    vital, end = begin(row, WORD * patterns.vital_words, patterns.codes[variable], mu, one.ids, one.product)
     one.task[0] = task
     one.path[:] = land.single[task]
-    one.frames[0] = (0, vital, vital, end, variable, found.terms[variable] + 1, end)
+    one.frames[0] = (0, vital, vital, end, variable, patterns.terms[variable] + 1, end)
     one.counters[0], one.counters[1] = 0, 0
     one.counters[3] -= slots
     return True
 
 
 def _go(land: Ground, one: Walker) -> None:
-    found = land.patterns
+    patterns = land.patterns
     walk(
-        found.codes,
-        found.count,
-        found.terms,
-        found.first,
-        found.reach,
+        patterns.codes,
+        patterns.count,
+        patterns.terms,
+        patterns.first,
+        patterns.reach,
         *land.hits,
         land.thresholds,
         one.ids,
@@ -179,7 +179,7 @@ def _go(land: Ground, one: Walker) -> None:
         one.lists,
         one.alive,
         one.path,
-        one.found,
+        one.rules,
         one.counters,
     )
 

@@ -20,8 +20,9 @@ class EvolutionRequest:
     generations : made after the first one.
     runs : independent repetitions.
     diversity : False for the paper's evolution.
-    alpha, gamma, kappa : thresholds of APC, RCF and support.
-    guard : least denominator of the RCF in the fitness, in records; 0 in the paper.
+    min_membership, min_relative_confidence, min_support : thresholds of APC, RCF and support (the paper's alpha, gamma,
+        kappa).
+    denominator_floor : least denominator of the RCF in the fitness, in records; 0 in the paper.
     """
 
     population: int = 100
@@ -32,10 +33,10 @@ class EvolutionRequest:
     generations: int = 100
     runs: int = 10
     diversity: bool = True
-    alpha: float = 0.5
-    gamma: float = 0.75
-    kappa: float = 0.001
-    guard: float = 1.0
+    min_membership: float = 0.5
+    min_relative_confidence: float = 0.75
+    min_support: float = 0.001
+    denominator_floor: float = 1.0
 
     @property
     def evaluations(self) -> int:
@@ -51,8 +52,8 @@ def check_request(request: EvolutionRequest) -> None:
     ValueError
         A parameter outside its range.
     """
-    check_alpha(request.alpha)
-    check_thresholds(request.gamma, request.kappa, request.guard)
+    check_alpha(request.min_membership)
+    check_thresholds(request.min_relative_confidence, request.min_support, request.denominator_floor)
     if request.population < 2 or not 1 <= request.replaced <= request.population:
         raise ValueError(
             f"population must be at least 2 and replaced in [1, population], got {request.population} and "

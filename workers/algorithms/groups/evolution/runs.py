@@ -66,7 +66,7 @@ def begin(index: int, terms: IntArray) -> Run:
     return Run(index, 0, archive(rules, np.zeros((0, 2))), rules, np.zeros(0), niches)
 
 
-def propose(run: Run, request: EvolutionRequest, found: Patterns, seed: Seeds) -> Proposal:
+def propose(run: Run, request: EvolutionRequest, patterns: Patterns, seed: Seeds) -> Proposal:
     """Children of the next generation; its randomness comes from the run's seed and the generation's number alone."""
     rng = np.random.default_rng(np.random.SeedSequence([*seed[run.index].tolist(), run.generation]))
     first = run.generation == 0
@@ -76,8 +76,8 @@ def propose(run: Run, request: EvolutionRequest, found: Patterns, seed: Seeds) -
         children, niches = diverse.proposed(
             run.archive,
             run.niches,
-            found.terms,
-            found.first,
+            patterns.terms,
+            patterns.first,
             count,
             size=size,
             crossover=crossover,
@@ -86,12 +86,12 @@ def propose(run: Run, request: EvolutionRequest, found: Patterns, seed: Seeds) -
         )
         return Proposal(children, children, niches)
     if first:
-        children = paper.random_rules(count, found.terms, rng)
+        children = paper.random_rules(count, patterns.terms, rng)
     else:
         children = paper.offspring(
             run.population,
             run.fitness,
-            found.terms,
+            patterns.terms,
             count=count,
             size=size,
             crossover=crossover,
@@ -101,18 +101,18 @@ def propose(run: Run, request: EvolutionRequest, found: Patterns, seed: Seeds) -
     return Proposal(children, run.archive.unknown(children), run.niches)
 
 
-def learn(run: Run, proposal: Proposal, sums: FloatArray, request: EvolutionRequest, found: Patterns) -> Run:
+def learn(run: Run, proposal: Proposal, sums: FloatArray, request: EvolutionRequest, patterns: Patterns) -> Run:
     """The run after its unknown children have been judged."""
     known = len(run.archive.rules)
     run.archive.add(proposal.unknown, sums)
-    size = {"records": found.records, "vital": found.vital}
+    size = {"records": patterns.records, "vital": patterns.vital}
     if request.diversity:
-        judged = metrics(sums, guard=request.guard, **size)
-        thresholds = (request.gamma, request.kappa, request.guard)
-        niches = diverse.learned(proposal.niches, run.archive, known, judged, found.first, thresholds=thresholds)
+        judged = metrics(sums, guard=request.denominator_floor, **size)
+        thresholds = (request.min_relative_confidence, request.min_support, request.denominator_floor)
+        niches = diverse.learned(proposal.niches, run.archive, known, judged, patterns.first, thresholds=thresholds)
         return replace(run, generation=run.generation + 1, niches=niches)
     all_sums = run.archive.sums[run.archive.places(proposal.children)]
-    fitness = metrics(all_sums, guard=request.guard, **size).fitness
+    fitness = metrics(all_sums, guard=request.denominator_floor, **size).fitness
     stay = paper.survivors(run.fitness, len(fitness)) if run.generation > 0 else np.zeros(0, dtype=np.int64)
     return replace(
         run,
@@ -122,26 +122,26 @@ def learn(run: Run, proposal: Proposal, sums: FloatArray, request: EvolutionRequ
     )
 
 
-def costs(rules: Rules, found: Patterns) -> FloatArray:
+def costs(rules: Rules, patterns: Patterns) -> FloatArray:
     """(R,), about what judging each rule costs: words of bit sets looked at, and products of likely survivors.
 
     Survivors are those of independent terms, times eight: an estimate for the length of a step, no more.
     """
-    slots = found.codes.shape[1]
+    slots = patterns.codes.shape[1]
     active = rules > 0
-    reach = found.reach[np.where(active, found.first + rules - 1, 0)]
+    reach = patterns.reach[np.where(active, patterns.first + rules - 1, 0)]
     fuzzy = active & (reach[..., 0] != reach[..., 1])
     share = np.where(active, reach[..., 0] / slots, 1.0)
     survivors = slots * np.minimum(share.min(axis=1), 8.0 * share.prod(axis=1))
-    words = found.some.shape[1] * (1.0 + np.count_nonzero(active, axis=1))
+    words = patterns.some.shape[1] * (1.0 + np.count_nonzero(active, axis=1))
     estimate: FloatArray = words + 6.0 * survivors * (1.0 + np.count_nonzero(fuzzy, axis=1))
     return estimate
 
 
-def kept(run: Run, request: EvolutionRequest, found: Patterns) -> Kept:
+def kept(run: Run, request: EvolutionRequest, patterns: Patterns) -> Kept:
     """All rules over the thresholds that a run has seen."""
-    judged = metrics(run.archive.sums, records=found.records, vital=found.vital, guard=request.guard)
-    over = np.flatnonzero(judged.over(request.gamma, request.kappa))
+    judged = metrics(run.archive.sums, records=patterns.records, vital=patterns.vital, guard=request.denominator_floor)
+    over = np.flatnonzero(judged.over(request.min_relative_confidence, request.min_support))
     over = over[ordered(run.archive.rules[over])]
     made = len(run.archive.rules) if request.diversity else request.population + request.replaced * request.generations
     return Kept(run.archive.rules[over], judged.at(over), made)
@@ -161,10 +161,10 @@ def packed(runs: tuple[Run, ...]) -> dict[str, NDArray[np.generic]]:
 
 
 def unpacked(
-    arrays: Mapping[str, NDArray[np.generic]], request: EvolutionRequest, found: tuple[IntArray, int, int]
+    arrays: Mapping[str, NDArray[np.generic]], request: EvolutionRequest, sizes: tuple[IntArray, int, int]
 ) -> tuple[Run, ...]:
-    """Runs from arrays; `found` : L_v, rho, rho_v."""
-    terms, records, vital = found
+    """Runs from arrays; `sizes` : L_v, rho, rho_v."""
+    terms, records, vital = sizes
     first = np.cumsum(terms) - terms
     runs = []
     for index in np.asarray(arrays["runs"], dtype=np.int64).tolist():
@@ -173,8 +173,8 @@ def unpacked(
         run = begin(index, terms)
         niches = run.niches
         if request.diversity:
-            judged = metrics(sums, records=records, vital=vital, guard=request.guard)
-            thresholds = (request.gamma, request.kappa, request.guard)
+            judged = metrics(sums, records=records, vital=vital, guard=request.denominator_floor)
+            thresholds = (request.min_relative_confidence, request.min_support, request.denominator_floor)
             niches = diverse.learned(niches, archive(rules, sums), 0, judged, first, thresholds=thresholds)
             niches = replace(niches, queue=np.asarray(arrays[f"{index}.queue"], dtype=np.int8))
         runs.append(

@@ -23,7 +23,7 @@ from workers.algorithms.groups.evolution.request import EvolutionRequest, check_
 from workers.algorithms.groups.evolution.runs import Run, Seeds
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, Found, Stage, kept_by, merge, together
+from workers.algorithms.groups.rules.generality import Finished, SearchOutcome, Stage, kept_by, merge, together
 from workers.algorithms.groups.rules.patterns import Patterns
 from workers.algorithms.groups.rules.rules import Rules, judged
 
@@ -48,7 +48,7 @@ class Evolving:
     Attributes
     ----------
     proposals : children of every run; empty where they have not been proposed.
-    asked : (., V), those of all runs that have to be judged, run by run, each run's own ones once.
+    pending : (., V), those of all runs that have to be judged, run by run, each run's own ones once.
     sums : theirs as far as `answered`; changes in place.
     """
 
@@ -58,7 +58,7 @@ class Evolving:
     runs: tuple[Run, ...]
     threads: int
     proposals: tuple[racing.Proposal, ...] = ()
-    asked: Rules | None = None
+    pending: Rules | None = None
     sums: FloatArray | None = None
     answered: int = 0
 
@@ -95,7 +95,7 @@ def init(
     chosen = sorted(set(range(request.runs) if runs is None else runs))
     if not chosen or chosen[0] < 0 or chosen[-1] >= request.runs:
         raise ValueError(f"runs must be some of 0 to {request.runs - 1}")
-    collecting = pattern.init(data, vital, request.alpha)
+    collecting = pattern.init(data, vital, request.min_membership)
     begun = tuple(racing.begin(index, data.terms) for index in chosen)
     return Collecting(collecting, request, racing.seeds(request.runs, rng), begun, max(1, threads))
 
@@ -106,8 +106,8 @@ def step(state: EvolutionState, *, costs: float = STEP_COSTS) -> EvolutionState:
         case Collecting(patterns=collecting) if not pattern.done(collecting):
             return replace(state, patterns=pattern.step(collecting))
         case Collecting(patterns=collecting):
-            found = pattern.result(collecting)
-            return Evolving(found, state.request, state.seeds, state.runs, state.threads)
+            patterns = pattern.result(collecting)
+            return Evolving(patterns, state.request, state.seeds, state.runs, state.threads)
         case Evolving():
             return _judge(_propose(state), costs * state.threads)
         case Finished():
@@ -119,28 +119,28 @@ def _propose(state: Evolving) -> Evolving:
     if state.proposals:
         return state
     proposals = tuple(racing.propose(run, state.request, state.patterns, state.seeds) for run in state.runs)
-    asked = np.concatenate([proposal.unknown for proposal in proposals])
-    return replace(state, proposals=proposals, asked=asked, sums=np.empty((len(asked), 2)), answered=0)
+    rules = np.concatenate([proposal.unknown for proposal in proposals])
+    return replace(state, proposals=proposals, pending=rules, sums=np.empty((len(rules), 2)), answered=0)
 
 
 def _judge(state: Evolving, allowed: float) -> Evolving | Finished:
-    """As many of the asked rules as are allowed, by what they cost; the runs learn when all are judged."""
-    asked, sums = state.asked, state.sums
-    if asked is None or sums is None:
-        raise ValueError("nothing has been asked")
+    """Judge as many pending rules as are allowed, by what they cost; the runs learn when all are judged."""
+    rules, sums = state.pending, state.sums
+    if rules is None or sums is None:
+        raise ValueError("no rules are pending")
     begin = state.answered
-    if begin < len(asked):
-        costs = np.cumsum(racing.costs(asked[begin:], state.patterns))
+    if begin < len(rules):
+        costs = np.cumsum(racing.costs(rules[begin:], state.patterns))
         some = max(1, int(np.searchsorted(costs, allowed)))
-        sums[begin : begin + some] = judged(state.patterns, asked[begin : begin + some], threads=state.threads)
-        if begin + some < len(asked):
+        sums[begin : begin + some] = judged(state.patterns, rules[begin : begin + some], threads=state.threads)
+        if begin + some < len(rules):
             return replace(state, answered=begin + some)
     ends = np.cumsum([len(proposal.unknown) for proposal in state.proposals])[:-1]
     runs = tuple(
         racing.learn(run, proposal, part, state.request, state.patterns)
         for run, proposal, part in zip(state.runs, state.proposals, np.split(sums, ends), strict=True)
     )
-    after = replace(state, runs=runs, proposals=(), asked=None, sums=None, answered=0)
+    after = replace(state, runs=runs, proposals=(), pending=None, sums=None, answered=0)
     return _finished(after) if runs[0].generation > state.request.generations else after
 
 
@@ -160,13 +160,13 @@ def progress(state: EvolutionState) -> tuple[Stage, float]:
         case Collecting(patterns=collecting):
             return "patterns", 0.2 * pattern.fraction(collecting)
         case Evolving():
-            share = state.answered / len(state.asked) if state.asked is not None and len(state.asked) else 0.0
+            share = state.answered / len(state.pending) if state.pending is not None and len(state.pending) else 0.0
             return "search", 0.2 + 0.8 * (state.runs[0].generation + share) / (state.request.generations + 1)
         case Finished():
             return "done", 1.0
 
 
-def result(state: EvolutionState) -> Found:
+def result(state: EvolutionState) -> SearchOutcome:
     """The most general rules.
 
     `evaluations` counts the individuals whose fitness the method asks for. With `diversity` each is a rule that its run
@@ -204,7 +204,7 @@ def unpack(
 ) -> EvolutionState:
     """Go on where `pack` was called, to the same result; patterns are collected again. Errors as `init`."""
     check_request(request)
-    collecting = pattern.init(data, vital, request.alpha)
+    collecting = pattern.init(data, vital, request.min_membership)
     seeds = np.asarray(arrays["seeds"], dtype=np.uint64)
     runs = racing.unpacked(arrays, request, (data.terms, data.records, int(np.count_nonzero(vital))))
     return Collecting(collecting, request, seeds, runs, max(1, threads))

@@ -82,9 +82,9 @@ def _between(
     if not proposed:
         return together((used,), 0)
     own = _given(problem, everybody, _like(ours, everybody.band, used.band, proposed, rng), theirs)
-    found = cheapest(own, np.bincount(own.source_code, minlength=len(problem.crisp)))
-    nearest = np.argsort(found.influence, kind="stable")[:count]
-    return Swaps(*(getattr(found, name)[nearest] for name in Swaps.__dataclass_fields__))
+    swaps = cheapest(own, np.bincount(own.source_code, minlength=len(problem.crisp)))
+    nearest = np.argsort(swaps.influence, kind="stable")[:count]
+    return Swaps(*(getattr(swaps, name)[nearest] for name in Swaps.__dataclass_fields__))
 
 
 def _given(problem: Problem, everybody: Everybody, ours: IntArray, theirs: IntArray) -> Problem:

@@ -21,8 +21,8 @@ in the number of signals of which a place is an outlier. The cheapest flow pairs
 no rule. Then the profile of the result is judged. What arrives elsewhere moves limits and ranks, so the next round
 starts from there. The round with the fewest signals that fail is taken, and of equals the cheapest. Where some signal
 fails still, or the distortion is above its target, these swaps are refined one by one (`profile.refining`); where that
-is not enough, swaps are that begin with records drawn by chance, of each place the same share of all that fit, so that
-so many members stay: many masked places have to stay as unlike each other as other places are.
+is not enough, the search begins again with records drawn by chance, of each place the same share of all that fit, for
+many masked places have to stay as unlike each other as other places are.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -211,14 +211,13 @@ class _Rounds:
             counts=np.ascontiguousarray(self._before.T),
             distance=self.distance,
             partners=self.partners,
-            members=view.families.members,
             given=view.given,
             capacities=capacities,
             goal=TARGET * view.letter if view.letter > 0.0 else np.inf,
         )
 
     def masked(self, swaps: Swaps) -> Masked:
-        """Swaps, and what still tells."""
+        """Swaps, and the signals that still fail."""
         who = np.flatnonzero(np.isin(self._problem.source_rows, swaps.source_row))
         return Masked(leaving_all(self._problem, who), swaps, failing(self.look(swaps)[1]))
 
@@ -281,18 +280,18 @@ class _Rounds:
         """Ways to leave a place, one for each pattern."""
         mine = np.flatnonzero(self._problem.source_code == place)
         weights, now = self._weights[:, mine], self._before[:, place]
-        rows, least = self._asked(place, most, weights, now)
+        rows, least = self._required(place, most, weights, now)
         cost = self._cost[mine]
         pull = float(cost.mean()) / len(weights) if len(mine) else 0.0
         out = []
         for number, pattern in enumerate(self._patterns(place, rng)):
             target = np.minimum(np.floor(pattern + rng.random()), now)
-            asked = Leaving(weights, now, target, rows, least, cost)
-            goes = leaving(asked, pull * _PULLS[number % len(_PULLS)])
+            problem = Leaving(weights, now, target, rows, least, cost)
+            goes = leaving(problem, pull * _PULLS[number % len(_PULLS)])
             out.append(_Option(float(cost[goes].sum()), now - weights[:, goes].sum(axis=1), mine[goes]))
         return [*out, self._kept.get(place, out[0])]
 
-    def _asked(
+    def _required(
         self, place: int, most: FloatArray, weights: FloatArray, now: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """What must leave at the least: of each count, and of near-members by how many members stay."""

@@ -60,12 +60,12 @@ class Leaving:
     cost: FloatArray
 
 
-def leaving(asked: Leaving, pull: float) -> BoolArray:
+def leaving(problem: Leaving, pull: float) -> BoolArray:
     """(m,), who leaves a place.
 
     Parameters
     ----------
-    asked : the place.
+    problem : the place.
     pull : what a difference of 1 from a count of the target costs, at least 0.
 
     Notes
@@ -74,27 +74,27 @@ def leaving(asked: Leaving, pull: float) -> BoolArray:
     every row.
     """
     same, first, of, alike = np.unique(
-        asked.weights, axis=0, return_index=True, return_inverse=True, return_counts=True
+        problem.weights, axis=0, return_index=True, return_inverse=True, return_counts=True
     )  # counts that are one here differ elsewhere
     counts, records = same.shape
-    target = np.bincount(of.ravel(), weights=asked.target) / alike
+    target = np.bincount(of.ravel(), weights=problem.target) / alike
     gaps = hstack([eye_array(counts), -eye_array(counts)])
-    matrix = block_array([[csr_array(asked.rows), None], [csr_array(same), gaps]])
-    goal = asked.counts[first] - target  # W x + d+ - d- = n - t
-    found = milp(
-        np.concatenate([asked.cost, pull * alike, pull * alike]),
+    matrix = block_array([[csr_array(problem.rows), None], [csr_array(same), gaps]])
+    goal = problem.counts[first] - target  # W x + d+ - d- = n - t
+    solution = milp(
+        np.concatenate([problem.cost, pull * alike, pull * alike]),
         integrality=np.concatenate([np.ones(records), np.zeros(2 * counts)]),
         bounds=Bounds(0.0, np.concatenate([np.ones(records), np.full(2 * counts, np.inf)])),
         constraints=LinearConstraint(
             matrix.tocsr(),
-            np.concatenate([asked.least - _SLACK, goal]),
-            np.concatenate([np.full(len(asked.rows), np.inf), goal]),
+            np.concatenate([problem.least - _SLACK, goal]),
+            np.concatenate([np.full(len(problem.rows), np.inf), goal]),
         ),
         options={"mip_rel_gap": _GAP, "node_limit": _NODES, "time_limit": _SECONDS},
     )
-    if found.x is None:
+    if solution.x is None:
         return np.ones(records, dtype=np.bool_)
-    return np.asarray(found.x[:records] > 0.5)
+    return np.asarray(solution.x[:records] > 0.5)
 
 
 @dataclass(frozen=True)
@@ -116,28 +116,28 @@ class Choice:
     scale: FloatArray
 
 
-def chosen(asked: Choice, weight: float) -> IntArray:
+def chosen(choice: Choice, weight: float) -> IntArray:
     """(M,), the option that each place takes; `weight` is what a standard deviation outside of an interval costs.
 
     Where a limit leaves no solution: the cheapest option of each.
     """
-    places, options = asked.cost.shape
-    statistics = len(asked.statistics)
-    flat = csr_array(asked.statistics.reshape(statistics, -1) / asked.scale[:, None])
+    places, options = choice.cost.shape
+    statistics = len(choice.statistics)
+    flat = csr_array(choice.statistics.reshape(statistics, -1) / choice.scale[:, None])
     one_each = kron(eye_array(places), np.ones((1, options)), format="csr")
     slack = eye_array(statistics, format="csr")
     matrix = block_array([[one_each, None, None], [flat, slack, None], [flat, None, -slack]])
     binary, infinite = np.ones(places * options), np.full(statistics, np.inf)
-    found = milp(
-        np.concatenate([asked.cost.ravel(), np.full(2 * statistics, weight)]),
+    solution = milp(
+        np.concatenate([choice.cost.ravel(), np.full(2 * statistics, weight)]),
         integrality=np.concatenate([binary, np.zeros(2 * statistics)]),
         bounds=Bounds(0.0, np.concatenate([binary, infinite, infinite])),
         constraints=LinearConstraint(
             matrix.tocsr(),
-            np.concatenate([np.ones(places), asked.lowest / asked.scale, -infinite]),
-            np.concatenate([np.ones(places), infinite, asked.highest / asked.scale]),
+            np.concatenate([np.ones(places), choice.lowest / choice.scale, -infinite]),
+            np.concatenate([np.ones(places), infinite, choice.highest / choice.scale]),
         ),
         options={"mip_rel_gap": _GAP, "node_limit": _NODES, "time_limit": _SECONDS},
     )
-    taken = -asked.cost if found.x is None else found.x[: places * options].reshape(places, options)
+    taken = -choice.cost if solution.x is None else solution.x[: places * options].reshape(places, options)
     return np.asarray(taken.argmax(axis=1), dtype=np.int64)

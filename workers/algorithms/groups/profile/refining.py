@@ -9,15 +9,15 @@ symbol      shape   meaning
 ==========  ======  =====================================================================================
 C           (P, B)  counts of every submicrofile (`signals.families`), with the swaps made
 W           (S, B)  what each source record adds to each count
-excess      scalar  how much tells (`signals.telling`); 0 where nothing does
+excess      scalar  how much of the masked places shows (`signals.telling`); 0 if nothing
 d           scalar  InfM of all swaps
 E           scalar  weight * excess + d: what the search lowers
 ==========  ======  =====================================================================================
 
-The integer programs see a signal's limits as they were before anybody moved, and ranks of a few ways to leave a place.
-Here the whole profile is judged after every move: a swap is taken back, made, or replaced by that of another record of
-the same place or with another partner. Moves that raise E are taken as in annealing: now and then, at first more often.
-Every cycle begins with the best swaps so far; the least excess counts first, then the least distortion.
+The integer programs see a signal's limits as they were before any record moved, and ranks of a few ways to leave a
+place. Here the whole profile is judged after every move: a swap is taken back, made, or replaced by that of another
+record of the same place or with another partner. Moves that raise E are taken as in annealing: now and then, at first
+more often. Every cycle begins with the best swaps so far; the least excess counts first, then the least distortion.
 """
 
 from collections.abc import Generator
@@ -36,7 +36,7 @@ _HEATS: Final = (0.3, 1.0, 0.3)
 _PAUSE: Final = 200
 #: What a unit of excess costs, in mean swaps.
 _WEIGHT: Final = 4.0
-#: Probabilities of moves, summed: take back, make (more often where something tells), replace, two for one; else
+#: Probabilities of moves, summed: take back, make (more often while the excess is above 0), replace, two for one; else
 #: another partner. How many records are drawn, of which the dearest or the cheapest is taken.
 _TAKE_BACK, _MAKE, _MAKE_TELLING, _REPLACE, _TWO_FOR_ONE = 0.2, 0.35, 0.5, 0.8, 0.9
 _DEAR, _CHEAP, _PARTNERS = 2, 4, 4
@@ -54,13 +54,12 @@ class Refining:
     Attributes
     ----------
     problem : who may be swapped.
-    telling : what tells.
+    telling : the profile's judge as one number, and which count is of the members.
     weights, counts : W, and C before any swap.
     distance, partners : (S, K), the nearest partners of each source record, ascending.
-    members : which count is of the members.
     given : most members of some places.
     capacities : (P,), most members that may enter each place; None for no limits.
-    goal : distortion at which the search may end once nothing tells.
+    goal : distortion at which the search may end once the excess is 0.
     """
 
     problem: Problem
@@ -69,14 +68,23 @@ class Refining:
     counts: FloatArray
     distance: FloatArray
     partners: IndexArray
-    members: int
     given: dict[int, int]
     capacities: IntArray | None
     goal: float
 
+    @property
+    def members(self) -> IntArray:
+        """(P,), members of each place before any swap."""
+        return np.asarray(self.counts[:, self.telling.members])
+
+    @property
+    def places(self) -> list[int]:
+        """Masked places, ascending."""
+        return sorted({one.element for one in self.problem.restrictions})
+
 
 def refining(given: Refining, start: Swaps, rng: np.random.Generator) -> Generator[None, None, Swaps]:
-    """Lower what tells, then the distortion, a fraction of a second at a time.
+    """Lower the excess, then the distortion, a fraction of a second at a time.
 
     Parameters
     ----------
@@ -108,7 +116,7 @@ def refining(given: Refining, start: Swaps, rng: np.random.Generator) -> Generat
 def by_chance(given: Refining, rng: np.random.Generator) -> IntArray:
     """Source records that leave, by chance: as many of each place as let a number of members stay.
 
-    Of several numbers, and draws of each, the one that tells least.
+    Of several numbers, and draws of each, the one with the least excess.
 
     Parameters
     ----------
@@ -119,9 +127,8 @@ def by_chance(given: Refining, rng: np.random.Generator) -> IntArray:
     -------
     (L,) indexes of source records, ascending.
     """
-    problem, members = given.problem, given.members
-    places = sorted({one.element for one in problem.restrictions})
-    top = max(1, int(given.counts[places, members].max()))
+    problem, places = given.problem, given.places
+    top = max(1, int(given.members[places].max()))
     room = np.bincount(problem.partner_code, minlength=len(problem.crisp))
     least, best = np.inf, np.arange(len(problem.source_rows))
     for most in np.unique(np.r_[0, np.geomspace(1, top, _CAPS)].astype(np.int64)).repeat(_TRIES):
@@ -138,9 +145,9 @@ def by_chance(given: Refining, rng: np.random.Generator) -> IntArray:
 def _leaving_by_chance(given: Refining, place: int, most: int, rng: np.random.Generator) -> IntArray:
     """Records of a place: the same share of all that fit, and members beyond a bound that was given."""
     rows = rng.permutation(np.flatnonzero(given.problem.source_code == place))
-    now = max(1.0, float(given.counts[place, given.members]))
+    now = max(1.0, float(given.members[place]))
     stays = round(len(rows) * min(1.0, most / now))
-    member = given.weights[rows, given.members] > 0.0
+    member = given.weights[rows, given.telling.members] > 0.0
     bound = given.given.get(place, len(rows))
     beyond = member & (np.cumsum(member) > bound)
     return np.asarray(rows[(np.arange(len(rows)) >= stays) | beyond])
@@ -170,8 +177,7 @@ class _Pairs:
         self._entered = np.zeros(len(problem.crisp), dtype=np.int64)
         self._counts = given.counts.copy()
         self._journal: list[tuple[int, int, float]] = []
-        places = sorted({one.element for one in problem.restrictions})
-        self._of = [rows for place in places if len(rows := np.flatnonzero(problem.source_code == place))]
+        self._of = [rows for place in given.places if len(rows := np.flatnonzero(problem.source_code == place))]
         self._begin(start)
         self._excess = self._judged()
 
@@ -313,6 +319,6 @@ class _Pairs:
         self._counts[target] -= self._given.weights[source]
 
     def _judged(self) -> float:
-        given = self._given
-        beyond = sum(max(0.0, float(self._counts[place, given.members]) - most) for place, most in given.given.items())
+        given, members = self._given, self._counts[:, self._given.telling.members]
+        beyond = sum(max(0.0, float(members[place]) - most) for place, most in given.given.items())
         return given.telling.excess(np.ascontiguousarray(self._counts.T)) + _GIVEN * beyond

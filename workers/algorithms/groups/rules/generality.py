@@ -44,7 +44,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """The outcome of a search.
 
     Attributes
@@ -126,9 +126,9 @@ def together(parts: Sequence[Kept]) -> Kept:
     return Kept(rules, Metrics(**columns), sum(part.evaluations for part in parts))
 
 
-def merge(parts: Sequence[Kept]) -> Found:
+def merge(parts: Sequence[Kept]) -> SearchOutcome:
     """What the parts of a search have found together; parameters and errors as `together`."""
     joined = together(parts)
     general = np.flatnonzero(most_general(joined.rules))
     best = general[np.lexsort((general, -joined.metrics.fitness[general]))]
-    return Found(joined.rules[best], joined.metrics.at(best), joined.evaluations, len(joined.rules))
+    return SearchOutcome(joined.rules[best], joined.metrics.at(best), joined.evaluations, len(joined.rules))

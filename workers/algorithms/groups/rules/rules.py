@@ -112,23 +112,23 @@ def check_rules(rules: Rules, data: Fuzzified) -> Rules:
     return np.ascontiguousarray(given, dtype=np.int8)
 
 
-def judged(found: Patterns, rules: Rules, *, threads: int = 1) -> FloatArray:
+def judged(patterns: Patterns, rules: Rules, *, threads: int = 1) -> FloatArray:
     """(R, 2), sums of APC_alpha over vital records and over the others; the same however many threads."""
     sums = np.empty((len(rules), 2))
 
     def part(begin: int, end: int) -> None:
         judge(
             rules[begin:end],
-            found.codes,
-            found.table,
-            found.first,
-            found.some,
-            found.full,
-            found.reach,
-            found.count,
-            found.vital_words,
-            found.several_words,
-            found.alpha,
+            patterns.codes,
+            patterns.table,
+            patterns.first,
+            patterns.some,
+            patterns.full,
+            patterns.reach,
+            patterns.count,
+            patterns.vital_words,
+            patterns.several_words,
+            patterns.alpha,
             sums[begin:end],
         )
 
@@ -165,9 +165,9 @@ def evaluate(
     O(N V) to collect patterns, then about R D / 64 words at worst.
     """
     checked = check_rules(rules, data)
-    found = pattern.collect(data, vital, alpha)
-    sums = judged(found, checked, threads=threads)
-    return metrics(sums, records=found.records, vital=found.vital, guard=guard)
+    patterns = pattern.collect(data, vital, alpha)
+    sums = judged(patterns, checked, threads=threads)
+    return metrics(sums, records=patterns.records, vital=patterns.vital, guard=guard)
 
 
 def memberships(data: Fuzzified, rules: Rules, alpha: float, *, start: int = 0, stop: int | None = None) -> FloatArray:

@@ -87,11 +87,11 @@ def adequacy(outliers: Iterable[int], auxiliary_outliers: Iterable[int], m: int)
     ValueError
         An index is out of range.
     """
-    true, found = frozenset(outliers), frozenset(auxiliary_outliers)
-    if any(not 0 <= index < m for index in true | found):
+    true, auxiliary = frozenset(outliers), frozenset(auxiliary_outliers)
+    if any(not 0 <= index < m for index in true | auxiliary):
         raise ValueError(f"every outlier's index must lie in [0, {m})")
-    both = len(true & found)
-    return from_counts(both, len(true) - both, len(found) - both, m - len(true | found))
+    both = len(true & auxiliary)
+    return from_counts(both, len(true) - both, len(auxiliary) - both, m - len(true | auxiliary))
 
 
 def from_counts(tp: int, fp: int, fn: int, tn: int) -> Adequacy:

@@ -1,4 +1,4 @@
-"""How much a profile tells of the masked places, as one number, thousands of times a second.
+"""How much a profile shows of the masked places, as one number, thousands of times a second.
 
 Source: science.md section 7, "Many rules fit the core".
 
@@ -13,8 +13,8 @@ tau         (P+1,)  critical deviation by the number of elements that are left
 excess      scalar  exposed places by (a), and standard deviations beyond what (b) lets pass, over all signals
 ==========  ======  =====================================================================================
 
-A search for swaps judges the profile after every swap that it tries; `criteria.Judge` says the same with all figures, a
-hundred times slower. Excess is 0 exactly where that finds no signal that fails.
+A search for swaps judges the profile after every swap that it tries; `criteria.Judge` comes to the same with all
+figures, a hundred times slower. Excess is 0 exactly where it has no signal that fails.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _SLOPE: Final = 0.2
 
 @dataclass(frozen=True)
 class Telling:
-    """What of a profile tells, for the places of one judge.
+    """A judge of the masked places, as arrays for the kernel.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Telling:
     low: bool
 
     def excess(self, counted: FloatArray, most: float = MOST_DEVIATIONS) -> float:
-        """How much tells after (B, P) counts; `most` deviations from chance pass."""
+        """Excess of (B, P) counts; `most` deviations from chance pass."""
         return float(
             excess(
                 counted, self.counts, self.per, self.members, self.sizes, self.ranked, self.masked, self.compared,
@@ -75,7 +75,7 @@ class Telling:
 
 
 def telling(families: Families, judge: Judge, sizes: IntArray) -> Telling:
-    """What of a profile tells to a judge; `sizes` are the (P,) in-range records."""
+    """A judge of some families, as arrays; `sizes` are the (P,) in-range records."""
     groups = len(sizes)
     masked = np.zeros(groups, dtype=np.bool_)
     masked[list(judge.places)] = True

@@ -203,11 +203,11 @@ def _listed(
 ) -> Generator[None, None, tuple[FloatArray, IndexArray]]:
     """The nearest on the right of some records on the left at a time; see `metric.nearest`."""
     some = max(1, compared // max(1, right.size))
-    found = []
+    batches = []
     for first in range(0, len(left), some):
-        found.append(nearest(metric, left[first : first + some], right, start, count))
+        batches.append(nearest(metric, left[first : first + some], right, start, count))
         yield
-    return np.concatenate([distance for distance, _ in found]), np.concatenate([index for _, index in found])
+    return np.concatenate([distance for distance, _ in batches]), np.concatenate([index for _, index in batches])
 
 
 def _less(block: tuple[IntArray, FloatArray, IntArray], replaced: BoolArray) -> tuple[IntArray, FloatArray, IntArray]:
@@ -274,8 +274,8 @@ def _check_room(moves: IntArray, available: IntArray, room: IntArray, floors: In
 
 def _check_nested(least: IntArray) -> None:
     for element in np.flatnonzero((least > least[-1]).any(axis=0)):
-        asked = int(least[:, element].max())
-        raise UnreachableError(int(element), asked, int(least[-1, element]), "records are to leave")
+        required = int(least[:, element].max())
+        raise UnreachableError(int(element), required, int(least[-1, element]), "records are to leave")
 
 
 def _check_ceilings(moves: IntArray, capacities: IntArray) -> None:

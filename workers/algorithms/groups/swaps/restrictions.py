@@ -41,15 +41,15 @@ class NoPartnerError(ValueError):
 class UnreachableError(ValueError):
     """A bound that swapping cannot reach.
 
-    `element` is the submicrofile, None where all restrictions together ask for too much; `asked` and `reachable` are
+    `element` is the submicrofile, None where all restrictions together demand too much; `required` and `reachable` are
     values of the signal there, or numbers of swaps.
     """
 
-    def __init__(self, element: int | None, asked: int, reachable: int, reason: str) -> None:
+    def __init__(self, element: int | None, required: int, reachable: int, reason: str) -> None:
         where = "all restrictions together" if element is None else f"submicrofile {element}"
-        super().__init__(f"{where}: {asked} asked, {reachable} is as far as it can go: {reason}")
+        super().__init__(f"{where}: {required} asked, {reachable} is as far as it can go: {reason}")
         self.element = element
-        self.asked = asked
+        self.required = required
         self.reachable = reachable
         self.reason = reason
 

@@ -52,7 +52,7 @@ def needed_by_many(
     y : (N, n) all records; some may be left out already.
     k : (N,) wanted.
     lowest : the lowest rung for the members.
-    request : where nobody may be dismissed nobody is, and `few` says so; nor are more than half of all.
+    request : where no record may be suppressed none is, and `few` says so; nor are more than half of all.
 
     Notes
     -----
@@ -63,20 +63,20 @@ def needed_by_many(
         gone = len(y) - len(agreed.members)
         complete = gone == 0 or gone >= fewest
         agreed = _of_equals(y, k, agreed, request)
-        if agreed.scale == 0.0 or (below := rung(number_from(agreed.scale) - 1)) < request.minimum_scale:
+        if agreed.scale == 0.0 or (below := rung(number_from(agreed.scale) - 1)) < request.min_scale:
             return agreed if complete else replace(lowest, few=True)
         least = len(agreed.members) - fewest + 1 if complete else int(np.ceil(_MOST * len(y)))
         following = yield from _down(y, k, agreed.members, below, least, request)
         if not len(following.members):
             return agreed if complete else replace(lowest, few=True)
-        if request.dismiss == 0.0 or len(following.members) < _MOST * len(y):
+        if request.suppress_share == 0.0 or len(following.members) < _MOST * len(y):
             return replace(lowest, few=True)
         agreed = following
 
 
 def _of_equals(y: FloatArray, k: FloatArray, agreed: Agreed, request: CalibrationRequest) -> Agreed:
     """Scale 0 where every member has k equals among them: nobody needs a rung, and the ladder has no lowest."""
-    if request.minimum_scale > 0.0 or agreed.scale == 0.0:
+    if request.min_scale > 0.0 or agreed.scale == 0.0:
         return agreed
     members = y[agreed.members]
     place = np.zeros(len(members), dtype=np.int64)
@@ -94,7 +94,7 @@ def _down(
 ) -> Generator[float, None, Agreed]:
     """The core of some records at a scale; empty where it has fewer than `least`."""
     tree = yield from grown(y[members])
-    found = yield from core(tree, k[members][tree.order], scale, least, request)
-    places = members[tree.order[found.rows]]
+    subset = yield from core(tree, k[members][tree.order], scale, least, request)
+    places = members[tree.order[subset.rows]]
     order = np.argsort(places)
-    return Agreed(places[order], scale, found.anonymity[order])
+    return Agreed(places[order], scale, subset.anonymity[order])

@@ -23,7 +23,7 @@ from scipy.special import ndtr, ndtri
 
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.cores_kernels import DEGREE, gather, take_away
-from workers.algorithms.uncertain.calibration.journal import Found, remembered
+from workers.algorithms.uncertain.calibration.journal import Outcome, remembered
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.solver import spread
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
@@ -97,19 +97,19 @@ class _Sums:
         """Living records that have less than they need, as far as is known."""
         return np.asarray(self.living & (self.low < self.need * SAFE))
 
-    def made(self, asked: IntArray) -> Generator[float, None, None]:
+    def made(self, queries: IntArray) -> Generator[float, None, None]:
         """Sum over the living for some rows."""
         tree, living, enough = self.tree, self.living.astype(np.float64), _PLENTY * self.need
 
         def run(part: tuple[int, int]) -> int:
             return int(
                 gather(
-                    tree.rows, tree.blocked, tree.start, tree.end, tree.box, living, asked[part[0] : part[1]], enough,
+                    tree.rows, tree.blocked, tree.start, tree.end, tree.box, living, queries[part[0] : part[1]], enough,
                     *self.kernel, _VISITS, self.low, self.whole,
                 )
             )  # fmt: skip
 
-        yield from spread(run, len(asked), self.request.threads)
+        yield from spread(run, len(queries), self.request.threads)
 
     def without(self, dead: IntArray) -> Generator[float, None, None]:
         """Leave some rows out, and take what they had added from all others; threads share the space, not the rows."""
@@ -155,13 +155,13 @@ def core(
     least : records that a core must have to be wanted.
     request : model, threads, journal.
     """
-    found = yield from remembered(request.journal, "core", _core(tree, need, scale, least, request))
-    return Core(found["rows"], found["anonymity"])
+    arrays = yield from remembered(request.journal, "core", _core(tree, need, scale, least, request))
+    return Core(arrays["rows"], arrays["anonymity"])
 
 
 def _core(
     tree: Tree, need: FloatArray, scale: float, least: int, request: CalibrationRequest
-) -> Generator[float, None, Found]:
+) -> Generator[float, None, Outcome]:
     size = len(need)
     sums = _Sums(tree, need, scale, request, np.ones(size, np.bool_), np.full(size, np.inf), np.zeros(size, np.bool_))
     for _ in sums.made(np.arange(size)):

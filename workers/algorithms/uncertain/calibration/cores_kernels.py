@@ -113,7 +113,7 @@ def gather(
     end: IntArray,
     box: FloatArray,
     living: FloatArray,
-    asked: IntArray,
+    queries: IntArray,
     enough: FloatArray,
     scale: float,
     reach: float,
@@ -128,7 +128,7 @@ def gather(
     Parameters
     ----------
     living : (N,) 1 or 0, in leaf order.
-    asked : (m,) rows.
+    queries : (m,) rows.
     enough : (N,) a sum that need not be exceeded.
     reach : nobody further away counts.
     low, whole : (N,) results: A or a part of it that is enough, and whether it is all.
@@ -142,14 +142,14 @@ def gather(
     stack = np.empty(128, np.int64)
     limit = reach * reach * (1.0 + 1e-9)
     visited = 0
-    for i in range(len(asked)):
+    for i in range(len(queries)):
         if visited > budget:
             return i
-        centre = rows[asked[i]]
+        centre = rows[queries[i]]
         total = 0.0
         top = 1
         stack[0] = 0
-        while top > 0 and total < enough[asked[i]]:
+        while top > 0 and total < enough[queries[i]]:
             top -= 1
             node = stack[top]
             if node >= inner:
@@ -168,9 +168,9 @@ def gather(
             if min(left, right) <= limit:
                 stack[top] = near
                 top += 1
-        low[asked[i]] = total
-        whole[asked[i]] = top == 0
-    return len(asked)
+        low[queries[i]] = total
+        whole[queries[i]] = top == 0
+    return len(queries)
 
 
 @kernel

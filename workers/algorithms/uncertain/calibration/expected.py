@@ -50,8 +50,8 @@ def expectation(
     """
     if scheme.group is None or request.scales == "shared" or not len(scheme.rows):
         values = scheme.anonymity
-        told = Expected(float(values.min()), float(values.mean()), float(values.max()), len(values))
-        return told, scheme.missing
+        expected = Expected(float(values.min()), float(values.mean()), float(values.max()), len(values))
+        return expected, scheme.missing
     mean, largest, evaluated, missing = 0.0, 0.0, 0, 0.0
     order = np.argsort(scheme.group, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(scheme.group[order])) + 1):
@@ -65,8 +65,8 @@ def expectation(
         mean += float(solved.anonymity.mean()) * len(members) / len(order)
         largest, evaluated = max(largest, float(solved.anonymity.max())), evaluated + len(rows)
         missing = max(missing, float(solved.missing.max()))
-    told = Expected(float(scheme.anonymity.min()), mean, largest, evaluated)
-    return told, missing if request.scales == "levels" else scheme.missing
+    expected = Expected(float(scheme.anonymity.min()), mean, largest, evaluated)
+    return expected, missing if request.scales == "levels" else scheme.missing
 
 
 def anonymity(
@@ -74,7 +74,7 @@ def anonymity(
     calibrated: Calibrated,
     *,
     draws: int = 1,
-    asked: IntArray | None = None,
+    places: IntArray | None = None,
     tolerance: float = 1e-3,
     threads: int = 1,
 ) -> Anonymity:
@@ -86,7 +86,7 @@ def anonymity(
     calibrated : their scales.
     draws : number m of independent draws with these scales that an adversary holds. Gaussian: their mean is all that
         he needs, and it is one draw with scale / sqrt(m), exactly. Uniform: not computed for more than one.
-    asked : places among the kept records; all of them by default.
+    places : places among the kept records; all of them by default.
     tolerance : what the lower bound may lack, relative.
 
     Returns
@@ -118,7 +118,7 @@ def anonymity(
         shape = (calibrated.axes[tree.order] * weight[:, :, None]).reshape(records, n * n)
     back = np.empty(records, dtype=np.int64)
     back[tree.order] = np.arange(records)
-    rows = back if asked is None else back[asked]
+    rows = back if places is None else back[places]
     order = np.argsort(rows)
     question = Question(rows[order], np.ones(len(rows)), np.ones(len(rows)))
     solved: Solved = answered(tree, model, np.ascontiguousarray(shape), question, tolerance=tolerance, threads=threads)

@@ -41,7 +41,7 @@ def gaussian(  # noqa: C901
     end: IntArray,
     box: FloatArray,
     shape: FloatArray,
-    asked: IntArray,
+    queries: IntArray,
     need: FloatArray,
     given: FloatArray,
     early: bool,
@@ -56,7 +56,7 @@ def gaussian(  # noqa: C901
 
     Parameters
     ----------
-    asked : (m,) rows; neighbours one after the other are quickest.
+    queries : (m,) rows; neighbours one after the other are quickest.
     need : (m,) k.
     given : (m,) sigma where it is given, so that only the anonymity is wanted; negative where sigma is wanted.
     early : with a given sigma, stop as soon as the anonymity is known to be at least k.
@@ -89,10 +89,10 @@ def gaussian(  # noqa: C901
     guess = 0.0
     far = 3.5
     visited = 0
-    for i in range(len(asked)):
+    for i in range(len(queries)):
         if visited > budget:
             return i
-        p = asked[i]
+        p = queries[i]
         mine = p if len(shape) > 1 else 0
         centre = rows[p]
         k = need[i]
@@ -262,4 +262,4 @@ def gaussian(  # noqa: C901
             if not known:
                 guess = sigma
                 far = min(max(radius / (2.0 * sigma), 1.0), 7.0)
-    return len(asked)
+    return len(queries)

@@ -10,7 +10,7 @@ What a scale tells whoever knows the original is the rung, and on it k records f
 scale in each spatial cell, but records of like density share a rung wherever they lie, and neighbours mostly do.
 
 From the lowest rung upward each takes the core of what is left, if that is at least half of it (many thin rungs leave
-each other hollow). Of what stays above the last rung the rarest are dismissed, where that is asked for; the others
+each other hollow). Of what stays above the last rung the rarest are suppressed, up to `suppress_share`; the others
 share the lowest rung on which all of them have k.
 """
 
@@ -24,10 +24,10 @@ from workers.algorithms.core.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.rare import (
     asking,
-    dismissed_number,
     grown,
     refuse_unreached,
     smallest_common,
+    suppressed_number,
 )
 from workers.algorithms.uncertain.calibration.solver import Question
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest, supremum
@@ -56,7 +56,7 @@ class Rung:
 
 
 def rungs(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Generator[float, None, list[Rung]]:
-    """Assign records to rungs; who is on none is dismissed.
+    """Assign records to rungs; those on none are suppressed.
 
     Raises
     ------
@@ -67,26 +67,26 @@ def rungs(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Generato
     if float(k.max()) >= supremum(len(y), request.model):
         solved = yield from asking(tree, Question(np.arange(len(y)), k[tree.order]), request)
         refuse_unreached(solved, k[tree.order], len(y))
-    allowed = dismissed_number(len(y), request.dismiss, float(k.max()))
+    allowed = suppressed_number(len(y), request.suppress_share, float(k.max()))
     fewest = int(np.ceil(k.max()))
-    found: list[Rung] = []
+    ladder: list[Rung] = []
     left = np.arange(len(y))
     while not _over(len(left), allowed, fewest):
-        among = tree if not found else (yield from grown(y[left]))
-        least = number_from(found[-1].scale) + 1 if found else None
+        among = tree if not ladder else (yield from grown(y[left]))
+        least = number_from(ladder[-1].scale) + 1 if ladder else None
         taken = yield from _next(among, k[left][among.order], least, request)
         if taken is None:
-            last = yield from _last(y, k, found, left, allowed, request)
-            found.append(last)
+            last = yield from _last(y, k, ladder, left, allowed, request)
+            ladder.append(last)
             break
-        found.append(Rung(left[taken.members], taken.scale, taken.anonymity))
+        ladder.append(Rung(left[taken.members], taken.scale, taken.anonymity))
         left = np.delete(left, taken.members)
         yield 1.0 - len(left) / len(y)
-    return found
+    return ladder
 
 
 def _over(left: int, allowed: int, fewest: int) -> bool:
-    """Whether what is left may be dismissed: nobody, or at least k and no more than asked."""
+    """Whether what is left may be suppressed: no record, or at least k and no more than allowed."""
     return left == 0 or fewest <= left <= allowed
 
 
@@ -113,7 +113,7 @@ def _next(
         return None
     if likely == 0.0:  # equal records: the others show where to begin
         likely = float(np.quantile(sigma[(sigma > 0.0) & (sigma < np.inf)], 0.1))
-    first = number_from(max(likely, request.minimum_scale))
+    first = number_from(max(likely, request.min_scale))
     number = first if above is None else max(first, above)
     while True:
         taken = yield from core(tree, need, rung(number), int(np.ceil(_SHARE * size)), request)
@@ -126,12 +126,12 @@ def _next(
 
 
 def _last(
-    y: FloatArray, k: FloatArray, found: list[Rung], left: IntArray, allowed: int, request: CalibrationRequest
+    y: FloatArray, k: FloatArray, ladder: list[Rung], left: IntArray, allowed: int, request: CalibrationRequest
 ) -> Generator[float, None, Rung]:
     """The rung of those who are left, with as many rungs below it as they need to reach k at a scale like theirs."""
     members = yield from _without_rarest(y, k, left, allowed, request)
-    while found and len(members) < 8 * k.max():
-        members = np.sort(np.concatenate([members, found.pop().members]))
+    while ladder and len(members) < 8 * k.max():
+        members = np.sort(np.concatenate([members, ladder.pop().members]))
     tree = yield from grown(y[members])
     shared = yield from smallest_common(tree, k[members][tree.order], _remote(tree), request)
     anonymity = np.empty(len(members))
@@ -147,7 +147,7 @@ def _remote(tree: Tree) -> FloatArray:
 def _without_rarest(
     y: FloatArray, k: FloatArray, left: IntArray, allowed: int, request: CalibrationRequest
 ) -> Generator[float, None, IntArray]:
-    """Who stays when those that need most are dismissed; among equal ones those with the larger values go first."""
+    """Who stays when those that need most are suppressed; among equal ones those with the larger values go first."""
     if not 0 < allowed < len(left):
         return left
     tree = yield from grown(y)

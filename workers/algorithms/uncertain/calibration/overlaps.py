@@ -48,7 +48,7 @@ def uniform(  # noqa: C901
     end: IntArray,
     box: FloatArray,
     shape: FloatArray,
-    asked: IntArray,
+    queries: IntArray,
     need: FloatArray,
     given: FloatArray,
     early: bool,
@@ -66,10 +66,10 @@ def uniform(  # noqa: C901
     component = np.empty(n)
     guess = 0.0
     visited = 0
-    for i in range(len(asked)):
+    for i in range(len(queries)):
         if visited > budget:
             return i
-        p = asked[i]
+        p = queries[i]
         mine = p if len(shape) > 1 else 0
         centre = rows[p]
         wanted = need[i] * SAFE
@@ -178,4 +178,4 @@ def uniform(  # noqa: C901
         else:
             scale[i] = np.nan
             anonymity[i] = len(rows)
-    return len(asked)
+    return len(queries)

@@ -3,7 +3,7 @@
 Notation
 --------
 N : records.  k : (N,), expected anonymity wanted.  sigma_i : smallest scale with A_i >= k_i, see calibration.kernels.
-D : records left out (dismissed).  c : common scale.
+D : records left out (suppressed).  c : common scale.
 
 Departure from AG, science.md section 3, "Published scales identify records": a scale of one's own identifies its record
 to whoever knows the original, so all records share c; the rare records that would make it large are left out first
@@ -42,10 +42,10 @@ def grown(y: FloatArray, smallest: int | None = None) -> Generator[float, None, 
     return (yield from growing(y) if smallest is None else growing(y, smallest))
 
 
-def dismissed_number(records: int, share: float, k: float) -> int:
-    """Number of records to leave out: none, or at least k, whichever is nearer to the share asked for.
+def suppressed_number(records: int, share: float, k: float) -> int:
+    """Number of records to leave out: none, or at least k, whichever is nearer to the share.
 
-    A set of fewer than k dismissed records would be one that its number gives away. Somebody always stays.
+    A set of fewer than k suppressed records would be one that its number gives away. One record at least stays.
     """
     least = int(np.ceil(k))
     wanted = min(round(share * records), records - 1)
@@ -55,15 +55,15 @@ def dismissed_number(records: int, share: float, k: float) -> int:
 
 
 def feasible_k(records: int, share: float, k: float, model: Model = "gaussian") -> float:
-    """A k below `k` that can be had (no duplicates), whatever is dismissed for it."""
+    """A k below `k` that can be had (no duplicates), with what is suppressed for it."""
 
-    def bound(asked: float) -> float:
-        return supremum(records - dismissed_number(records, share, asked), model)
+    def bound(candidate: float) -> float:
+        return supremum(records - suppressed_number(records, share, candidate), model)
 
-    found = k
-    while found > 1.0 and found >= bound(found) * (1.0 - 9e-6):
-        found = min(largest_below(bound(found)), found * (1.0 - 1e-5))
-    return max(found, 1.0)
+    feasible = k
+    while feasible > 1.0 and feasible >= bound(feasible) * (1.0 - 9e-6):
+        feasible = min(largest_below(bound(feasible)), feasible * (1.0 - 1e-5))
+    return max(feasible, 1.0)
 
 
 def refuse_unreached(
@@ -75,7 +75,7 @@ def refuse_unreached(
     ----------
     solved, need : scales found, and the k that they were to reach.
     records : N.
-    share, model : of the records, those that are dismissed; the k that is told can be had among the others.
+    share, model : of the records, those that are suppressed; `largest` can be had among the others.
 
     Raises
     ------
@@ -86,9 +86,9 @@ def refuse_unreached(
     if lost.any():
         worst = int(np.argmin(np.where(lost, solved.anonymity, np.inf)))
         bound = largest_below(float(solved.anonymity[worst]))
-        asked = float(need[worst])
-        told = min(bound, feasible_k(records, share, asked, model)) if share else bound
-        raise UnreachableKError(asked, told, records)
+        required = float(need[worst])
+        largest = min(bound, feasible_k(records, share, required, model)) if share else bound
+        raise UnreachableKError(required, largest, records)
 
 
 def asking(tree: Tree, question: Question, request: CalibrationRequest) -> Generator[float, None, Solved]:
@@ -155,7 +155,7 @@ def largest_scales(
 
     def solve(rows: IntArray) -> Generator[float, None, None]:
         solved = yield from asking(tree, Question(rows, need[rows]), request)
-        refuse_unreached(solved, need[rows], records, request.dismiss, request.model)
+        refuse_unreached(solved, need[rows], records, request.suppress_share, request.model)
         scale[rows], missing[rows], exact[rows] = solved.scale, solved.missing, True
 
     sample = np.unique(np.linspace(0, records - 1, min(records, _SAMPLE)).astype(np.int64))
@@ -172,7 +172,7 @@ def largest_scales(
     return Rare(scale=scale, exact=exact, missing=missing)
 
 
-def dismissed_rows(x: FloatArray, rare: Rare, number: int) -> IntArray:
+def suppressed_rows(x: FloatArray, rare: Rare, number: int) -> IntArray:
     """Rows that need the largest scales; among equal ones those with the larger values, so that order plays no part.
 
     Parameters
@@ -209,7 +209,7 @@ def smallest_common(
     hint: FloatArray,
     request: CalibrationRequest,
     *,
-    dismissed: int = 0,
+    suppressed: int = 0,
     share: float = 0.0,
 ) -> Generator[float, None, Shared]:
     """Lowest rung of the ladder on which every record of a tree reaches k.
@@ -218,7 +218,7 @@ def smallest_common(
     ----------
     need : (m,) k of the tree's rows.
     hint : (m,) scales that tell who is likely to need most.
-    dismissed, share : records dismissed before, and what share was asked for: a refusal tells a k for all of them.
+    suppressed, share : records suppressed before, and the share that may be: a refusal has a k for all of them.
 
     Raises
     ------
@@ -228,20 +228,20 @@ def smallest_common(
     everything = np.arange(len(need))
     first = np.sort(np.argsort(hint, kind="stable")[-_FIRST:])
     solved = yield from asking(tree, Question(first, need[first]), request)
-    refuse_unreached(solved, need[first], len(need) + dismissed, share, request.model)
+    refuse_unreached(solved, need[first], len(need) + suppressed, share, request.model)
     anonymity, missing = np.empty(len(need)), float(solved.missing[np.argmax(solved.scale)])
     anonymity[first] = solved.anonymity
     needed = float(solved.scale.max())
-    common = rung_from(max(needed, request.minimum_scale))
+    common = rung_from(max(needed, request.min_scale))
     others = np.delete(everything, first)
     if len(others):
         tried = yield from asking(tree, Question(others, need[others], np.full(len(others), common), True), request)
         anonymity[others] = tried.anonymity
         short = others[tried.anonymity < need[others] * SAFE]
         solved = yield from asking(tree, Question(short, need[short]), request)
-        refuse_unreached(solved, need[short], len(need) + dismissed, share, request.model)
+        refuse_unreached(solved, need[short], len(need) + suppressed, share, request.model)
         anonymity[short] = solved.anonymity
         if len(short) and float(solved.scale.max()) > needed:
             needed, missing = float(solved.scale.max()), float(solved.missing[np.argmax(solved.scale)])
-            common = rung_from(max(needed, request.minimum_scale))
+            common = rung_from(max(needed, request.min_scale))
     return Shared(scale=common, anonymity=anonymity, missing=missing)

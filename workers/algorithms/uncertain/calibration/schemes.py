@@ -21,13 +21,13 @@ from workers.algorithms.uncertain.calibration.common_scale import Agreed, needed
 from workers.algorithms.uncertain.calibration.levels import rungs
 from workers.algorithms.uncertain.calibration.rare import (
     answers,
-    dismissed_number,
-    dismissed_rows,
     grown,
     identity,
     largest_scales,
     refuse_unreached,
     smallest_common,
+    suppressed_number,
+    suppressed_rows,
 )
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, answered
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
@@ -81,8 +81,8 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequ
         k[kept][tree.order],
         hint[kept][tree.order],
         request,
-        dismissed=len(y) - len(kept),
-        share=request.dismiss,
+        suppressed=len(y) - len(kept),
+        share=request.suppress_share,
     )
     anonymity = np.empty(len(kept))
     anonymity[tree.order] = lowest.anonymity
@@ -101,13 +101,13 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequ
 def keeping(
     x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequest
 ) -> Generator[float, None, tuple[IntArray, FloatArray]]:
-    """Places of the records that are not dismissed, and scales of all records that tell who needs most."""
-    number = dismissed_number(len(y), request.dismiss, float(k.max()))
+    """Places of the records that are not suppressed, and scales of all records that show which ones need most."""
+    number = suppressed_number(len(y), request.suppress_share, float(k.max()))
     if not number:
         return np.arange(len(y)), np.linspace(0.0, 1.0, len(y))
     tree = yield from grown(y)
     rare = yield from largest_scales(tree, k[tree.order], request, number)
-    out = tree.order[dismissed_rows(x[tree.order], rare, number)]
+    out = tree.order[suppressed_rows(x[tree.order], rare, number)]
     hint = np.empty(len(y))
     hint[tree.order] = rare.scale
     return np.delete(np.arange(len(y)), out), hint
@@ -115,18 +115,18 @@ def keeping(
 
 def levels(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Work:
     """A scale for each rung of a fixed ladder, anonymity counted among the records of the same rung."""
-    found = yield from rungs(y, k, request)
-    members = np.concatenate([rung.members for rung in found])
+    ladder = yield from rungs(y, k, request)
+    members = np.concatenate([rung.members for rung in ladder])
     order = np.argsort(members)
-    sizes = [len(rung.members) for rung in found]
-    scale = np.repeat([rung.scale for rung in found], sizes)[order]
+    sizes = [len(rung.members) for rung in ladder]
+    scale = np.repeat([rung.scale for rung in ladder], sizes)[order]
     return Scheme(
         rows=members[order],
         scale=np.ascontiguousarray(np.broadcast_to(scale[:, None], (len(members), y.shape[1]))),
         axes=None,
-        anonymity=np.concatenate([rung.anonymity for rung in found])[order],
+        anonymity=np.concatenate([rung.anonymity for rung in ladder])[order],
         missing=0.0,  # `expectation` looks at each level
-        group=np.repeat(np.arange(len(found)), sizes)[order],
+        group=np.repeat(np.arange(len(ladder)), sizes)[order],
     )
 
 
@@ -140,7 +140,7 @@ def per_record(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Wor
     refuse_unreached(solved, need, len(y))
     back = np.empty(len(y), dtype=np.int64)
     back[tree.order] = np.arange(len(y))
-    scale = np.maximum(solved.scale[:, None] * spread, request.minimum_scale)
+    scale = np.maximum(solved.scale[:, None] * spread, request.min_scale)
     return Scheme(
         rows=np.arange(len(y)),
         scale=np.ascontiguousarray(np.broadcast_to(scale, y.shape)[back]),
@@ -165,10 +165,10 @@ def shapes(
     first, width = 0, 256
     while first < records and most > 0:
         last = min(first + width, records)
-        found, visits = nearest_others(tree, first, last, most)
+        nearest, visits = nearest_others(tree, first, last, most)
         for number in np.unique(numbers[first:last]):
             rows = np.flatnonzero(numbers[first:last] == number)
-            neighbours = tree.rows[found[rows, :number]]
+            neighbours = tree.rows[nearest[rows, :number]]
             if axes is None:
                 spread[first + rows] = local_spread(neighbours)
             else:
@@ -215,13 +215,13 @@ def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequ
             spans = [
                 slice(int(a), int(b)) for a, b in zip(start[cell : cell + batch], end[cell : cell + batch], strict=True)
             ]
-            for span, found in zip(
+            for span, fitted in zip(
                 spans, pool.map(lambda s: one_cell(tree.rows[s], need[s], request), spans), strict=True
             ):
-                scale[span], anonymity[span] = found.scale, found.anonymity
-                missing = max(missing, found.missing)
+                scale[span], anonymity[span] = fitted.scale, fitted.anonymity
+                missing = max(missing, fitted.missing)
                 if axes is not None:
-                    axes[span] = found.axes
+                    axes[span] = fitted.axes
             cell += batch
             yield min(cell / len(start), 1.0)
     back = np.empty(len(kept), dtype=np.int64)
@@ -260,7 +260,7 @@ def one_cell(y: FloatArray, need: FloatArray, request: CalibrationRequest) -> Ce
     anonymity = np.empty(len(y))
     anonymity[tree.order] = np.maximum(reached.anonymity, solved.anonymity)
     return Cell(
-        scale=np.maximum(sigma * spread, request.minimum_scale)[None, :],
+        scale=np.maximum(sigma * spread, request.min_scale)[None, :],
         axes=axes,
         anonymity=anonymity,
         missing=float(solved.missing.max()),

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from surebox_verify.core.steps import finished
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import CELLS, REACH
-from workers.algorithms.uncertain.calibration.journal import Found, Journal, remembered
+from workers.algorithms.uncertain.calibration.journal import Journal, Outcome, remembered
 from workers.algorithms.uncertain.calibration.kernels import gaussian
 from workers.algorithms.uncertain.calibration.overlaps import uniform
 from workers.algorithms.uncertain.density.densities import Model
@@ -29,7 +29,7 @@ _SECONDS = 0.2  # of work between two pauses
 
 @dataclass(frozen=True)
 class Solved:
-    """Results in the order asked.
+    """Results in the order of the question's rows.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Question:
 
     Attributes
     ----------
-    asked : (m,) rows of the tree; neighbours one after the other are quickest.
+    rows : (m,) of the tree; neighbours one after the other are quickest.
     need : (m,) k.
     given : (m,) sigma where the anonymity at a given scale is wanted, or None: sigma itself is.
     early : stop at a given sigma as soon as A is known to reach k.
     """
 
-    asked: IntArray
+    rows: IntArray
     need: FloatArray
     given: FloatArray | None = None
     early: bool = False
@@ -63,7 +63,7 @@ class Question:
     def part(self, first: int, last: int) -> "Question":
         """The same of some of the rows."""
         given = None if self.given is None else self.given[first:last]
-        return Question(self.asked[first:last], self.need[first:last], given, self.early)
+        return Question(self.rows[first:last], self.need[first:last], given, self.early)
 
 
 @cache
@@ -89,9 +89,9 @@ def _run(
 ) -> int:
     """Work on a part of the question within the budget; returns how many are done."""
     cut = slice(*part)
-    asked, need = question.asked[cut], question.need[cut]
-    given = np.full(len(asked), -1.0) if question.given is None else question.given[cut]
-    places = (tree.start, tree.end, tree.box, shape, asked, need, given, question.early)
+    queries, need = question.rows[cut], question.need[cut]
+    given = np.full(len(queries), -1.0) if question.given is None else question.given[cut]
+    places = (tree.start, tree.end, tree.box, shape, queries, need, given, question.early)
     scale, anonymity, missing = out.scale[cut], out.anonymity[cut], out.missing[cut]
     budget = _budget(shape)
     if model == "gaussian":
@@ -129,14 +129,14 @@ def solving(
     AG eqs. 10 and 15. Results do not depend on the number of threads beyond the tolerance: a record's answer starts
     from its predecessor's scale as a guess.
     """
-    m = len(question.asked)
+    m = len(question.rows)
     journal = Journal() if journal is None else journal
-    found: list[Found] = [{name: np.empty(0) for name in _remembered(question)}]
+    outcomes: list[Outcome] = [{name: np.empty(0) for name in _remembered(question)}]
     for first in range(0, m, piece):
         part = question.part(first, min(first + piece, m))
         work = _solving(tree, model, shape, part, tolerance=tolerance, threads=threads)
-        found.append((yield from remembered(journal, "piece", _within(work, first / m, len(part.asked) / m))))
-    arrays = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        outcomes.append((yield from remembered(journal, "piece", _within(work, first / m, len(part.rows) / m))))
+    arrays = {name: np.concatenate([each[name] for each in outcomes]) for name in outcomes[0]}
     if not question.early or question.given is None:
         return Solved(**arrays)
     return Solved(scale=question.given, missing=np.full(m, np.inf), **arrays)
@@ -147,22 +147,22 @@ def _remembered(question: Question) -> tuple[str, ...]:
     return ("anonymity",) if question.early else ("scale", "anonymity", "missing")
 
 
-def _within(work: Generator[float, None, Found], begin: float, share: float) -> Generator[float, None, Found]:
+def _within(work: Generator[float, None, Outcome], begin: float, share: float) -> Generator[float, None, Outcome]:
     """Some work as a share of the whole."""
     while True:
         try:
             part = next(work)
         except StopIteration as end:
-            found: Found = end.value
-            return found
+            outcome: Outcome = end.value
+            return outcome
         yield begin + share * part
 
 
 def _solving(
     tree: Tree, model: Model, shape: FloatArray, question: Question, *, tolerance: float, threads: int
-) -> Generator[float, None, Found]:
+) -> Generator[float, None, Outcome]:
     """Answer a question on several threads."""
-    m = len(question.asked)
+    m = len(question.rows)
     out = Solved(np.empty(m), np.empty(m), np.empty(m))
     yield from spread(lambda part: _run(tree, model, shape, question, tolerance, out, part), m, threads)
     return {name: getattr(out, name) for name in _remembered(question)}

@@ -27,14 +27,14 @@ SMALLEST_TOLERANCE = 1e-6
 
 
 class UnreachableKError(ValueError):
-    """No scale gives as much expected anonymity as asked for; `largest` is a k that can be had."""
+    """No scale gives as much expected anonymity as is required; `largest` is a k that can be had."""
 
-    def __init__(self, asked: float, largest: float, records: int) -> None:
+    def __init__(self, required: float, largest: float, records: int) -> None:
         super().__init__(
-            f"k = {asked:g} asked, {records} records: the expected anonymity stays below it at every scale, the largest"
-            f" k is {largest:.10g}"
+            f"k = {required:g} asked, {records} records: the expected anonymity stays below it at every scale, "
+            f"the largest k is {largest:.10g}"
         )
-        self.asked = asked
+        self.required = required
         self.largest = largest
         self.records = records
 
@@ -51,9 +51,9 @@ class CalibrationRequest:
         level of a fixed ladder; `shared` those of a spatial cell; `per_record` nobody.
     scaling : shape of the densities: `global` the columns' units; `local` standard deviations among neighbours (of a
         record, or of a cell); `rotated` along the principal axes there. Not with `common` and `levels`.
-    dismiss : share of the records left out, those that would need the largest scales; not with `per_record`.
+    suppress_share : share of the records left out, those that would need the largest scales; not with `per_record`.
     cell_size : least records of a cell (`shared`); 8 k by default.
-    minimum_scale : scales are at least this, in scaled units (multiples of `unit`).
+    min_scale : scales are at least this, in scaled units (multiples of `unit`).
     tolerance : what the computed anonymity of a record may lack of the true one, in parts of it.
     threads : threads that a step may use.
     piece : rows whose answers are remembered at a time.
@@ -64,9 +64,9 @@ class CalibrationRequest:
     model: Model = "gaussian"
     scales: Scales = "common"
     scaling: Scaling = "global"
-    dismiss: float = 0.01
+    suppress_share: float = 0.01
     cell_size: int | None = None
-    minimum_scale: float = 0.0
+    min_scale: float = 0.0
     tolerance: float = 1e-3
     threads: int = 1
     piece: int = 1 << 16
@@ -107,7 +107,7 @@ class Calibrated:
     expected : least, mean and largest anonymity.
     zero_scale : kept records whose density is a point: their values are published.
     cells : number of different densities' shapes and scales that are shared; None with `per_record`.
-    few : whether fewer than k records decide the scale of all (`common` where nobody may be dismissed). Restricted.
+    few : whether fewer than k records decide the scale of all (`common` where no record may be suppressed). Restricted.
     """
 
     model: Model
@@ -151,11 +151,11 @@ def check_request(x: FloatArray, request: CalibrationRequest) -> None:
     if request.scales in ("common", "levels") and request.scaling != "global":
         msg = f"{request.scaling} scaling gives every place its own shape: it goes with scales shared or per_record"
         raise ValueError(msg)
-    if not 0.0 <= request.dismiss < 1.0:
-        msg = f"the share to dismiss must lie in [0, 1), got {request.dismiss}"
+    if not 0.0 <= request.suppress_share < 1.0:
+        msg = f"the share to suppress must be in [0, 1), got {request.suppress_share}"
         raise ValueError(msg)
-    if not (math.isfinite(request.minimum_scale) and request.minimum_scale >= 0.0):
-        msg = f"the minimum scale must be a finite number, 0 or more, got {request.minimum_scale}"
+    if not (math.isfinite(request.min_scale) and request.min_scale >= 0.0):
+        msg = f"the minimum scale must be a finite number, 0 or more, got {request.min_scale}"
         raise ValueError(msg)
     if not SMALLEST_TOLERANCE <= request.tolerance <= 0.1 or request.threads < 1:
         msg = f"the tolerance must lie in [{SMALLEST_TOLERANCE}, 0.1] and threads be at least 1"

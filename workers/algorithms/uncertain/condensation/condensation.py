@@ -11,15 +11,14 @@ pseudo-record : m + sum_i u_i v_i, u_i uniform on [-1/2, 1/2] sqrt(12 lambda_i),
 
 Source: Aggarwal, Yu 2004 (EDBT, sections 2 and 2.1), the baseline of AG. Departures: distances are taken in units of
 standard deviations, as in AG section II, and between winsorized records: plain ones would let a single far value decide
-which groups all others are in, and the made-up records would tell it (science.md section 4, "The search sees winsorized
-values"). Moments within a group are those of the values as they are. Which record begins a group is drawn, never read
-off the order of the input, and pseudo-records come in random order. The pseudo-records of a group are drawn alike:
-which of them bears the kept cells of which record is drawn too, so that pairing them tells no more than the group does.
-In a column in which a group agrees, its pseudo-records agree too and publish the value, as any box of k equal values
-does.
+which groups all others are in, and the made-up records would reveal it (science.md section 4, "The search sees
+winsorized values"). Moments within a group are those of the values as they are. Which record begins a group is drawn,
+never read off the order of the input, and pseudo-records come in random order. The pseudo-records of a group are drawn
+alike: which of them bears the kept cells of which record is drawn too, so that pairing them reveals no more than the
+group does. In a column in which a group agrees, its pseudo-records agree too and publish the value, as any box of k
+equal values does.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -29,15 +28,13 @@ from surebox_verify.core.moments import check_records
 from surebox_verify.core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.core.ladder import rung_from
-from workers.algorithms.core.winsorized import winsorized
+from workers.algorithms.core.ladder import SMALLEST, rung_from
+from workers.algorithms.core.winsorized import tail, winsorized
 from workers.algorithms.uncertain.condensation.kernels import gather
 
 Stage: TypeAlias = Literal["groups", "records"]
 
 STEP_VISITED: Final = 30_000_000  # records visited in a step
-_TAIL = 0.005  # share of the records at either end whose distance does not count
-_SMALLEST = 1e-74  # a deviation below this is none: squares of what is scaled by it would overflow
 _BATCH = 4096  # groups whose records are made at once
 _WIDE = 32  # columns from which groups are looked at one by one: their matrices are large, and numpy's loops short
 _CELLS = 4_000_000  # cells of covariance matrices held at once
@@ -149,16 +146,16 @@ def units(x: FloatArray, k: int) -> FloatArray:
 
     Notes
     -----
-    Of values beyond the m-th from either end, m the larger of k and 0.5 % of the records, only that they lie there
-    counts; where that leaves a constant column m is k. So the k - 1 outermost may lie anywhere, and any other record
-    moves a unit by a rung at most, rarely: a unit is in all distances. Fewer than 2 k records are one group, whose own
-    moments are published: plain deviations say no more, and decide nothing but along which axes its records are made.
+    Values beyond the m-th from either end count as the m-th, m the larger of k and 0.5 % of the records; where that
+    leaves a constant column m is k. So the k - 1 outermost may have any distance, and any other record moves a unit by
+    a rung at most, rarely: a unit is in all distances. Fewer than 2 k records are one group, whose own moments are
+    published: plain deviations say no more, and decide nothing but along which axes its records are made.
     """
     one_group = len(x) < 2 * k
-    spread = _deviations(x if one_group else winsorized(x, max(k, math.ceil(_TAIL * len(x)))))
-    if not one_group and not (spread > _SMALLEST).all():
-        spread = np.where(spread > _SMALLEST, spread, _deviations(winsorized(x, k)))
-    return np.array([rung_from(float(one)) if one > _SMALLEST else 1.0 for one in spread])
+    spread = _deviations(x if one_group else winsorized(x, tail(k, len(x))))
+    if not one_group and not (spread > SMALLEST).all():
+        spread = np.where(spread > SMALLEST, spread, _deviations(winsorized(x, k)))
+    return np.array([rung_from(float(one)) if one > SMALLEST else 1.0 for one in spread])
 
 
 def _deviations(x: FloatArray) -> FloatArray:

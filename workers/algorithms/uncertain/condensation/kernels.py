@@ -44,11 +44,11 @@ def _nearest(
     high: FloatArray,
     left: IntArray,
     distance: FloatArray,
-    found: IntArray,
+    nearest: IntArray,
 ) -> int:
-    """Fill `found` with the nearest records still there, `distance` with their squared distances; records visited."""
+    """Fill `nearest` with the nearest records still there, `distance` with their squared distances; records visited."""
     leaves = len(start) - 1
-    last = len(found) - 1
+    last = len(nearest) - 1
     distance[:] = np.inf
     stack = np.empty(DEPTH, np.int64)
     stack[0] = 1
@@ -69,7 +69,7 @@ def _nearest(
             away = 0.0
             for j in range(len(t)):
                 away += (t[j] - y[r, j]) ** 2
-            keep(away, record[r], distance, found)
+            keep(away, record[r], distance, nearest)
     return visited
 
 
@@ -92,7 +92,7 @@ def gather(
 ) -> int:
     """Make groups of k, until fewer than `least` records are left or the budget of visits is spent; groups so far."""
     distance = np.empty(max(k - 1, 1))
-    found = np.empty(max(k - 1, 1), np.int64)
+    nearest = np.empty(max(k - 1, 1), np.int64)
     t = np.empty(y.shape[1])
     for one in seeds:
         if left[1] < least or budget <= 0:
@@ -104,8 +104,8 @@ def gather(
         _remove(one, y, record, place, start, left, leaf)
         group[one] = groups
         if k > 1:
-            budget -= _nearest(t, y, record, start, low, high, left, distance, found)
-            for other in found:
+            budget -= _nearest(t, y, record, start, low, high, left, distance, nearest)
+            for other in nearest:
                 _remove(int(other), y, record, place, start, left, leaf)
                 group[other] = groups
         groups += 1

@@ -9,8 +9,8 @@ w_p = Z_p - Zbar, S = mean of S_p.
 E^ = Zbar,  C^ = (1/M) sum w w^T - (1 - 1/M) S,  rho^_jk = C^_jk / sqrt(C^_jj C^_kk).
 
 E^ and C^ are unbiased for the moments (divisor M) of the M released records' originals, whatever these are: they are
-fixed, only the noise is random. rho^ is consistent; its bias is of the order of 1/M. Records that were dismissed are in
-none of them.
+fixed, only the noise is random. rho^ is consistent; its bias is of the order of 1/M. Suppressed records are in none of
+them.
 
 Standard errors (noise only, terms of order 1/M^2 left out). For a form u^T A u, u = X_p - E + noise, A symmetric:
     Var = 4 m^T A S_p A m + 2 tr(A S_p A S_p) + kappa_4 sum_i (g_i^T A g_i)^2,

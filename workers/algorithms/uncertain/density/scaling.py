@@ -19,10 +19,9 @@ import numpy as np
 from surebox_verify.core.extremes import extremes
 from surebox_verify.core.moments import moments
 from surebox_verify.core.types import FloatArray
-from workers.algorithms.core.winsorized import winsorized
+from workers.algorithms.core.winsorized import tail, winsorized
 
 FLOOR = 0.05
-_TAIL = 0.005  # share of the records at either end whose distance does not count
 
 
 def rounded(value: FloatArray, digits: int) -> FloatArray:
@@ -59,9 +58,9 @@ def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
     records differ, and the unit is 1: even the magnitude of a deviation would be theirs.
     """
     size = len(x)
-    tail = min(max(math.ceil(np.max(k)), math.ceil(_TAIL * size)), size)
-    ordered = np.partition(x, (tail - 1, size - tail), axis=0)
-    clipped = _deviation(np.clip(x, ordered[tail - 1], ordered[size - tail]))  # constant where the ends overlap
+    m = min(tail(math.ceil(np.max(k)), size), size)
+    ordered = np.partition(x, (m - 1, size - m), axis=0)
+    clipped = _deviation(np.clip(x, ordered[m - 1], ordered[size - m]))  # constant where the ends overlap
     if not clipped.all():
         clipped = np.where(clipped > 0.0, clipped, _deviation(winsorized(x, math.ceil(np.max(k)))))
     return np.where(clipped > 0.0, rounded(np.maximum(clipped, 1e-300), 2), 1.0)

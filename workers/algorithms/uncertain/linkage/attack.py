@@ -12,8 +12,8 @@ posterior : exp(fit of t_r) / sum over candidates of exp(fit) (AG eq. 3).
 Scale matching: an adversary who knows the original computes the scale of every candidate again (the calibration is no
 secret; science.md section 3, "Published scales identify records" and "Linkage audit") and compares it with the scale
 published on the row. How far recomputed scales miss depends on what he knows; he can find it out by leaving out some of
-what he knows. Here the typical miss tau of log scales is taken from the true pairs, robustly, so that he is supposed to
-have found it exactly. A candidate's fit gains
+what he knows. Here the typical miss tau of log scales is taken from the true pairs, robustly, as if he knew it exactly.
+A candidate's fit gains
     -1/2 sum_h ((log s_h(candidate) - log s_h(row)) / tau_h)^2,
 over the axes h, or over one where all axes' scales are proportional. With tau near 0 (he knows the whole original) only
 candidates of the very scale of the row remain.
@@ -62,7 +62,7 @@ class Linkage:
     ----------
     rows : (R,), the rows tried, ascending.
     rank : (R,), float64 whole numbers.
-    posterior : (R,), too large by less than 1e-4 of it; NaN where only ranks were asked for.
+    posterior : (R,), too large by less than 1e-4 of it; NaN where only ranks were wanted.
     total : rows that could have been tried; more than R where rows were drawn.
     """
 

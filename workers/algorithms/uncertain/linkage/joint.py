@@ -38,7 +38,7 @@ class JointState:
     """Candidates found so far, then their probabilities; used up by its step.
 
     `order` is that of the search: near rows follow each other, since waiting for memory is most of it. `place` counts
-    rows whose candidates were found; `scaled` iterations.
+    rows that have their candidates; `scaled` iterations.
     """
 
     densities: Densities
@@ -130,7 +130,7 @@ def init(
 def step(state: JointState, *, rows: int = STEP_ROWS, iterations: int = STEP_ITERATIONS) -> JointState:
     """Find the candidates of some rows, or scale the probabilities of all a few times; `state` is used up."""
     if state.place < len(state.rows):
-        return _found(state, rows)
+        return _with_candidates(state, rows)
     column = np.ones(len(state.candidates)) if state.column is None else state.column
     weight = np.exp(state.fit)
     exact = len(state.rows) == len(state.candidates)
@@ -177,7 +177,7 @@ def matching(state: JointState) -> FloatArray:
     return _probabilities(state, column)
 
 
-def _found(state: JointState, count: int) -> JointState:
+def _with_candidates(state: JointState, count: int) -> JointState:
     last = min(state.place + count, len(state.rows))
     where = state.order[state.place : last]
     rows = state.rows[where]

@@ -68,7 +68,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Found:
+class Ranked:
     """Of each record tried: its rank and posterior, the largest posterior, and whether that is its own."""
 
     rank: IntArray
@@ -77,7 +77,7 @@ class Found:
     right: BoolArray
 
 
-def attack(noisy: Sequence[Noisy], groups: Groups, tried: IntArray) -> Found:
+def attack(noisy: Sequence[Noisy], groups: Groups, tried: IntArray) -> Ranked:
     """Rank the candidates of some records.
 
     Parameters
@@ -88,7 +88,7 @@ def attack(noisy: Sequence[Noisy], groups: Groups, tried: IntArray) -> Found:
 
     Returns
     -------
-    Found
+    Ranked
         O(sum of the candidates times the columns): try as many records at once as memory allows.
     """
     sizes = groups.sizes[tried]
@@ -101,14 +101,16 @@ def attack(noisy: Sequence[Noisy], groups: Groups, tried: IntArray) -> Found:
         there = np.flatnonzero(row >= 0)
         held, rows = one.densities, row[there]
         axes = None if held.axes is None else held.axes[rows]
-        told = log_fit(Densities(held.model, held.z[rows], held.scale[rows], axes, held.unit), one.values[other[there]])
-        fit[there] += np.where(np.isnan(told), -np.inf, told)
+        log_likelihood = log_fit(
+            Densities(held.model, held.z[rows], held.scale[rows], axes, held.unit), one.values[other[there]]
+        )
+        fit[there] += np.where(np.isnan(log_likelihood), -np.inf, log_likelihood)
     own = np.empty(len(tried))
     mine = tried[owner] == other
     own[owner[mine]] = fit[mine]
     most = np.maximum.reduceat(fit, begins) if len(fit) else fit
     weight = np.add.reduceat(np.exp(fit - most[owner]), begins) if len(fit) else fit
-    return Found(
+    return Ranked(
         rank=np.bincount(owner[fit >= own[owner]], minlength=len(tried)).astype(np.int64),
         posterior=np.exp(own - most) / weight,
         best=1.0 / weight,

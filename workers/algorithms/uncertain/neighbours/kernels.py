@@ -101,7 +101,7 @@ def nearest(  # noqa: C901
     first: int,
     last: int,
     count: int,
-    found: IntArray,
+    neighbours: IntArray,
     seen: IntArray,
 ) -> None:
     """The `count` nearest other rows of rows first .. last - 1, into found (last - first, count); visits into seen[0].
@@ -117,7 +117,7 @@ def nearest(  # noqa: C901
     gap = np.empty(2)
     for p in range(first, last):
         distance[:] = np.inf
-        mine = found[p - first]
+        mine = neighbours[p - first]
         stack[0] = 0
         away[0] = 0.0
         top = 1

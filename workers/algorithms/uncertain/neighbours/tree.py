@@ -94,7 +94,7 @@ def nearest_others(tree: Tree, first: int, last: int, count: int) -> tuple[IntAr
     -------
     (last - first, count) rows in leaf order, nearest first; and the number of records visited for it.
     """
-    found = np.empty((last - first, count), dtype=np.int64)
+    neighbours = np.empty((last - first, count), dtype=np.int64)
     seen = np.zeros(1, dtype=np.int64)
-    nearest(tree.rows, tree.start, tree.end, tree.box, first, last, count, found, seen)
-    return found, int(seen[0])
+    nearest(tree.rows, tree.start, tree.end, tree.box, first, last, count, neighbours, seen)
+    return neighbours, int(seen[0])

@@ -107,12 +107,12 @@ def classify(
     ready = densities if isinstance(densities, Index) else index(densities)
     _check(ready, labels, points, neighbours)
     fits, aways, places = _best(ready, points, min(neighbours, len(labels)), threads)
-    found = labels[ready.tree.order][places]
+    neighbour_labels = labels[ready.tree.order][places]
     covered = np.isfinite(fits[:, :1])
     share = np.exp(fits - np.where(covered, fits[:, :1], 0.0))  # log-sum-exp: the best fit is 0
     nearest = aways <= aways[:, :1]
     share = np.where(covered, share, nearest)
-    return _voted(found, share, int(labels.max()) + 1)
+    return _voted(neighbour_labels, share, int(labels.max()) + 1)
 
 
 def nearest_index(z: FloatArray, unit: FloatArray) -> Index:
@@ -165,15 +165,15 @@ def _check(ready: Index, labels: IntArray, points: FloatArray, neighbours: int) 
 
 def _best(ready: Index, points: FloatArray, q: int, threads: int) -> tuple[FloatArray, FloatArray, IntArray]:
     held = ready.densities
-    asked = np.ascontiguousarray(points, dtype=np.float64)
-    fits, aways = np.full((len(asked), q), -np.inf), np.full((len(asked), q), np.inf)
-    places = np.full((len(asked), q), -1, dtype=np.int64)
+    queries = np.ascontiguousarray(points, dtype=np.float64)
+    fits, aways = np.full((len(queries), q), -np.inf), np.full((len(queries), q), np.inf)
+    places = np.full((len(queries), q), -1, dtype=np.int64)
     axes = np.empty((0, 0, 0)) if held.axes is None else held.axes
     tree, gaussian = ready.tree, held.model == "gaussian"
 
     def part(span: slice) -> None:
         best_fits(
-            asked[span],
+            queries[span],
             tree.start,
             tree.low,
             tree.high,
@@ -190,14 +190,14 @@ def _best(ready: Index, points: FloatArray, q: int, threads: int) -> tuple[Float
             places[span],
         )
 
-    edges = np.arange(_PARTS + 1) * len(asked) // _PARTS
+    edges = np.arange(_PARTS + 1) * len(queries) // _PARTS
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         list(pool.map(part, [slice(int(a), int(b)) for a, b in pairwise(edges) if a < b]))
     return fits, aways, places
 
 
-def _voted(found: IntArray, share: FloatArray, classes: int) -> Classified:
-    votes = np.zeros((len(found), classes))
-    np.add.at(votes, (np.arange(len(found))[:, None], found), share)
+def _voted(labels: IntArray, share: FloatArray, classes: int) -> Classified:
+    votes = np.zeros((len(labels), classes))
+    np.add.at(votes, (np.arange(len(labels))[:, None], labels), share)
     votes /= votes.sum(axis=1, keepdims=True)
     return Classified(np.argmax(votes, axis=1).astype(np.int64), votes)

@@ -201,8 +201,8 @@ def count_indexed(ready: Index, lower: FloatArray, upper: FloatArray, threads: i
     """
     densities = ready.densities
     check_queries(lower, upper, densities.z.shape[1])
-    asked = _queries(ready, lower, upper)
-    tasks = _rotated(ready, asked) if densities.axes is not None else _parallel(ready, asked)
+    queries = _queries(ready, lower, upper)
+    tasks = _rotated(ready, queries) if densities.axes is not None else _parallel(ready, queries)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         sums = sum(pool.map(lambda task: task(), tasks), np.zeros((len(lower), 4)))
     estimate, variance, neglected, naive = sums.T
@@ -234,12 +234,12 @@ def _spans(count: int) -> list[tuple[int, int]]:
     return [(int(first), int(last)) for first, last in pairwise(edges) if first < last]
 
 
-def _parallel(ready: Index, asked: _Queries) -> list[Callable[[], FloatArray]]:
+def _parallel(ready: Index, queries: _Queries) -> list[Callable[[], FloatArray]]:
     gaussian = ready.densities.model == "gaussian"
-    free = np.ascontiguousarray((asked.a <= ready.low) & (asked.b >= ready.high))
+    free = np.ascontiguousarray((queries.a <= ready.low) & (queries.b >= ready.high))
 
     def near(tree: Blocks, first: int, last: int) -> FloatArray:
-        out = np.zeros((len(asked.a), 4))
+        out = np.zeros((len(queries.a), 4))
         leaves = slice(tree.count, None)
         count_blocks(
             first,
@@ -253,7 +253,7 @@ def _parallel(ready: Index, asked: _Queries) -> list[Callable[[], FloatArray]]:
             ready.z,
             ready.inverse,
             ready.heavy,
-            *asked,
+            *queries,
             free,
             gaussian,
             _TOLERANCE,
@@ -262,10 +262,10 @@ def _parallel(ready: Index, asked: _Queries) -> list[Callable[[], FloatArray]]:
         return out
 
     def far(first: int, last: int) -> FloatArray:
-        out = np.zeros((len(asked.a), 4))
+        out = np.zeros((len(queries.a), 4))
         rows = ready.far[first:last]
         z, scale = ready.densities.z[rows], ready.densities.scale[rows]
-        count_singly(z, scale, *asked, ready.low, ready.high, gaussian, out)
+        count_singly(z, scale, *queries, ready.low, ready.high, gaussian, out)
         return out
 
     tasks: list[Callable[[], FloatArray]] = [partial(far, *span) for span in _spans(len(ready.far))]
@@ -274,14 +274,14 @@ def _parallel(ready: Index, asked: _Queries) -> list[Callable[[], FloatArray]]:
     return tasks
 
 
-def _rotated(ready: Index, asked: _Queries) -> list[Callable[[], FloatArray]]:
+def _rotated(ready: Index, queries: _Queries) -> list[Callable[[], FloatArray]]:
     densities = ready.densities
     standard = _standard_points(densities.z.shape[1], gaussian=densities.model == "gaussian")
 
     def part(first: int, last: int) -> FloatArray:
-        out = np.zeros((len(asked.a), 4))
+        out = np.zeros((len(queries.a), 4))
         z, g = np.ascontiguousarray(densities.z[first:last]), loadings(densities, first, last)
-        count_rotated(first, z, g, standard, *asked, ready.low, ready.high, out)
+        count_rotated(first, z, g, standard, *queries, ready.low, ready.high, out)
         return out
 
     return [partial(part, *span) for span in _spans(len(densities.z))]

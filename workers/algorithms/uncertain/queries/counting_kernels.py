@@ -212,9 +212,9 @@ def _sample(
     standard: FloatArray,
     low: FloatArray,
     high: FloatArray,
-    found: FloatArray,
+    points: FloatArray,
 ) -> int:
-    """Points of a density that lie in the domain, into `found` (K, n); how many."""
+    """Points of a density that are in the domain, into `points` (K, n); how many."""
     windows, size, n = standard.shape
     kept = 0
     for w in range(windows):
@@ -224,17 +224,17 @@ def _sample(
                 value = z[j]
                 for i in range(n):
                     value += g[j, i] * standard[(window + w) % windows, k, i]
-                found[kept, j] = value
+                points[kept, j] = value
                 inside = inside and low[j] <= value <= high[j]
             if inside:
                 kept += 1
-                if kept == found.shape[0]:
+                if kept == points.shape[0]:
                     return kept
         if 2 * kept >= size:
             return kept
     if kept == 0:
         for j in range(n):
-            found[0, j] = min(max(z[j], low[j]), high[j])
+            points[0, j] = min(max(z[j], low[j]), high[j])
         kept = 1
     return kept
 
@@ -255,15 +255,15 @@ def count_rotated(
 ) -> None:
     """Add rotated densities (m, n), the first of them number `first`, by quasi-Monte Carlo along their own axes."""
     n = z.shape[1]
-    found = np.empty((standard.shape[1], n))
+    points = np.empty((standard.shape[1], n))
     for r in range(z.shape[0]):
-        kept = _sample(z[r], g[r], first + r, standard, low, high, found)
-        least = found[0].copy()
-        most = found[0].copy()
+        kept = _sample(z[r], g[r], first + r, standard, low, high, points)
+        least = points[0].copy()
+        most = points[0].copy()
         for k in range(1, kept):
             for j in range(n):
-                least[j] = min(least[j], found[k, j])
-                most[j] = max(most[j], found[k, j])
+                least[j] = min(least[j], points[k, j])
+                most[j] = max(most[j], points[k, j])
         for q in range(a.shape[0]):
             whole = True
             empty = False
@@ -282,7 +282,7 @@ def count_rotated(
             for k in range(kept):
                 inside = True
                 for j in range(n):
-                    inside = inside and a[q, j] <= found[k, j] <= b[q, j]
+                    inside = inside and a[q, j] <= points[k, j] <= b[q, j]
                 held += inside
             p = held / kept
             out[q, 0] += p

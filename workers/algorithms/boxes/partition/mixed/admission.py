@@ -59,8 +59,8 @@ def admit(
     nominal: tuple[NominalColumn, ...],
     demands: BoxConstraints,
     k: int,
-    suppress_at_most: float,
-    minimum_width: FloatArray,
+    max_suppressed_classes: float,
+    min_width: FloatArray,
     *,
     patterns: bool,
 ) -> Admitted:
@@ -72,8 +72,8 @@ def admit(
     nominal : d columns, -1 where missing.
     demands : what a box must hold beside k.
     k : least records of a box.
-    suppress_at_most : largest share of the records that may be left out.
-    minimum_width : (n,), 0 for none.
+    max_suppressed_classes : largest share of the records that may be left out.
+    min_width : (n,), 0 for none.
     patterns : whether values may be missing, and given up.
 
     Raises
@@ -93,7 +93,7 @@ def admit(
         some = taking(demands, rows)
         given, label = _merged(lacking[rows], some, k, patterns)
         if patterns:
-            held = constraint_arrays(some, minimum_width, everywhere=True)
+            held = constraint_arrays(some, min_width, everywhere=True)
             given, label = _demanded(given, label, x[rows], held, k)
         stays = _none_or_many(label, some, demands, rows, k, len(x))
         settled = bool(stays.all())
@@ -101,8 +101,8 @@ def admit(
         if len(rows) == 0:
             raise InfeasibleKError(k, 0)
     left_out = len(x) - len(rows)
-    if left_out > suppress_at_most * len(x):
-        raise SuppressionError(left_out, len(x), suppress_at_most)
+    if left_out > max_suppressed_classes * len(x):
+        raise SuppressionError(left_out, len(x), max_suppressed_classes)
     n = x.shape[1]
     blank = given
     columns = tuple(
@@ -155,9 +155,11 @@ def _demanded(
         return bool(holds(held, present, order[rows], 0, local, 0, len(rows), -1, k))
 
     where = np.flatnonzero(~out)
-    found, labels = _giving_up(given[where], np.zeros(len(where), dtype=np.int64), lambda rows: good(where[rows]), True)
+    reduced, labels = _giving_up(
+        given[where], np.zeros(len(where), dtype=np.int64), lambda rows: good(where[rows]), True
+    )
     given = given.copy()
-    given[where] = found
+    given[where] = reduced
     label = label.copy()
     label[where] = labels
     return given, label

@@ -31,12 +31,12 @@ def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, ev
     step = 1 if every else k * max(1, m // (k * room.places))
     for p in range(m + 1):
         place[p] = -1.0
-    found = 0
+    count = 0
     p = whole(k)
     while p <= m - k:
         if is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
             place[p] = 0.0
-            found += 1
+            count += 1
             p = (p // step + 1) * step
         else:
             p += 1
@@ -44,11 +44,11 @@ def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, ev
     while c <= m - k:
         if is_open(rows[base + line[m - c - 1], axis], rows[base + line[m - c], axis]):
             place[m - c] = 0.0
-            found += 1
+            count += 1
             c = (c // step + 1) * step
         else:
             c += 1
-    return found
+    return count
 
 
 @inner_kernel
@@ -110,15 +110,15 @@ def _search(
 ) -> int:
     """The best `most` candidates on all axes that matter, dearer than `after`."""
     n = records.rows.shape[1]
-    found = whole(0)
+    count = whole(0)
     for axis in range(len(score)):
         if score[axis] <= 0.0 and axis - n != classes:
             continue
         variants = 1 if axis < n else variants_of(records, axis - n, thorough)
         for variant in range(variants):
             if follow(records, room, index, base, s, e, axis, variant, k, every) > 0:
-                found = along(records, room, side, classes, base, e - s, axis, variant, k, found, most, after)
-    return found
+                count = along(records, room, side, classes, base, e - s, axis, variant, k, count, most, after)
+    return count
 
 
 @inner_kernel
@@ -131,13 +131,13 @@ def _sieve(
     s: int,
     e: int,
     k: int,
-    found: int,
+    count: int,
     most: int,
 ) -> int:
     """Keep the first `most` candidates both of whose sides hold what is demanded."""
     kept = whole(0)
     top = room.top
-    for z in range(found):
+    for z in range(count):
         axis, variant, p = whole(top[1, z]), whole(top[2, z]), whole(top[3, z])
         follow(records, room, index, base, s, e, axis, variant, k, truth(True))
         rows, order, line, m = records.rows, records.order, room.line, e - s
@@ -211,7 +211,7 @@ def candidates(  # noqa: C901 (a kernel)
 
     Returns
     -------
-    found : how many, at most `most`; 0 where nothing can be cut.
+    count : how many, at most `most`; 0 where nothing can be cut.
     exact : whether the first cost is what the node will cost, not a prediction.
     """
     top = room.top
@@ -232,27 +232,27 @@ def candidates(  # noqa: C901 (a kernel)
         return (1 if place > 0 else 0), True
     width = top.shape[1]
     if not ruled:
-        found = whole(0)
-        while found == 0 and active > 0:
+        count = whole(0)
+        while count == 0 and active > 0:
             few = score.copy()
             active -= _widest(score, few, axes)
-            found = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, truth(False), few)
+            count = _search(records, room, side, classes, index, base, s, e, k, most, -1.0, thorough, truth(False), few)
     else:
-        found = whole(0)
+        count = whole(0)
         for every in (False, True):
             after = -1.0
-            while found == 0:
-                found = _search(
+            while count == 0:
+                count = _search(
                     records, room, side, classes, index, base, s, e, k, width, after, thorough, every, score
                 )
-                if found == 0:
+                if count == 0:
                     break
-                full = found == width
-                after = top[0, found - 1]
-                found = _sieve(records, room, demands, index, base, s, e, k, found, most)
+                full = count == width
+                after = top[0, count - 1]
+                count = _sieve(records, room, demands, index, base, s, e, k, count, most)
                 if not full:
                     break
-            if found > 0:
+            if count > 0:
                 break
     p = top[3, 0]
-    return found, found > 0 and p < 2 * k and e - s - p < 2 * k and classes < 0
+    return count, count > 0 and p < 2 * k and e - s - p < 2 * k and classes < 0

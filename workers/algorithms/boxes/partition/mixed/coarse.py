@@ -137,14 +137,14 @@ def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[
     values = slice(int(records.start[j]), int(records.start[j + 1]))
     amount = parts.amount[axis, there]
     share = (parts.seen[axis, there, values] > 0) @ records.omega[values]
-    found = [there[by_frequency(amount, share)]]
+    orders = [there[by_frequency(amount, share)]]
     if len(there) == 2:
-        return found
+        return orders
     keys = [parts.sums[axis, there, i] / amount for i in range(n) if np.isfinite(parts.low[axis, there, i]).all()]
     for q in range(int(records.score_start[j]), int(records.score_start[j + 1])):
         key = (parts.seen[axis, there, values] @ records.scores[q, values]) / amount
         keys += [key, np.abs(key - key @ amount / amount.sum())]
-    return [*found, *(there[np.argsort(key, kind="stable")] for key in keys)]
+    return [*orders, *(there[np.argsort(key, kind="stable")] for key in keys)]
 
 
 def _along(

@@ -83,13 +83,13 @@ def _carried(
         top -= 2
         s, e = waiting[top], waiting[top + 1]
         copy_cell(cells[top // 2], side.cell)
-        found, exact = 0, False
+        count, exact = 0, False
         if e - s >= 2 * k:
-            found, exact = candidates(
+            count, exact = candidates(
                 records, room, side, classes, demands, ruled, trial, base, s, e, k, whole(1), truth(False), axes
             )
             work += e - s
-        if found == 0:
+        if count == 0:
             total += (e - s) * uncut(records, classes, trial, base, s, e, side)
             continue
         if exact:
@@ -122,14 +122,14 @@ def _tried(
     e: int,
     k: int,
     axes: int,
-    found: int,
+    count: int,
 ) -> tuple[int, int]:
     """The candidate that costs least when carried to the end is put first; row visits."""
-    ways = room.top[1:, :found].copy()
+    ways = room.top[1:, :count].copy()
     best = 0
     least = np.inf
     work = 0
-    for z in range(found):
+    for z in range(count):
         for i in range(room.trial.shape[0]):
             for p in range(s, e):
                 room.trial[i, p] = room.sorted[i, p]
@@ -223,15 +223,15 @@ def grow_block(
         else:
             near = 3 * k <= e - s <= reach
             most = breadth if near else whole(1)
-            found, exact = candidates(
+            count, exact = candidates(
                 records, room, side, classes, demands, ruled, index, base, s, e, k, most, breadth > 1, axes
             )
             counters[2] += (e - s) * each * each
-            if found == 0:
+            if count == 0:
                 continue
-            if found > 1 and not exact:
+            if count > 1 and not exact:
                 _, work = _tried(
-                    records, room, side, classes, demands, ruled, base, tree.cells[counters[1]], s, e, k, axes, found
+                    records, room, side, classes, demands, ruled, base, tree.cells[counters[1]], s, e, k, axes, count
                 )
                 counters[2] += 2 * work * each * each
             axis, variant = whole(room.top[1, 0]), whole(room.top[2, 0])

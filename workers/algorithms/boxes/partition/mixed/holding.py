@@ -49,16 +49,16 @@ class ConstraintArrays(NamedTuple):
     run: FloatArray
 
 
-def constraint_arrays(asked: BoxConstraints, minimum_width: FloatArray, everywhere: bool) -> ConstraintArrays:
+def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everywhere: bool) -> ConstraintArrays:
     """The same for kernels.
 
     Parameters
     ----------
-    asked : of every box.
-    minimum_width : (n,), 0 where there is none.
+    constraints : of every box.
+    min_width : (n,), 0 where there is none.
     everywhere : whether it holds for bounds that any cut may narrow.
     """
-    person, kept, codes = asked.persons, asked.kept, np.ascontiguousarray(asked.codes.T)
+    person, kept, codes = constraints.persons, constraints.kept, np.ascontiguousarray(constraints.codes.T)
     pair = np.empty(0, dtype=np.int32)
     if len(person) and len(kept):
         pair = np.unique(kept.astype(np.int64) * (int(person.max()) + 1) + person, return_inverse=True)[1].astype(
@@ -66,19 +66,19 @@ def constraint_arrays(asked: BoxConstraints, minimum_width: FloatArray, everywhe
         )
     columns = [codes[c] for c in range(len(codes))]
     overall = np.zeros((len(columns), max((int(c.max(initial=-1)) + 2 for c in columns), default=1)))
-    ranked = [*asked.ordered, *[False] * len(columns)]
+    ranked = [*constraints.ordered, *[False] * len(columns)]
     ordered = np.array([int(c.max()) + 1 if r else 0 for c, r in zip(columns, ranked, strict=False)], dtype=np.int64)
     for row, column in enumerate(columns):
         taken = column[column >= 0] if ranked[row] else column
         shares = np.bincount(taken + 1, minlength=overall.shape[1]) / max(len(taken), 1)
         overall[row] = shares
     labels = max([int(c.max(initial=-1)) + 1 for c in (person, kept, pair, *columns)], default=0)
-    rows = max(len(person), len(kept), codes.shape[1] if columns else 0, len(asked.values))
+    rows = max(len(person), len(kept), codes.shape[1] if columns else 0, len(constraints.values))
     limits = np.array(
         [
-            asked.diversity,
-            1.0 if asked.alpha is None else asked.alpha,
-            np.inf if asked.closeness is None else asked.closeness,
+            constraints.diversity,
+            1.0 if constraints.alpha is None else constraints.alpha,
+            np.inf if constraints.closeness is None else constraints.closeness,
         ]
     )
     return ConstraintArrays(
@@ -88,14 +88,14 @@ def constraint_arrays(asked: BoxConstraints, minimum_width: FloatArray, everywhe
         codes=codes.astype(np.int32),
         overall=overall,
         ordered=ordered,
-        values=np.ascontiguousarray(asked.values.T),
-        apart=asked.apart,
+        values=np.ascontiguousarray(constraints.values.T),
+        apart=constraints.apart,
         limits=limits,
-        width=minimum_width,
+        width=min_width,
         everywhere=everywhere,
         seen=np.zeros(labels + 2, dtype=np.int64),
         tally=np.zeros(labels + 2, dtype=np.int64),
-        run=np.empty(rows if asked.values.shape[1] else 0),
+        run=np.empty(rows if constraints.values.shape[1] else 0),
     )
 
 
@@ -108,15 +108,15 @@ def demanding(demands: ConstraintArrays) -> bool:
 @inner_kernel
 def _persons(demands: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, s: int, e: int, k: int) -> bool:
     """Whether k different persons are there."""
-    found = 0
+    count = 0
     for z in range(s, e):
         label = demands.person[order[base + line[z]]]
         if demands.seen[label] == 0:
             demands.seen[label] = 1
-            found += 1
+            count += 1
     for z in range(s, e):
         demands.seen[demands.person[order[base + line[z]]]] = 0
-    return found >= k
+    return count >= k
 
 
 @inner_kernel

@@ -71,7 +71,7 @@ def init(
     method: Method,
     demands: BoxConstraints,
     groups: IntArray | None = None,
-    minimum_width: FloatArray | None = None,
+    min_width: FloatArray | None = None,
     everywhere: bool = False,
     effort: MixedEffort | None = None,
     cell: FloatArray | None = None,
@@ -87,7 +87,7 @@ def init(
     method : `optimal`, `fast` or `mondrian`.
     demands : what a box must hold beside k records; every group of records holds it.
     groups : 0 to R - 1 of each record; None for one group.
-    minimum_width : (n,), least extent of the records of a box; None for none.
+    min_width : (n,), least extent of the records of a box; None for none.
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
         its own column is cut.
     effort : how much is tried; None for what is usual for so many records.
@@ -107,7 +107,7 @@ def init(
     if cell is not None and method != "mondrian":
         for root, first in enumerate(np.cumsum(runs) - runs):
             tree.cells[len(runs) - 1 - root] = np.where(np.isnan(records.rows[first]), [[np.inf], [-np.inf]], cell)
-    held = constraint_arrays(demands, np.zeros(n) if minimum_width is None else minimum_width, everywhere)
+    held = constraint_arrays(demands, np.zeros(n) if min_width is None else min_width, everywhere)
     effort = effort or usual(size)
     largest = int(runs.max())
     ruled = demanding(held)
@@ -228,16 +228,16 @@ def _taken(state: MixedState, node: int, cuts: list[Cut], group: IntArray) -> bo
     first, last = (int(end) for end in tree.span[node])
     for cut in cuts:
         upper = upper_side(records, first, last, cut, group)
-        found = exact(records, first, last, cut, upper, state.k)
-        if found is None:
+        split = exact(records, first, last, cut, upper, state.k)
+        if split is None:
             continue
         order = np.concatenate([np.flatnonzero(~upper), np.flatnonzero(upper)])
-        if state.ruled and not _allowed(state, first, order.astype(np.int32), found.place, cut.axis):
+        if state.ruled and not _allowed(state, first, order.astype(np.int32), split.place, cut.axis):
             continue
         for array in (records.rows, records.codes, records.order, records.worth, records.mass):
             if len(array):
                 array[first:last] = np.take(array[first:last], order, axis=0)  # three times as fast as by an index
-        branch(tree, node, cut.axis, found.place, found.below, found.above)
+        branch(tree, node, cut.axis, split.place, split.below, split.above)
         return True
     return False
 

@@ -55,8 +55,8 @@ def measured(records: Records, looked: list[int], stride: int) -> tuple[Parts, I
     most = _PARTS
     for axis in looked:
         if axis < n:
-            found = _borders(records.rows[:, axis])
-            borders[axis, : len(found)] = found
+            edges = _borders(records.rows[:, axis])
+            borders[axis, : len(edges)] = edges
         else:
             most = max(most, _groups(records, axis - n, group))
     parts = _empty(records, most)

@@ -14,11 +14,11 @@ from workers.algorithms.boxes.partition.selection import middle
 
 
 @inner_kernel
-def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, variant: int, p: int) -> int:
+def _insert(top: FloatArray, count: int, most: int, cost: float, axis: int, variant: int, p: int) -> int:
     """Keep the `most` cheapest candidates in order; how many there are now."""
-    if found == most and cost >= top[0, found - 1] * LESS:
-        return found
-    z = found if found < most else most - 1
+    if count == most and cost >= top[0, count - 1] * LESS:
+        return count
+    z = count if count < most else most - 1
     while z > 0 and cost < top[0, z - 1] * LESS:
         for i in range(4):
             top[i, z] = top[i, z - 1]
@@ -27,7 +27,7 @@ def _insert(top: FloatArray, found: int, most: int, cost: float, axis: int, vari
     top[1, z] = axis
     top[2, z] = variant
     top[3, z] = p
-    return min(found + 1, most)
+    return min(count + 1, most)
 
 
 @inner_kernel
@@ -41,7 +41,7 @@ def along(  # noqa: C901 (a kernel)
     axis: int,
     variant: int,
     k: int,
-    found: int,
+    count: int,
     most: int,
     after: float,
 ) -> int:
@@ -71,10 +71,10 @@ def along(  # noqa: C901 (a kernel)
         extend(records, classes, base + line[m - c], side)
         if c < k or m - c > final or place[m - c] < 0.0:
             continue
-        if found < most or place[m - c] < top[0, found - 1] * LESS:
+        if count < most or place[m - c] < top[0, count - 1] * LESS:
             if celled:
                 side.low[axis] = middle(rows[base + line[m - c - 1], axis], rows[base + line[m - c], axis])
             cost = place[m - c] + predicted(records, classes, c, k, side)
             if cost > after:
-                found = _insert(top, found, most, cost, axis, variant, m - c)
-    return found
+                count = _insert(top, count, most, cost, axis, variant, m - c)
+    return count

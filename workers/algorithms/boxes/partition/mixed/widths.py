@@ -30,10 +30,10 @@ def _settled(
     axis: int,
     k: int,
     order: IndexArray,
-    found: int,
+    count: int,
 ) -> int:
     """The first of some places whose sides hold what is demanded; 0 for none."""
-    for z in range(found):
+    for z in range(count):
         p = whole(order[z])
         if not ruled:
             return p
@@ -47,8 +47,8 @@ def _settled(
 @inner_kernel
 def _by_room(room: Room, m: int, k: int, order: IndexArray) -> int:
     """Candidate places, those that leave room for most boxes first, then those nearest to the middle."""
-    found = 0
-    while found < len(order):
+    count = 0
+    while count < len(order):
         best = whole(0)
         for p in range(k, m - k + 1):
             if room.place[p] == 0.0 and better(p, best, m, k):
@@ -56,9 +56,9 @@ def _by_room(room: Room, m: int, k: int, order: IndexArray) -> int:
         if best == 0:
             break
         room.place[best] = -1.0
-        order[found] = best
-        found += 1
-    return found
+        order[count] = best
+        count += 1
+    return count
 
 
 @inner_kernel
@@ -80,8 +80,8 @@ def _by_cost(
             for q in range(records.score_start[column], records.score_start[column + 1]):
                 cost += side.most[q] - side.least[q]
             lines[1 if backward else 0, p] = c * cost
-    found = 0
-    while found < len(order):
+    count = 0
+    while count < len(order):
         best, least = whole(0), np.inf
         for p in range(k, m - k + 1):
             if place[p] == 0.0 and lines[0, p] + lines[1, p] < least * LESS:
@@ -89,9 +89,9 @@ def _by_cost(
         if best == 0:
             break
         place[best] = -1.0
-        order[found] = best
-        found += 1
-    return found
+        order[count] = best
+        count += 1
+    return count
 
 
 @inner_kernel
@@ -152,7 +152,7 @@ def _column(
     """The place at which a column is cut; its order then stands in `line`. 0 for none."""
     n = records.rows.shape[1]
     m = e - s
-    found = 0
+    count = 0
     if axis < n:
         order[0] = _usual(records.rows, index[axis, s:e], base, axis, k, median)
         if order[0] == 0:
@@ -161,19 +161,19 @@ def _column(
             for z in range(s, e):
                 room.line[z - s] = index[axis, z]
             return whole(order[0])
-        found = 1
+        count = 1
     if follow(records, room, index, base, s, e, axis, whole(0), k, truth(True)) <= 0:
         return whole(0)
     if axis >= n and median and axis - n != classes:
         order[0] = _most_frequent(room, m, k)
-        found = 1 if order[0] > 0 else 0
+        count = 1 if order[0] > 0 else 0
     elif axis >= n:
         few = order if ruled else order[:1]
         if axis - n == classes:
-            found = _by_room(room, m, k, few)
+            count = _by_room(room, m, k, few)
         else:
-            found = _by_cost(records, room, side, base, m, axis - n, k, few)
-    p = _settled(records, room, demands, ruled, base, m, axis, k, order, found)
+            count = _by_cost(records, room, side, base, m, axis - n, k, few)
+    p = _settled(records, room, demands, ruled, base, m, axis, k, order, count)
     if p == 0 and ruled and not median and axis < n:
         p = _settled(records, room, demands, ruled, base, m, axis, k, order, _by_room(room, m, k, order))
     return p

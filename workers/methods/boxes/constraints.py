@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, kind_of, typed
-from app.contracts.boxes import BoxesSpec, Distance
+from app.contracts.boxes import BoxesSpec, DistributionDistance
 from app.contracts.datasets import ColumnType
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.core.winsorized import ends
@@ -37,14 +37,18 @@ def demands(
     -----
     A missing value of a kept column is a value (it is published); of a sensitive one it is none (it hides nothing).
     """
-    kept = _kept(path, spec, rows) if spec.count_keep and spec.keep else np.empty(0, dtype=np.int32)
-    values = numeric_columns(path, tuple(spec.epsilon)).values[rows] if spec.epsilon else np.empty((len(rows), 0))
+    kept = _kept(path, spec, rows) if spec.k_counts_kept and spec.keep else np.empty(0, dtype=np.int32)
+    values = (
+        numeric_columns(path, tuple(spec.min_separation)).values[rows]
+        if spec.min_separation
+        else np.empty((len(rows), 0))
+    )
     return BoxConstraints(
         diversity=spec.l or 0,
         kept=kept,
         codes=sensitive_codes(path, spec, rows, persons, types),
         values=np.ascontiguousarray(values),
-        apart=np.array(list(spec.epsilon.values()), dtype=np.float64),
+        apart=np.array(list(spec.min_separation.values()), dtype=np.float64),
         closeness=spec.t,
         alpha=spec.alpha,
         ordered=tuple(ordered(spec, name, types[name]) for name in spec.sensitive),
@@ -55,16 +59,16 @@ def demands(
 def _kept(path: Path, spec: BoxesSpec, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     """Number of each record's combination of kept values, shape (M,), by these: the order of rows changes none."""
     combined = np.zeros(len(rows), dtype=np.int64)
-    for found in coded_columns(path, sorted(spec.keep)):
-        codes = found.codes[rows] + 1
-        combined = np.unique(combined * (len(found.values) + 1) + codes, return_inverse=True)[1]
+    for column in coded_columns(path, sorted(spec.keep)):
+        codes = column.codes[rows] + 1
+        combined = np.unique(combined * (len(column.values) + 1) + codes, return_inverse=True)[1]
     return combined.astype(np.int32)
 
 
 def ordered(spec: BoxesSpec, name: str, column: ColumnType) -> bool:
     """Whether the values of a sensitive column have an order, so that moving them far counts for more."""
     if name in spec.t_distance:
-        return spec.t_distance[name] is Distance.ORDERED
+        return spec.t_distance[name] is DistributionDistance.ORDERED
     return kind_of(spec, name, column) is not ColumnKind.NOMINAL
 
 
@@ -85,10 +89,10 @@ def sensitive_codes(
         value.
     """
     codes = np.empty((len(rows), len(spec.sensitive)), dtype=np.int32)
-    for index, (name, found) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):
-        whole = found.codes
+    for index, (name, column) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):
+        whole = column.codes
         if name in spec.ordinal:
-            whole = found.among([typed(value, types[name]) for value in spec.ordinal[name]])[0]
+            whole = column.among([typed(value, types[name]) for value in spec.ordinal[name]])[0]
         own = whole[rows]
         if kind_of(spec, name, types[name]) is not ColumnKind.NOMINAL:
             own = _winsorized(own, spec.k, persons, ranks=name in spec.ordinal)

@@ -53,25 +53,25 @@ def _names(setting: Setting, job: JobContext, learned: GroupSpec) -> tuple[str, 
     """Published columns that the auxiliary data have too, but for what is exchanged."""
     paths = (job.dataset_path("auxiliary_dataset_id"), job.dataset_path())
     recodings = (learned.recode.auxiliary, setting.model.recode)
-    found = common_columns(learned, paths, recodings, (*setting.spec.parameter, *learned.parameter))
-    return tuple(name for name in found if not set(sources(name, setting.model.recode)) & set(setting.spec.drop))
+    common = common_columns(learned, paths, recodings, (*setting.spec.region_columns, *learned.region_columns))
+    return tuple(name for name in common if not set(sources(name, setting.model.recode)) & set(setting.spec.drop))
 
 
 def _standing(setting: Setting, job: JobContext, exchange: Exchange, chosen: Swaps) -> Standing:
-    everybody = read(job.dataset_path(), Wanted((), setting.model.recode, parameter=setting.spec.parameter))
-    rows, parameter_values = setting.microfile.rows, setting.microfile.parameter_values
+    everybody = read(job.dataset_path(), Wanted((), setting.model.recode, region_columns=setting.spec.region_columns))
+    rows, regions = setting.microfile.rows, setting.microfile.regions
     before = np.full(len(exchange.positions), -1, dtype=np.int64)
-    before[everybody.rows] = everybody.parameter
+    before[everybody.rows] = everybody.region
     place = before[exchange.positions]
     in_range = np.zeros(len(place), dtype=np.bool_)
     in_range[rows] = True
-    masked = Places(everybody.parameter_values).known([parameter_values[one] for one in setting.hiding.masked])
+    masked = Places(everybody.regions).known([regions[one] for one in setting.hiding.masked])
     member = members(setting.hiding.grades, setting.alpha)
     group = rows[member]
     return Standing(
         place=place,
         in_range=in_range,
-        places=len(everybody.parameter_values),
+        places=len(everybody.regions),
         wanted=tuple(masked),
         outliers=setting.spec.outliers,
         moved=rows[chosen.source_row[member[chosen.source_row]]],

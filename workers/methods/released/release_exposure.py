@@ -1,4 +1,4 @@
-"""What releases told of the records of the tables that they were made from, and of all persons together.
+"""What releases show of the records of the tables that they were made from, and of all persons together.
 
 A release is placed over its own table, whose values its boxes were cut by: over the typed copy by geometry, over a
 table that is gone by what the ledger keeps of its records. Who of today is which of these records is `all_persons`'s.
@@ -31,8 +31,8 @@ _SCALED: Final = 200_000
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one release told of the records of its table.
+class ReleaseExposure:
+    """What one release shows of the records of its table.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Told:
 
     @property
     def alike(self) -> IntArray:
-        """Numbers of records of which it told the same."""
+        """Numbers of records of which it shows the same."""
         if self.places is not None:
             return alike_in(self.places)
         columns = (
@@ -65,8 +65,10 @@ class Told:
         return alike_in(*columns, *scales)
 
 
-def told_of_copy(original: Originals, dataset: Path, ledger: Ledger, *, scale: FloatArray | None = None) -> Told:
-    """What a release told of the records of a typed copy.
+def exposure_of_copy(
+    original: Originals, dataset: Path, ledger: Ledger, *, scale: FloatArray | None = None
+) -> ReleaseExposure:
+    """What a release shows of the records of a typed copy.
 
     Parameters
     ----------
@@ -79,26 +81,26 @@ def told_of_copy(original: Originals, dataset: Path, ledger: Ledger, *, scale: F
     """
     if not ledger.columns:
         values = np.ascontiguousarray(numeric_columns(dataset, ledger.names).values)
-        return Told(ledger, values=values, scale=_nearest(values, ledger) if scale is None else scale)
+        return ReleaseExposure(ledger, values=values, scale=_nearest(values, ledger) if scale is None else scale)
     there = frozenset(columns_of(dataset))
     wanted = [one for one in ledger.columns if one.name in there]
-    found = located(original, ledger.path, wanted, ledger.meanings)
-    places = found.places
+    location = located(original, ledger.path, wanted, ledger.meanings)
+    places = location.places
     if ledger.keep and there.issuperset(ledger.keep):
         mine, theirs = kept_together([dataset, ledger.path], ledger.keep)
         span = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-        places = np.where(np.isin(places * span + mine, found.of_row * span + theirs), places, ABSENT)
-    return Told(ledger, places, found.of_row)
+        places = np.where(np.isin(places * span + mine, location.of_row * span + theirs), places, ABSENT)
+    return ReleaseExposure(ledger, places, location.of_row)
 
 
-def told_of_fingerprints(known: Fingerprints, ledger: Ledger) -> Told:
-    """What a release told of records of which fingerprints are kept."""
+def exposure_of_fingerprints(known: Fingerprints, ledger: Ledger) -> ReleaseExposure:
+    """What a release shows of records of which fingerprints are kept."""
     if not ledger.columns:
-        return Told(ledger, scale=known.scale)
-    return Told(ledger, known.places, generalized(ledger.path, ledger.columns, ledger.meanings).of_row)
+        return ReleaseExposure(ledger, scale=known.scale)
+    return ReleaseExposure(ledger, known.places, generalized(ledger.path, ledger.columns, ledger.meanings).of_row)
 
 
-def write_told(
+def write_exposure(
     dataset: Path, ledger: Path, target: Path, *, terms: FamilyTerms, scale: FloatArray | None = None
 ) -> None:
     """Write what a family keeps of the records that a release was made from: fingerprints, and where each was in it.
@@ -115,11 +117,11 @@ def write_told(
         Of an uncertain release, the noise of each record.
     """
     released, cells = read_ledger(ledger), Cells(dataset, terms.key)
-    told = told_of_copy(Originals(dataset), dataset, released, scale=scale)
-    places = np.full(cells.rows, ABSENT, dtype=np.int64) if told.places is None else told.places
+    exposure = exposure_of_copy(Originals(dataset), dataset, released, scale=scale)
+    places = np.full(cells.rows, ABSENT, dtype=np.int64) if exposure.places is None else exposure.places
     shown = [name for name in (*released.names, *released.keep) if name in cells.names]
     persons = {name: own or name for name, own in terms.persons.items()}
-    write_fingerprints(fingerprints(cells, shown, persons, places, under=terms.under, scale=told.scale), target)
+    write_fingerprints(fingerprints(cells, shown, persons, places, under=terms.under, scale=exposure.scale), target)
 
 
 def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:
@@ -135,9 +137,9 @@ def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:
 def linked_scale(release: Path, names: Sequence[str], link: Path, dataset: Path) -> FloatArray:
     """The noise of each record by the link that says which of them each row stands for; NaN of those left out."""
     rows: NDArray[np.int64] = np.load(link, allow_pickle=False)
-    found = np.full((Cells(dataset, b"").rows, len(names)), np.nan)
-    found[rows] = numeric_columns(release, [f"{name}_scale" for name in names]).values
-    return found
+    scale = np.full((Cells(dataset, b"").rows, len(names)), np.nan)
+    scale[rows] = numeric_columns(release, [f"{name}_scale" for name in names]).values
+    return scale
 
 
 def _nearest(values: FloatArray, release: Ledger) -> FloatArray:
@@ -146,22 +148,22 @@ def _nearest(values: FloatArray, release: Ledger) -> FloatArray:
     scales = numeric_columns(release.path, [f"{name}_scale" for name in release.names]).values
     rows = np.linspace(0, len(scales) - 1, min(len(scales), _SCALED)).astype(np.int64)
     scale = scales[rows]
-    found = np.full(values.shape, np.nan)
+    nearest = np.full(values.shape, np.nan)
     if (scale == scale[:1]).all():
-        found[there] = scale[0]
+        nearest[there] = scale[0]
     else:
         z = numeric_columns(release.path, release.names).values[rows]
         spread = np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
-        found[there] = scale[cKDTree(z / spread).query(values[there] / spread)[1]]
-    return found
+        nearest[there] = scale[cKDTree(z / spread).query(values[there] / spread)[1]]
+    return nearest
 
 
-def placed(told: Told, of: IntArray, shown: IntArray, kept: tuple[IntArray, IntArray] | None) -> Placed:
+def placed(exposure: ReleaseExposure, of: IntArray, shown: IntArray, kept: tuple[IntArray, IntArray] | None) -> Placed:
     """All persons in a release of boxes.
 
     Parameters
     ----------
-    told
+    exposure
         The release.
     of
         Which record of its table each person is; negative: none, or untold.
@@ -170,57 +172,56 @@ def placed(told: Told, of: IntArray, shown: IntArray, kept: tuple[IntArray, IntA
     kept
         Numbers of the kept values of today's records, and of its rows; None: they are not compared.
     """
-    if told.places is None or told.of_row is None:
+    if exposure.places is None or exposure.of_row is None:
         raise ValueError("noise has no places")
-    if not len(told.places):
-        return Placed(of, told.of_row, shown, told.ledger.rows, kept, compared=kept is not None)
-    places = np.where(of >= 0, told.places[np.maximum(of, 0)], of)
-    return Placed(places, told.of_row, shown, told.ledger.rows, kept, compared=kept is not None)
+    if not len(exposure.places):
+        return Placed(of, exposure.of_row, shown, exposure.ledger.rows, kept, compared=kept is not None)
+    places = np.where(of >= 0, exposure.places[np.maximum(of, 0)], of)
+    return Placed(places, exposure.of_row, shown, exposure.ledger.rows, kept, compared=kept is not None)
 
 
-def noise(told: Told, of: IntArray, values: FloatArray | None = None) -> tuple[Noise, IntArray]:
+def noise(exposure: ReleaseExposure, of: IntArray, values: FloatArray | None = None) -> tuple[Noise, IntArray]:
     """All persons in an uncertain release, and whether each is in it.
 
     Parameters
     ----------
-    told, of
+    exposure, of
         As for `placed`.
     values
         Where the table is gone, the values of persons who have those that they had; NaN of others.
     """
     there, at = of >= 0, np.maximum(of, 0)
-    known = told.values if told.values is not None else None
-    width = len(told.ledger.names)
-    found = np.full((len(of), width), np.nan)
-    if known is not None and len(known):
-        found[there] = known[at[there]]
+    width = len(exposure.ledger.names)
+    points = np.full((len(of), width), np.nan)
+    if exposure.values is not None and len(exposure.values):
+        points[there] = exposure.values[at[there]]
     elif values is not None:
-        found[: len(values)] = values
+        points[: len(values)] = values
     scale = np.full((len(of), width), np.nan)
-    if told.scale is not None and len(told.scale):
-        scale[there] = told.scale[at[there]]
+    if exposure.scale is not None and len(exposure.scale):
+        scale[there] = exposure.scale[at[there]]
     presence = np.where(there, 0, of)
-    lost = there & (np.isnan(found).any(axis=1)) & ~np.isnan(scale).any(axis=1)
+    lost = there & (np.isnan(points).any(axis=1)) & ~np.isnan(scale).any(axis=1)
     scale[lost], presence[lost] = np.nan, UNPLACED
-    if told.scale is None:
+    if exposure.scale is None:
         presence[there] = UNPLACED
-    return Noise(found, scale, told.ledger.uniform), presence
+    return Noise(points, scale, exposure.ledger.uniform), presence
 
 
-def kept_now(dataset: Path, told: Told, columns: Mapping[str, str]) -> tuple[IntArray, IntArray] | None:
+def kept_now(dataset: Path, exposure: ReleaseExposure, columns: Mapping[str, str]) -> tuple[IntArray, IntArray] | None:
     """Numbers of the kept values of today's records, and of a release's rows, in the columns that both have.
 
     Parameters
     ----------
     dataset
         Today's typed copy.
-    told
+    exposure
         The release.
     columns
         By the names of the release's table, what today's calls the columns whose values are the same.
     """
-    names = [name for name in told.ledger.keep if name in columns]
-    mine, theirs = kept_together([dataset, told.ledger.path], names, called=[columns, {}])
+    names = [name for name in exposure.ledger.keep if name in columns]
+    mine, theirs = kept_together([dataset, exposure.ledger.path], names, called=[columns, {}])
     return mine, theirs
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.contracts.asked_statistics import StatisticsSpec
+from app.contracts.computed_statistics import StatisticsSpec
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseColumn
 from app.jobs.inputs import Given
@@ -22,12 +22,12 @@ RELEASE = ReleaseInput(
         ReleaseColumn(name="town", type="string"),
     ),
     flags=(),
-    spec={"columns": ["age", "born", "sex"], "keep": ["town"]},
+    spec={"quasi_identifiers": ["age", "born", "sex"], "keep": ["town"]},
 )
 
 
 @pytest.mark.parametrize(
-    ("asked", "pointers"),
+    ("statistic", "pointers"),
     [
         pytest.param({"kind": "mean", "of": ["age"]}, [], id="a mean of numbers"),
         pytest.param({"kind": "mean", "of": ["born"]}, [], id="a mean of days"),
@@ -40,8 +40,8 @@ RELEASE = ReleaseInput(
     ],
 )
 def test_a_statistic_of_the_wrong_kind_of_column_is_refused_where_it_stands(
-    asked: dict[str, object], pointers: list[str]
+    statistic: dict[str, object], pointers: list[str]
 ) -> None:
-    spec = StatisticsSpec.model_validate({"release_id": "rel_1", "statistics": [asked]})
+    spec = StatisticsSpec.model_validate({"release_id": "rel_1", "statistics": [statistic]})
     errors = check_statistics(spec, Given(releases={"release_id": RELEASE}))
     assert [error.pointer for error in errors] == pointers

@@ -1,9 +1,9 @@
-"""Columns, statistics and records in an order that follows from what they are, and the outcome in the asked one again.
+"""Columns, statistics and records in an order that follows from what they are; the outcome in the specification's.
 
 The partition breaks ties by the order of columns and records, and its sums are rounded in that of statistics. So that
 the same question has the same boxes bit for bit, however it is written and in whatever order the rows were uploaded,
-the algorithm gets all three in a canonical order: columns by their secrets (nobody can choose it), numeric ones before
-nominal ones; statistics by kind and columns; records by value.
+the algorithm gets all three in a canonical order: columns by their secrets (which no client can choose), numeric ones
+before nominal ones; statistics by kind and columns; records by value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,21 +49,21 @@ def ordered(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], secrets: Mapping[s
     kinds, secrets
         Of its columns.
     """
-    names = sorted(spec.columns, key=lambda name: (secrets[name], name))
+    names = sorted(spec.quasi_identifiers, key=lambda name: (secrets[name], name))
     numeric = tuple(name for name in names if kinds[name] is not ColumnKind.NOMINAL)
     nominal = tuple(name for name in names if kinds[name] is ColumnKind.NOMINAL)
-    weights = () if spec.survey_weight is None else (spec.survey_weight,)
+    weights = () if spec.survey_weight_column is None else (spec.survey_weight_column,)
     keys = np.array([np.frombuffer(secrets[name], dtype="<u4") for name in (*numeric, *nominal, *weights)])
     return Order(numeric, nominal, keys.astype(np.uint32))
 
 
 @dataclass(frozen=True, slots=True)
-class Arrangement:
-    """Which of the specification's columns and statistics stands where."""
+class CanonicalOrder:
+    """Columns and statistics of a specification in canonical order, and the places of both in it."""
 
     order: Order
     statistics: tuple[int, ...]
-    asked: tuple[Statistic, ...]
+    statistics_in_order: tuple[Statistic, ...]
 
     def name(self, column: int) -> str:
         """A column by its number."""
@@ -92,12 +92,12 @@ class Arrangement:
 
     @staticmethod
     def _places(names: tuple[str, ...], spec: BoxesSpec) -> list[int]:
-        return [names.index(name) for name in spec.columns if name in names]
+        return [names.index(name) for name in spec.quasi_identifiers if name in names]
 
 
-def arranged(
+def in_canonical_order(
     spec: BoxesSpec, order: Order, books: Mapping[str, Codebook], types: Mapping[str, ColumnType]
-) -> Arrangement:
+) -> CanonicalOrder:
     """The canonical order of a specification's statistics.
 
     Parameters
@@ -116,16 +116,16 @@ def arranged(
     InvalidError
         A statistic about a value that the codebook, or the order, does not have.
     """
-    place, asked = order.place, []
+    place, entries = order.place, []
     ranked = {name: _order(name, types[name], spec.ordinal[name]) for name in order.numeric if name in spec.ordinal}
     books = {**books, **ranked}
     for index, one in enumerate(spec.statistics or ()):
         of = tuple(place[name] for name in one.of)
         codes = () if one.values is None else _codes(one.values, books[one.of[-1]], index)
         of = tuple(sorted(of)) if one.kind in _SYMMETRIC else of
-        asked.append(Statistic(one.kind.value, of, one.weight, codes, one.p))
-    statistics = sorted(range(len(asked)), key=lambda index: _rank(asked[index]))
-    return Arrangement(order, tuple(statistics), tuple(asked[index] for index in statistics))
+        entries.append(Statistic(one.kind.value, of, one.weight, codes, one.p))
+    statistics = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
+    return CanonicalOrder(order, tuple(statistics), tuple(entries[index] for index in statistics))
 
 
 def _order(name: str, column: ColumnType, values: Sequence[Any]) -> Codebook:
@@ -135,16 +135,16 @@ def _order(name: str, column: ColumnType, values: Sequence[Any]) -> Codebook:
 
 def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]:
     """Codes of a statistic's values."""
-    found = [_code(value, book) for value in values]
+    codes = [_code(value, book) for value in values]
     errors = [
         FieldError(pointer("statistics", index, "values", number), f"not a value of {book.name!r}")
-        for number, code in enumerate(found)
+        for number, code in enumerate(codes)
         if code is None
     ]
     if errors:
         detail = f"values that the codebook of column {book.name!r} has not; those of too few records are `other`"
         raise InvalidError(detail, errors=errors)
-    return tuple(sorted(code for code in found if code is not None))
+    return tuple(sorted(code for code in codes if code is not None))
 
 
 def _code(value: Any, book: Codebook) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.contracts import linkable
 from app.contracts.datasets import NUMERIC
-from app.contracts.findings import Finding, Severity
+from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.inputs import DatasetInput, Inputs, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.contracts.methods import METHODS
@@ -46,7 +46,7 @@ class Audited:
 
 
 def unmet(job: JobContext, audited: Audited, *, fraction: float, stage: str) -> tuple[Finding, ...]:
-    """What stands against a release by the audits of its gate; an audit that cannot be asked of it stands too.
+    """Findings of the gate's audits that keep a release a draft; that an audit does not apply to it is one too.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def unmet(job: JobContext, audited: Audited, *, fraction: float, stage: str) -> 
     fraction, stage
         How far the job has come.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for demand in audited.release.spec.get("gate", ()):
         if demand["method"] != _TOGETHER:
             job.tick(fraction, stage)
-            found += _unmet(job, audited, demand, fraction=fraction, stage=stage)
-    return tuple(found)
+            findings += _unmet(job, audited, demand, fraction=fraction, stage=stage)
+    return tuple(findings)
 
 
 def _unmet(
@@ -70,53 +70,60 @@ def _unmet(
 ) -> list[Finding]:
     name = demand["method"]
     role, named = ("release_ids/0", "release_ids") if name == "determination" else ("release_id", "release_id")
-    asked: dict[str, Any] = {**demand, named: audited.release.id if named == role else [audited.release.id]}
-    if name == "table" and not asked["quasi_identifiers"]:
-        asked["quasi_identifiers"] = _known(audited.release)
+    spec: dict[str, Any] = {**demand, named: audited.release.id if named == role else [audited.release.id]}
+    if name == "table" and not spec["quasi_identifiers"]:
+        spec["quasi_identifiers"] = _known(audited.release)
     if name == "linkage" and audited.original is not None:
-        asked["dataset_id"] = audited.original.id
-    if (wrong := _wrong(audited, asked)) is not None:
-        return [_not_asked(name, wrong)]
+        spec[_original_field(name)] = audited.original.id
+    if (wrong := _wrong(audited, spec)) is not None:
+        return [_inapplicable(name, wrong)]
     try:
-        told = _findings(job, audited, METHODS[name].spec.model_validate(asked), role, fraction=fraction, stage=stage)
+        findings = _findings(
+            job, audited, METHODS[name].spec.model_validate(spec), role, fraction=fraction, stage=stage
+        )
     except (InvalidError, InfeasibleError) as error:
-        return [_not_asked(name, str(error))]
-    return [one for one in told if one.severity is Severity.HIGH]
+        return [_inapplicable(name, str(error))]
+    return [one for one in findings if one.severity is FindingSeverity.HIGH]
 
 
-def _wrong(audited: Audited, asked: Mapping[str, Any]) -> str | None:
-    """Why an audit cannot be asked of a release: of its method, or about columns that it does not have."""
+def _wrong(audited: Audited, spec: Mapping[str, Any]) -> str | None:
+    """Why an audit does not apply to a release: to its method, or to columns that it does not have."""
     release = audited.release
     made_by = METHODS.get(release.method)
-    if made_by is not None and asked["method"] not in made_by.answers:
+    if made_by is not None and spec["method"] not in made_by.answers:
         return f"a release of `{release.method}` cannot be put to it"
-    if asked["method"] == "linkage":
+    if spec["method"] == "linkage":
         return linkable.unfit(release)
-    return _wrong_columns(release, asked) if asked["method"] == "table" else None
+    return _wrong_columns(release, spec) if spec["method"] == "table" else None
 
 
-def _datasets(audited: Audited) -> dict[str, DatasetInput]:
-    return {} if audited.original is None else {"dataset_id": audited.original}
+def _original_field(method: str) -> str:
+    """The field that names the original; in the attack by linkage the adversary knows it."""
+    return "knowledge_dataset_id" if method == "linkage" else "dataset_id"
 
 
-def _wrong_columns(release: ReleaseInput, asked: Mapping[str, Any]) -> str | None:
+def _datasets(audited: Audited, method: str) -> dict[str, DatasetInput]:
+    return {} if audited.original is None else {_original_field(method): audited.original}
+
+
+def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None:
     """Why the measures of a table cannot be taken of the columns of a release."""
     types = {one.name: str(one.type) for one in release.columns}
-    used = {one for named in all_understood(asked["quasi_identifiers"], types) for one in named.columns}
-    lacking = [name for name in asked["quasi_identifiers"] if understood(name, types) is None]
-    others = (*asked.get("sensitive", ()), asked.get("person"), asked.get("weight"))
+    used = {one for named in all_understood(spec["quasi_identifiers"], types) for one in named.columns}
+    lacking = [name for name in spec["quasi_identifiers"] if understood(name, types) is None]
+    others = (*spec.get("sensitive", ()), spec.get("person_column"), spec.get("survey_weight_column"))
     lacking += [name for name in others if name is not None and name not in types]
     if lacking:
         return f"the release has no column {lacking[0]!r}"
-    if (twice := next((name for name in asked.get("sensitive", ()) if name in used), None)) is not None:
+    if (twice := next((name for name in spec.get("sensitive", ()) if name in used), None)) is not None:
         return f"{twice!r} is a quasi-identifier: what an adversary knows he need not learn"
-    weight = asked.get("weight")
+    weight = spec.get("survey_weight_column")
     return f"column {weight!r} is not numeric" if weight is not None and types[weight] not in NUMERIC else None
 
 
 def _known(release: ReleaseInput) -> list[str]:
     """What an adversary may know, unless the gate says it: what was anonymized, or all that is published."""
-    return list(release.spec.get("columns") or [one.name for one in release.columns[:MOST_QUASI_IDENTIFIERS]])
+    return list(release.spec.get("quasi_identifiers") or [one.name for one in release.columns[:MOST_QUASI_IDENTIFIERS]])
 
 
 def _findings(
@@ -129,7 +136,7 @@ def _findings(
     files = {
         (InputFile.RELEASE, role): audited.path,
         (InputFile.LINK, role): audited.link,
-        (InputFile.DATASET, "dataset_id"): audited.original_path,
+        (InputFile.DATASET, _original_field(spec.method)): audited.original_path,
     }
 
     def lay(kind: InputFile, field: str) -> Path | None:
@@ -140,7 +147,7 @@ def _findings(
         method=spec.method,
         spec=spec.model_dump(mode="json"),
         seed=None,
-        inputs=Inputs(_datasets(audited), {role: audited.release}),
+        inputs=Inputs(_datasets(audited, spec.method), {role: audited.release}),
         draw=1,
         scratch=scratch,
         part=None,
@@ -153,7 +160,11 @@ def _findings(
     return [Finding.model_validate(one) for one in outcome.result["findings"]]
 
 
-def _not_asked(audit: str, why: str) -> Finding:
+def _inapplicable(audit: str, why: str) -> Finding:
     return Finding(
-        audit=audit, severity=Severity.HIGH, detail=f"the audit cannot be asked of it: {why}", figure=None, limit=None
+        audit=audit,
+        severity=FindingSeverity.HIGH,
+        detail=f"the audit does not apply to it: {why}",
+        measured=None,
+        required=None,
     )

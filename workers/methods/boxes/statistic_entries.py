@@ -7,7 +7,7 @@ from typing import Any
 
 from app.contracts.box_statistics import (
     WITH_SAMPLE_FORM,
-    AboutCore,
+    CoreStatistic,
     RegressionTerm,
     RestrictedStatistic,
     Statistic,
@@ -34,12 +34,12 @@ def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[Re
     certificates
         In the order of the specification's statistics.
     """
-    for asked, certificate in zip(shown.spec.statistics or (), certificates, strict=True):
-        if asked.kind is StatisticKind.REGRESSION:
-            yield _entry(shown, asked, certificate, slice(None), {"terms": _terms(shown, asked)})
+    for statistic, certificate in zip(shown.spec.statistics or (), certificates, strict=True):
+        if statistic.kind is StatisticKind.REGRESSION:
+            yield _entry(shown, statistic, certificate, slice(None), {"terms": _terms(shown, statistic)})
             continue
-        for place, values in enumerate(_values(shown, asked)):
-            yield _entry(shown, asked, certificate, place, values)
+        for place, values in enumerate(_values(shown, statistic)):
+            yield _entry(shown, statistic, certificate, place, values)
 
 
 def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -47,19 +47,19 @@ def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
 
 
-def _values(shown: Shown, asked: Statistic) -> list[dict[str, Any]]:
+def _values(shown: Shown, statistic: Statistic) -> list[dict[str, Any]]:
     """What each number of a statistic is about."""
-    if asked.kind is StatisticKind.CROSSTAB:
-        return [{"values": cell} for cell in product(*(_codebook(shown, name) for name in asked.of))]
-    if asked.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and asked.values is None:
-        return [{"values": (value,)} for value in _codebook(shown, asked.of[-1])]
-    return [{"values": asked.values, "p": asked.p}]
+    if statistic.kind is StatisticKind.CROSSTAB:
+        return [{"values": cell} for cell in product(*(_codebook(shown, name) for name in statistic.of))]
+    if statistic.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and statistic.values is None:
+        return [{"values": (value,)} for value in _codebook(shown, statistic.of[-1])]
+    return [{"values": statistic.values, "p": statistic.p}]
 
 
-def _terms(shown: Shown, asked: Statistic) -> tuple[RegressionTerm, ...] | None:
+def _terms(shown: Shown, statistic: Statistic) -> tuple[RegressionTerm, ...] | None:
     """What the coefficients of a regression are of, where a predictor is nominal."""
-    values = {name: _codebook(shown, name)[1:] for name in asked.of[1:] if name in shown.nominal}
-    return tuple(RegressionTerm(**each) for each in terms(asked.of[1:], values)) if values else None
+    values = {name: _codebook(shown, name)[1:] for name in statistic.of[1:] if name in shown.nominal}
+    return tuple(RegressionTerm(**each) for each in terms(statistic.of[1:], values)) if values else None
 
 
 def _codebook(shown: Shown, name: str) -> list[Any]:
@@ -69,7 +69,7 @@ def _codebook(shown: Shown, name: str) -> list[Any]:
 
 
 def _entry(
-    shown: Shown, asked: Statistic, certificate: Certificate, place: int | slice, about: Mapping[str, Any]
+    shown: Shown, statistic: Statistic, certificate: Certificate, place: int | slice, about: Mapping[str, Any]
 ) -> RestrictedStatistic:
     """An entry with the number at a place, or with a list of all of them."""
 
@@ -77,13 +77,13 @@ def _entry(
         return tuple(values[place]) if isinstance(place, slice) else values[place]
 
     return RestrictedStatistic(
-        kind=asked.kind,
-        of=asked.of,
+        kind=statistic.kind,
+        of=statistic.of,
         **about,
-        weight=1.0 if asked.weight is None else asked.weight,
-        ddof=shown.spec.ddof if asked.kind in WITH_SAMPLE_FORM else None,
-        **_said(certificate.published, place, asked.of),
-        core=None if certificate.core is None else AboutCore(**_said(certificate.core, place, asked.of)),
+        weight=1.0 if statistic.weight is None else statistic.weight,
+        ddof=shown.spec.ddof if statistic.kind in WITH_SAMPLE_FORM else None,
+        **_said(certificate.published, place, statistic.of),
+        core=None if certificate.core is None else CoreStatistic(**_said(certificate.core, place, statistic.of)),
         true_value=shape([_finite(value) for value in certificate.true_value]),
         shift=shape([_finite(value) for value in certificate.shift]),
         delta_at_records=shape([_finite(value) for value in certificate.delta]),
@@ -100,10 +100,10 @@ def _said(published: Sequence[Estimate], place: int | slice, of: Sequence[str]) 
 
     return {
         "estimate": shape([_finite(one.estimate) for one in these]),
-        "linear": shape([_pair(one.linear) for one in these]),
+        "first_order": shape([_pair(one.linear) for one in these]),
         "guaranteed": shape([_pair(one.guaranteed) for one in these]),
-        "inner": shape([_pair(one.inner) for one in these]),
-        "exact": all(one.exact for one in these),
+        "attained": shape([_pair(one.inner) for one in these]),
+        "sharp": all(one.exact for one in these),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
         "domain_may_be_empty": None if isinstance(place, slice) else these[0].domain_may_be_empty,
         "value_known": all(one.is_known for one in these),

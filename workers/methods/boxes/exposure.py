@@ -1,4 +1,4 @@
-"""What boxes tell of each column: how wide they are, what they determine, and what they give away of sensitive ones."""
+"""What boxes show of each column: widths, how often they leave one value, and what they show of sensitive ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.tables.homogeneity import homogeneity
 from workers.frames.codes import coded_columns
 from workers.methods.boxes.columns import Shown
-from workers.methods.boxes.demands import ordered
+from workers.methods.boxes.constraints import ordered
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What boxes tell of sensitive columns, by name."""
+class SensitiveExposure:
+    """What boxes show of sensitive columns, by name."""
 
     share_certain: Mapping[str, float] = field(default_factory=dict)
     share_nearly_certain: Mapping[str, float] = field(default_factory=dict)
     t: Mapping[str, float] = field(default_factory=dict)
 
 
-def told_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[np.signedinteger]) -> Told:
-    """What boxes tell of the specification's sensitive columns.
+def exposure_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[np.signedinteger]) -> SensitiveExposure:
+    """What boxes show of the specification's sensitive columns.
 
     Parameters
     ----------
@@ -38,23 +38,23 @@ def told_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[np.s
         The released records, and the box of each.
     """
     names = shown.spec.sensitive
-    found = {}
+    measures = {}
     for name, column in zip(names, coded_columns(path, names), strict=True):
         codes = np.unique(column.codes[rows], return_inverse=True)[1].astype(np.int64)
         gaps = 1 if (column.codes[rows] < 0).any() else 0  # then the first of them is the missing value
-        found[name] = homogeneity(box.astype(np.int64), codes - gaps)
-    return Told(
-        {name: one.share_certain for name, one in found.items()},
-        {name: one.share_nearly_certain for name, one in found.items()},
+        measures[name] = homogeneity(box.astype(np.int64), codes - gaps)
+    return SensitiveExposure(
+        {name: one.share_certain for name, one in measures.items()},
+        {name: one.share_nearly_certain for name, one in measures.items()},
         {
             name: one.t_ordered if ordered(shown.spec, name, shown.types[name]) else one.t_equal
-            for name, one in found.items()
+            for name, one in measures.items()
         },
     )
 
 
-def sides_told(shown: Shown, boxes: Boxes) -> dict[str, Any]:
-    """Mean width, share of determined values and normalized certainty penalty of every column.
+def side_measures(shown: Shown, boxes: Boxes) -> dict[str, Any]:
+    """Mean width, share of single values and normalized certainty penalty of every column.
 
     Parameters
     ----------
@@ -67,30 +67,30 @@ def sides_told(shown: Shown, boxes: Boxes) -> dict[str, Any]:
     -----
     science.md section 5, "Influence": NCP is width/range, or |S|/m, 0 if |S| = 1. Rows without a value do not count.
     """
-    mean_width, determined, ncp = {}, {}, {}
+    mean_width, single, ncp = {}, {}, {}
     for index, name in enumerate(shown.numeric):
         lower, upper = boxes.lower[:, index], boxes.upper[:, index]
         there = ~np.isnan(lower)
         width, counts = (upper - lower)[there], boxes.counts[there]
         extent = float(upper[there].max() - lower[there].min()) if there.any() else 0.0
         mean_width[name] = _mean(width, counts)
-        determined[name] = _mean((width == 0.0).astype(np.float64), counts)
+        single[name] = _mean((width == 0.0).astype(np.float64), counts)
         ncp[name] = mean_width[name] / extent if extent > 0.0 else 0.0
     for index, name in enumerate(shown.nominal):
         size = boxes.sets[index].sum(axis=1)
         there = size > 0
         size, counts = size[there], boxes.counts[there]
-        determined[name] = _mean((size == 1).astype(np.float64), counts)
+        single[name] = _mean((size == 1).astype(np.float64), counts)
         ncp[name] = _mean(np.where(size == 1, 0.0, size / boxes.sets[index].shape[1]), counts)
     return {
         "mean_width": mean_width,
-        "share_determined": _in_order(shown.spec.columns, determined),
-        "ncp": _in_order(shown.spec.columns, ncp),
+        "share_single_value": _in_order(shown.spec.quasi_identifiers, single),
+        "ncp": _in_order(shown.spec.quasi_identifiers, ncp),
     }
 
 
-def _in_order(names: Sequence[str], found: Mapping[str, float]) -> dict[str, float]:
-    return {name: found[name] for name in names}
+def _in_order(names: Sequence[str], by_name: Mapping[str, float]) -> dict[str, float]:
+    return {name: by_name[name] for name in names}
 
 
 def _mean(values: FloatArray, counts: NDArray[np.int64]) -> float:

@@ -17,7 +17,7 @@ _OPEN: Final = 1e300
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryArrays:
     """Q queries: intervals (Q, n), infinite where a column is not asked about, and values by column."""
 
     lower: NDArray[np.float64]
@@ -25,7 +25,7 @@ class Asked:
     values: tuple[Mapping[str, Sequence[Any]], ...]
 
 
-def asked(queries: Queries, columns: Sequence[str]) -> Asked:
+def query_arrays(queries: Queries, columns: Sequence[str]) -> QueryArrays:
     """Queries as arrays.
 
     Parameters
@@ -43,13 +43,13 @@ def asked(queries: Queries, columns: Sequence[str]) -> Asked:
         values.append({})
         for name, restriction in query.items():
             if isinstance(restriction, Mapping):
-                values[-1][name] = tuple(restriction["in"])
+                values[-1][name] = tuple(restriction["values"])
                 continue
             lo, hi = (None if end is None else number_of(end) for end in restriction)
             if lo is not None or hi is not None:
                 lower[row, place[name]] = -_OPEN if lo is None else lo
                 upper[row, place[name]] = _OPEN if hi is None else hi
-    return Asked(lower, upper, tuple(values))
+    return QueryArrays(lower, upper, tuple(values))
 
 
 def number_of(end: float | str) -> float:

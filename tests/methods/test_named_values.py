@@ -13,7 +13,7 @@ import pytest
 
 from tests.methods.asking import succeed, upload
 
-ASKED: list[dict[str, Any]] = [
+STATISTICS: list[dict[str, Any]] = [
     {"kind": "share", "of": ["town"]},
     {"kind": "crosstab", "of": ["town", "sex"]},
     {"kind": "domain_mean", "of": ["age", "town"]},
@@ -32,15 +32,15 @@ def job(client: httpx.Client) -> dict[str, Any]:
             "sex": rng.choice(["f", "m"], 160),
         }
     )
-    spec = {"method": "boxes", "dataset_id": upload(client, frame.write_csv())["id"], "k": 4, "statistics": ASKED}
-    return succeed(client, spec | {"columns": ["age", "town", "sex"]})
+    spec = {"method": "boxes", "dataset_id": upload(client, frame.write_csv())["id"], "k": 4, "statistics": STATISTICS}
+    return succeed(client, spec | {"quasi_identifiers": ["age", "town", "sex"]})
 
 
 def about(statistics: list[dict[str, Any]]) -> dict[tuple[Any, ...], Any]:
     """The certain range of each number, by what it is of."""
-    found = {(one["kind"], *one["of"], *(one["values"] or ())): one["guaranteed"] for one in statistics}
-    assert len(found) == len(statistics), "two numbers that nothing tells apart"
-    return found
+    ranges = {(one["kind"], *one["of"], *(one["values"] or ())): one["guaranteed"] for one in statistics}
+    assert len(ranges) == len(statistics), "two numbers have the same name"
+    return ranges
 
 
 def expected() -> set[tuple[Any, ...]]:
@@ -54,10 +54,10 @@ def test_whoever_asks_a_release_is_told_of_which_values_each_number_is(
     client: httpx.Client, job: dict[str, Any]
 ) -> None:
     published = about(client.get(f"/v1/releases/{job['release_id']}/statistics").json()["statistics"])
-    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json={"statistics": ASKED})
-    told = about(answer.json()["statistics"])
-    assert set(told) == set(published) == expected()
-    assert told == published, "the same numbers under other values"
+    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json={"statistics": STATISTICS})
+    ranges = about(answer.json()["statistics"])
+    assert set(ranges) == set(published) == expected()
+    assert ranges == published, "the same numbers under other values"
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -66,15 +66,19 @@ def test_surebox_certify_says_it_too(client: httpx.Client, job: dict[str, Any], 
     path = tmp_path / f"release.{form}"
     path.write_bytes(client.get(f"/v1/releases/{job['release_id']}/data", params={"format": form}).content)
     command = [str(Path(sys.executable).parent / "surebox-certify"), str(path)]
-    for one in ASKED:
+    for one in STATISTICS:
         command += ["--statistic", json.dumps(one)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert set(about(json.loads(done.stdout)["statistics"])) == expected()
 
 
 def test_a_frontier_and_its_page_say_it_too(client: httpx.Client, job: dict[str, Any]) -> None:
-    spec = {"method": "frontier", "dataset_id": job["spec"]["dataset_id"], "columns": job["spec"]["columns"]}
-    audit = succeed(client, spec | {"k": [3, 9], "statistics": ASKED}, kind="audits")
+    spec = {
+        "method": "frontier",
+        "dataset_id": job["spec"]["dataset_id"],
+        "quasi_identifiers": job["spec"]["quasi_identifiers"],
+    }
+    audit = succeed(client, spec | {"k": [3, 9], "statistics": STATISTICS}, kind="audits")
     for point in audit["result"]["points"]:
         assert set(about([one | {"guaranteed": one["width"]} for one in point["statistics"]])) == expected()
     page = client.get(f"/v1/jobs/{audit['id']}/report").text

@@ -7,9 +7,9 @@ import pytest
 
 from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
+from workers.algorithms.boxes.grid_bounds import draw_to_grid
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
-from workers.algorithms.boxes.snug import snug
 from workers.algorithms.boxes.tiles import on_grid
 
 SHIFT = 0.37
@@ -38,17 +38,17 @@ def consistent(
 def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float, float, float]:
     """Share of records known to a step, mean share of the box's steps left, mean width over the cell's."""
     domain = (float(values.min()) - 50 * h, float(values.max()) + 50 * h)
-    base = BoxesRequest(k, (Statistic("mean", (0,)),), domains=(domain,), columns=(NumericColumn(snug=h),))
+    base = BoxesRequest(k, (Statistic("mean", (0,)),), domains=(domain,), columns=(NumericColumn(value_step=h),))
     keys = np.arange(8, dtype=np.uint32).reshape(1, 8)
-    cells, found = (  # no end is shared by more than all records: bounds that do not move are the cells'
-        anonymized(Case(values[:, None], replace(base, keys=keys, bounds="snug", snug_records=least))).boxes
+    cells, boxes = (  # no end is shared by more than all records: bounds that do not move are the cells'
+        anonymized(Case(values[:, None], replace(base, keys=keys, bounds="grid", min_records_at_bound=least))).boxes
         for least in (len(values) + 1, sharing)
     )
-    assert (found.box == cells.box).all()
+    assert (boxes.box == cells.box).all()
     determined, left, narrower = [], [], []
-    for b in range(len(found.counts)):
-        inside = values[found.box == b]
-        cell, said = (cells.lower[b, 0], cells.upper[b, 0]), (found.lower[b, 0], found.upper[b, 0])
+    for b in range(len(boxes.counts)):
+        inside = values[boxes.box == b]
+        cell, said = (cells.lower[b, 0], cells.upper[b, 0]), (boxes.lower[b, 0], boxes.upper[b, 0])
         narrower.append((said[1] - said[0]) / (cell[1] - cell[0]))
         for place in range(len(inside)):
             may_be = consistent(np.delete(inside, place), cell, h, sharing, said)
@@ -69,13 +69,13 @@ def test_bounds_are_those_of_the_rule() -> None:
         counts = np.bincount(box, minlength=4)
         lower, upper = np.full((4, 1), -3.3), np.full((4, 1), 14.1)
         boxes = Boxes(lower, upper, counts, box, np.zeros(1, dtype=bool), sets=(np.ones((4, 5), dtype=bool),))
-        found = snug(boxes, x, (NumericColumn(snug=1.5),), (NominalColumn(codes, 5),), sharing)
+        tightened = draw_to_grid(boxes, x, (NumericColumn(value_step=1.5),), (NominalColumn(codes, 5),), sharing)
         for b in range(4):
             said = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
-            assert (found.lower[b, 0], found.upper[b, 0]) == said
+            assert (tightened.lower[b, 0], tightened.upper[b, 0]) == said
             had = np.bincount(codes[box == b], minlength=5)
             drawn = ((had == 0) | (had >= sharing)).all()
-            assert (found.sets[0][b] == ((had > 0) if drawn else True)).all()
+            assert (tightened.sets[0][b] == ((had > 0) if drawn else True)).all()
 
 
 @pytest.mark.parametrize("h", [100.0, 1000.0, 1e4, 0.1])
@@ -86,11 +86,11 @@ def test_values_on_the_ends_of_the_grid_stay_in_their_boxes(h: float) -> None:
     box = np.repeat(np.arange(100), 4).astype(np.int32)
     lower, upper = np.full((100, 1), x[0] - 9.0 * h), np.full((100, 1), x[-1] + 9.0 * h)
     boxes = Boxes(lower, upper, np.full(100, 4), box, np.zeros(1, dtype=bool))
-    found = snug(boxes, x[:, None], (NumericColumn(snug=h),), (), 1)
-    assert (found.lower[box, 0] <= x).all()
-    assert (x < found.upper[box, 0]).all()
+    tightened = draw_to_grid(boxes, x[:, None], (NumericColumn(value_step=h),), (), 1)
+    assert (tightened.lower[box, 0] <= x).all()
+    assert (x < tightened.upper[box, 0]).all()
     if h >= 100.0:
-        whole = on_grid(found, [1.0], upper[0] + h)
+        whole = on_grid(tightened, [1.0], upper[0] + h)
         assert (whole.lower[box, 0] <= x).all()
         assert (x <= whole.upper[box, 0]).all()
 
@@ -98,8 +98,8 @@ def test_values_on_the_ends_of_the_grid_stay_in_their_boxes(h: float) -> None:
 def test_whole_numbers_have_at_least_two_in_a_step() -> None:
     """A finer grid than that would publish the extremes themselves."""
     x = 10.0 * np.arange(30)[:, None]
-    column = NumericColumn(step=1.0, snug=0.1)
-    request = BoxesRequest(5, (Statistic("mean", (0,)),), bounds="snug", columns=(column,), snug_records=1)
+    column = NumericColumn(step=1.0, value_step=0.1)
+    request = BoxesRequest(5, (Statistic("mean", (0,)),), bounds="grid", columns=(column,), min_records_at_bound=1)
     boxes = anonymized(Case(x, replace(request, domains=((-90.0, 990.0),)))).boxes
     inner = boxes.lower[1:, 0]
     assert set((inner % 10).tolist()) <= {9.0, 0.0}  # steps begin at 0.74, 2.74, ...; or the cut fell into the step

@@ -1,4 +1,4 @@
-"""Snug bounds: cells drawn in to the grid cells that the outermost records of a box stand in.
+"""Grid bounds: cells drawn in to the grid cells of the outermost records of a box.
 
 Notation
 --------
@@ -11,10 +11,10 @@ no cut of a box goes through is drawn in likewise, or it would be published whol
 public: round values lie inside cells of the grid (on an unshifted one 91 % of Adult's capital gains were published as
 [0, 0]). In a column of whole multiples a step holds two of them at least.
 
-Privacy (science.md section 5, "Snug bounds"): a bound that moved says that `sharing` records of the box stand within a
-step of it. With `sharing` = 1 whoever knows all records but the outermost one has that one to a step; with 2 a bound
-moves only where two records share the step, so that the bound is where whoever knows all records but one could have
-put it by the other, unless these two are the outermost ones and he knows that one stands there.
+Privacy (science.md section 5, "Grid bounds"): a bound that moved says that `sharing` records of the box are within a
+step of it. With `sharing` = 1 an adversary who knows all records but the outermost one has that one to a step; with 2 a
+bound moves only where two records share the step, so that an adversary who knows all records but one could have put it
+there by the other, unless these two are the outermost ones and he knows that one is there.
 Sets of nominal columns are drawn in likewise: to the values that records have, where each of them is had by `sharing`
 records; else the set stays the cell's.
 """
@@ -31,7 +31,7 @@ _SHIFT = 0.37
 _LEAST_STEPS = 2.0  # whole multiples in a step
 
 
-def snug(
+def draw_to_grid(
     boxes: Boxes,
     x: FloatArray,
     columns: Sequence[NumericColumn],
@@ -74,7 +74,7 @@ def snug(
 
 def grid_step(column: NumericColumn) -> float | None:
     """Step h of the grid of a column; None where it has none."""
-    return None if column.snug is None else max(column.snug, _LEAST_STEPS * (column.step or 0.0))
+    return None if column.value_step is None else max(column.value_step, _LEAST_STEPS * (column.step or 0.0))
 
 
 def _start(cell: FloatArray, h: float) -> FloatArray:

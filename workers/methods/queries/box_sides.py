@@ -49,9 +49,9 @@ class SetColumn:
 
     def among(self, codes: Collection[int]) -> BoolArray:
         """(m,), which values some codes are."""
-        found = np.zeros(self.sets.shape[1], dtype=np.bool_)
-        found[list(codes)] = True
-        return found
+        mask = np.zeros(self.sets.shape[1], dtype=np.bool_)
+        mask[list(codes)] = True
+        return mask
 
     def expecting(self, counts: IntArray, *, attained: bool) -> "ExpectedSets":
         """The same with what is to be expected in boxes of so many records, by what all boxes of the column say.
@@ -93,8 +93,8 @@ class ExpectedSets(SetColumn):
         sure, perhaps = self.among(meant.sure), self.among(meant.perhaps)
         held, size = (self.sets & sure).sum(axis=1), self.sets.sum(axis=1)
         between = np.clip(self.probable @ sure, _LEAST, 1.0 - _LEAST)
-        found: FloatArray = np.where(held == size, 1.0, np.where((self.sets & perhaps).any(axis=1), between, 0.0))
-        return np.where(size == 0, float(meant.missing), found)
+        expected: FloatArray = np.where(held == size, 1.0, np.where((self.sets & perhaps).any(axis=1), between, 0.0))
+        return np.where(size == 0, float(meant.missing), expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
 
 def _unit(name: str, types: Mapping[str, str], spec: Mapping[str, Any]) -> float:
     """What the values of a column are multiples of; 0 of real numbers."""
-    if spec["bounds"] != "snug" and (step := (spec.get("grid") or {}).get(name)) is not None:
+    if spec["bounds"] != "grid" and (step := (spec.get("value_step") or {}).get(name)) is not None:
         return float(step)
     return 0.0 if types.get(f"{name}_lo", types.get(name)) == "number" else 1.0
 

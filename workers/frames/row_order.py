@@ -26,6 +26,6 @@ def ranked(path: Path, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         names = sorted(file.schema_arrow.names)
         frame = pl.DataFrame(pl.from_arrow(file.read(columns=names)))
     order = frame[rows].select(pl.arg_sort_by(names, maintain_order=True)).to_series().to_numpy().astype(np.int64)
-    found = np.empty(len(rows), dtype=np.int64)
-    found[order] = np.arange(len(rows))
-    return found
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[order] = np.arange(len(rows))
+    return ranks

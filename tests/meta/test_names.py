@@ -1,0 +1,88 @@
+"""The vocabulary of docs/contributing/names.md: words that are banned, and words that become fewer."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.meta.project import ROOT, tracked
+
+#: Variables, parameters, fields, functions and modules of these names say nothing of what they are.
+EMPTY_WORDS = {"found", "asked", "told"}
+
+#: Names that have become others: not as a word of the code, of its texts, or of the documents.
+FORMER = re.compile(
+    r"\b(count_keep|k_with_keep|suppress_at_most|dismiss_at_most|snug_records|snug|mean_rounding|rounded_means|minimum_width"
+    r"|minimum_scale|split_minimum|with_shift|allow_repeat|share_determined"
+    r"|parameter_values|known_90|share_of_these_right|with_scale_matching|original_id"
+    r"|expected_anonymity_of_all_draws|same_data_as|version_of|split_by)\b"
+)
+
+#: How often words of the dialect may stand in docstrings and comments of app, workers and verify: only ever fewer.
+CEILINGS = {
+    r"asked": 205,
+    r"told|tells?": 180,
+    r"(?:no|some|any|every)body": 143,
+    r"whoever": 62,
+    r"stands?": 207,
+    r"lies?": 132,
+    r"beside": 127,
+    r"anew|afresh": 30,
+    r"one's": 20,
+}
+
+
+def sources(*folders: str) -> list[Path]:
+    return [path for path in tracked("*.py") if path.relative_to(ROOT).parts[0] in folders]
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.keyword(arg=str(name)):
+                yield node.value.lineno, name
+
+
+@pytest.mark.parametrize("folder", ["app", "workers", "verify", "tests", "benchmarks", "docs"])
+def test_no_name_says_nothing(folder: str) -> None:
+    for path in sources(folder):
+        assert path.stem not in EMPTY_WORDS, path
+        for line, name in identifiers(ast.parse(path.read_text())):
+            assert name.strip("_") not in EMPTY_WORDS, f"{path.relative_to(ROOT)}:{line}: {name} says nothing"
+
+
+def test_no_name_is_a_former_one() -> None:
+    own = {Path(__file__), ROOT / "docs/contributing/names.md"}
+    for path in [*tracked("*.py"), *tracked("*.md"), ROOT / "openapi/openapi.json"]:
+        if path not in own and (former := FORMER.search(path.read_text())):
+            pytest.fail(f"{path.relative_to(ROOT)}: {former[0]} has another name now, see docs/contributing/names.md")
+
+
+def prose(path: Path) -> Iterator[str]:
+    """Docstrings and comments of a file."""
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+def test_words_of_the_dialect_become_fewer() -> None:
+    counted = Counter[str]()
+    for path in sources("app", "workers", "verify"):
+        text = "\n".join(prose(path)).lower()
+        counted.update({word: len(re.findall(rf"\b(?:{word})\b", text)) for word in CEILINGS})
+    for word, ceiling in CEILINGS.items():
+        assert counted[word] <= ceiling, f"{word}: {counted[word]} times; say it in the field's words"
+        assert counted[word] == ceiling, f"{word}: {counted[word]} times: lower its ceiling to that"
