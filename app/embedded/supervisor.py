@@ -21,7 +21,7 @@ FIRST_PAUSE_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 8.0
 
 
-class Part(Protocol):
+class SupervisedProcess(Protocol):
     """A server or a process of the service."""
 
     process: subprocess.Popen[bytes] | None
@@ -153,7 +153,7 @@ class Watched:
     """A part with its record."""
 
     name: str
-    part: Part
+    part: SupervisedProcess
     stage: int
     death_signal: Signals
     deaths: int = 0
@@ -175,7 +175,7 @@ class Supervisor:
     orphan_reaper: OrphanReaper = field(default_factory=OrphanReaper)
     watched: list[Watched] = field(default_factory=list)
 
-    def add(self, name: str, part: Part, *, stage: int, death_signal: Signals = SIGKILL) -> None:
+    def add(self, name: str, part: SupervisedProcess, *, stage: int, death_signal: Signals = SIGKILL) -> None:
         """Start a part and watch it from now on; higher stages are stopped earlier.
 
         `death_signal` is what it gets when this process is killed.

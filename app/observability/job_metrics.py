@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from app.contracts.jobs import Queue
 from app.db.repositories import installation, measures, workers
 from app.db.repositories.installation import Installation
-from app.db.repositories.measures import Finished, Unfinished
+from app.db.repositories.measures import FinishedJobs, Unfinished
 from app.db.repositories.workers import WorkerSeen
 from app.db.session import Connection, Database
 from app.errors import UnavailableError
@@ -36,7 +36,7 @@ class Totals:
         self.buckets: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
 
-    def add(self, rows: list[Finished]) -> None:
+    def add(self, rows: list[FinishedJobs]) -> None:
         """Add what was read."""
         for row in rows:
             self.buckets[row.method, row.state][row.bucket] += row.jobs

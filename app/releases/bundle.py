@@ -27,7 +27,7 @@ _MADE_ABOUT: Final = "ro-crate-metadata.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BundleEntry:
     """One file of a bundle: held here, or in storage under its key."""
 
     name: str
@@ -43,7 +43,7 @@ class Part:
 class Bundle:
     """What a bundle holds, in order, and the digest of that, which its bytes follow from."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[BundleEntry, ...]
     restricted: bool
     owner: str
 
@@ -100,7 +100,7 @@ def read_bundle(
     return Bundle((about, *parts), restricted=release.state is not ReleaseState.PUBLISHED, owner=release.owner)
 
 
-def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Iterator[Part]:
+def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Iterator[BundleEntry]:
     """What readers verify by, as far as it is there: a draft has no certificate."""
     keys = _plain(read_key_set(database=database))
     yield _held("jwks.json", "Public keys of the service; get them from the service itself to trust them", _JSON, keys)
@@ -116,16 +116,18 @@ def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Ite
         return
 
 
-def _stored(file: ReleaseFile, media_type: str) -> Part:
+def _stored(file: ReleaseFile, media_type: str) -> BundleEntry:
     description = f"The rows of the release in {file.format}"
-    return Part(f"release.{file.format}", description, media_type, file.sha256, file.bytes, key=file.key)
+    return BundleEntry(f"release.{file.format}", description, media_type, file.sha256, file.bytes, key=file.key)
 
 
-def _held(name: str, description: str, media_type: str, content: bytes) -> Part:
-    return Part(name, description, media_type, hashlib.sha256(content).hexdigest(), len(content), content=content)
+def _held(name: str, description: str, media_type: str, content: bytes) -> BundleEntry:
+    return BundleEntry(
+        name, description, media_type, hashlib.sha256(content).hexdigest(), len(content), content=content
+    )
 
 
-def _bytes_of(part: Part, storage: Storage) -> Iterable[bytes]:
+def _bytes_of(part: BundleEntry, storage: Storage) -> Iterable[bytes]:
     """Asked for when the turn of the part is there."""
     if part.content is not None:
         yield part.content
@@ -137,7 +139,7 @@ def _plain(content: Any) -> bytes:
     return json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _crate(release: Release, parts: list[Part]) -> bytes:
+def _crate(release: Release, parts: list[BundleEntry]) -> bytes:
     """The description of the bundle as RO-Crate has it."""
     published = release.published_at or release.created_at
     root: dict[str, Any] = {

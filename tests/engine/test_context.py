@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from workers.methods.context import JobContext
 
 #: Where the only ways to the outside are: one input's bytes, and a report of progress.
-CALLABLES = {"lay", "on_tick"}
+CALLABLES = {"fetch", "on_tick"}
 
 
 def kinds_within(annotation: object, seen: set[object]) -> Iterator[type]:

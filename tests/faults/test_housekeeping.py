@@ -129,7 +129,7 @@ def test_a_silent_attempt_is_queued_and_sent_at_once_and_its_worker_can_write_no
         with pytest.raises(FencedError), rig.database.unit_of_work() as unit:
             write(unit.connection)
     with rig.database.unit_of_work() as unit:
-        assert claims.beat(unit.connection, job_id=job_id, attempt=1, progress=None).fenced
+        assert claims.heartbeat(unit.connection, job_id=job_id, attempt=1, progress=None).fenced
     assert claim(rig, job_id).attempt == 2
 
 

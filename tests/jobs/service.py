@@ -153,7 +153,7 @@ class Service:
     def progress(self, claimed: claims.Claim, fraction: float) -> None:
         with self.database.unit_of_work() as unit:
             progress = JobProgress(fraction=fraction, stage="partition")
-            assert not claims.beat(
+            assert not claims.heartbeat(
                 unit.connection, job_id=claimed.id, attempt=claimed.attempt, progress=progress
             ).fenced
 

@@ -161,7 +161,7 @@ class Bench:
             id=f"job_{self._runs}", method=spec.method, spec=echo(spec), seed=spec.seed, draw=1,
             inputs=Inputs(given.datasets, given.releases, given.jobs), scratch=scratch, limits=_LIMITS, threads=1,
             part=None, rng=new_generator(start if spec.seed is None else spec.seed), on_tick=tick,
-            lay=lambda kind, role: self.files.get((kind, ids[role])),
+            fetch=lambda kind, role: self.files.get((kind, ids[role])),
         )  # fmt: skip
         if not isinstance(runner, Keyed):
             return job

@@ -49,7 +49,7 @@ class ProbeRunner:
             raise InfeasibleError("a part cannot be done")
         return ProbeState(spec, np.empty(0), f"part {job.part.index} of {job.part.of}: ")
 
-    def parts(self, state: ProbeState, job: JobContext, *, hands: int) -> int:
+    def parts(self, state: ProbeState, job: JobContext, *, processes: int) -> int:
         return state.spec.parts
 
     def join(self, job: JobContext, parts: Sequence[Mapping[str, Any]]) -> ProbeState:

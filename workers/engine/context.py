@@ -13,7 +13,7 @@ from app.settings import Settings
 from workers.engine.input_files import InputFiles
 from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources
-from workers.methods.context import JobContext, Limits, Part
+from workers.methods.context import JobContext, JobPart, Limits
 
 
 def job_context(
@@ -30,9 +30,9 @@ def job_context(
         scratch=scratch,
         limits=_limits(resources.settings),
         threads=resources.threads,
-        part=None if claimed.part is None else Part(claimed.part, claimed.parts or 1),
+        part=None if claimed.part is None else JobPart(claimed.part, claimed.parts or 1),
         rng=new_generator(claimed.seed),
-        lay=InputFiles(claimed, resources, scratch=scratch).lay,
+        fetch=InputFiles(claimed, resources, scratch=scratch).fetch,
         on_tick=on_tick,
     )
 

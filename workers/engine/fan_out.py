@@ -34,7 +34,7 @@ def split(runner: Stepwise[Any], state: Any, job: JobContext, claimed: Claim, re
     if claimed.parts is not None or not isinstance(runner, Splitting):
         return
     with resources.database.read() as connection:
-        hands = workers.hands(connection, queue=claimed.queue, within_seconds=WORKER_SECONDS)
-    count = runner.parts(state, job, hands=hands) if hands > 1 else 1
+        processes = workers.process_count(connection, queue=claimed.queue, within_seconds=WORKER_SECONDS)
+    count = runner.parts(state, job, processes=processes) if processes > 1 else 1
     if count > 1:
         raise SplitRequestedError(count)

@@ -139,7 +139,7 @@ def _findings(
         (InputFile.DATASET, _original_field(spec.method)): audited.original_path,
     }
 
-    def lay(kind: InputFile, field: str) -> Path | None:
+    def fetch(kind: InputFile, field: str) -> Path | None:
         return files.get((kind, field))
 
     inner = replace(
@@ -152,7 +152,7 @@ def _findings(
         scratch=scratch,
         part=None,
         rng=np.random.default_rng(0),
-        lay=lay,
+        fetch=fetch,
         on_tick=lambda _: job.tick(fraction, stage),
         secrets={},
     )

@@ -145,7 +145,7 @@ class Heartbeat:
             with self._database.read() as connection:
                 return claims.look(connection, job_id=self._job_id, attempt=self._attempt)
         with self._database.unit_of_work() as unit:
-            reply = claims.beat(
+            reply = claims.heartbeat(
                 unit.connection, job_id=self._job_id, attempt=self._attempt, progress=news if is_due else None
             )
             if is_due and self._parent_id is not None and not reply.fenced:

@@ -20,7 +20,7 @@ class InputFiles:
     def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
         self._claimed, self._resources, self._scratch = claimed, resources, scratch
 
-    def lay(self, kind: InputFile, field: str) -> Path | None:
+    def fetch(self, kind: InputFile, field: str) -> Path | None:
         """One input's bytes, by the field that names the input; None where there are none."""
         made = {
             InputFile.DATASET: self._dataset,
@@ -35,7 +35,7 @@ class InputFiles:
         }
         return made[kind](field)
 
-    def fetch(self, key: str) -> Path:
+    def stored(self, key: str) -> Path:
         """A stored object."""
         path = self._scratch / key.replace("/", "-")
         if not path.exists():
@@ -46,7 +46,7 @@ class InputFiles:
 
     def result(self, name: str, stored: StoredResult) -> Path:
         """A whole result, in storage or in the database."""
-        return self.fetch(stored.key) if stored.key is not None else self._written(name, stored.body or b"{}")
+        return self.stored(stored.key) if stored.key is not None else self._written(name, stored.body or b"{}")
 
     def _dataset(self, field: str) -> Path | None:
         return self._fetched(self._claimed.inputs.datasets[field].key)
@@ -103,7 +103,7 @@ class InputFiles:
             return families.kept_of(connection, owner=self._claimed.owner, release_id=release.id)
 
     def _fetched(self, key: str | None) -> Path | None:
-        return None if key is None else self.fetch(key)
+        return None if key is None else self.stored(key)
 
     def _written(self, name: str, body: bytes) -> Path:
         path = self._scratch / f"{name}.json"

@@ -11,7 +11,7 @@ from workers.frames.columns import numeric_columns
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class CompleteRecords:
     """Complete records of a dataset.
 
     Attributes
@@ -29,7 +29,7 @@ class Records:
     total: int
 
 
-def complete_records(path: Path, columns: Sequence[str]) -> Records:
+def complete_records(path: Path, columns: Sequence[str]) -> CompleteRecords:
     """Read columns of the typed copy and leave out incomplete records.
 
     That there are none where they are refused, and nothing infinite or too large, was seen in the profile before the
@@ -44,5 +44,5 @@ def complete_records(path: Path, columns: Sequence[str]) -> Records:
     rows = np.arange(len(table.values))
     if table.missing.any():
         rows = np.flatnonzero(~np.isnan(table.values).any(axis=1))
-        return Records(np.ascontiguousarray(table.values[rows]), rows, len(table.values))
-    return Records(np.ascontiguousarray(table.values), rows, len(rows))
+        return CompleteRecords(np.ascontiguousarray(table.values[rows]), rows, len(table.values))
+    return CompleteRecords(np.ascontiguousarray(table.values), rows, len(rows))

@@ -26,7 +26,7 @@ class ShutdownRequestedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JobPart:
     """Which part of a whole a job is: number `index` of `of`, counted from 0."""
 
     index: int
@@ -34,7 +34,7 @@ class Part:
 
 
 class InputFile(StrEnum):
-    """What the engine can lay into the scratch folder of what a job works on."""
+    """What the engine can fetch into the scratch folder of a job."""
 
     DATASET = "dataset"
     RELEASE = "release"
@@ -77,11 +77,11 @@ class JobContext:
     limits: Limits
     threads: int
     #: None for a whole job, and for one that joins its parts.
-    part: Part | None
+    part: JobPart | None
     #: What is drawn at random is drawn from it; as secret as what it hides.
     rng: np.random.Generator = field(repr=False)
     #: An input's bytes as a local file, by the field that names the input; None where there are none.
-    lay: Callable[[InputFile, str], Path | None] = field(repr=False)
+    fetch: Callable[[InputFile, str], Path | None] = field(repr=False)
     on_tick: Callable[[JobProgress], None] = field(repr=False)
     #: Secrets of the columns that a runner is `Keyed` by.
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -120,11 +120,11 @@ class JobContext:
 
     def link_path(self, field: str = "release_id") -> Path | None:
         """What says which record each row of a release stands for, as .npy; None once that is no longer known."""
-        return self.lay(InputFile.LINK, field)
+        return self.fetch(InputFile.LINK, field)
 
     def release_statistics(self, field: str = "release_id") -> list[dict[str, Any]]:
         """The public statistics of a release."""
-        path = self.lay(InputFile.STATISTICS, field)
+        path = self.fetch(InputFile.STATISTICS, field)
         statistics: list[dict[str, Any]] = [] if path is None else json.loads(path.read_bytes())
         return statistics
 
@@ -145,7 +145,7 @@ class JobContext:
         return self._required(InputFile.UPLOAD, "dataset_id", "the upload is gone")
 
     def _required(self, kind: InputFile, field: str, absent: str) -> Path:
-        path = self.lay(kind, field)
+        path = self.fetch(kind, field)
         if path is None:
             raise InvalidError.at(f"/{field}", absent)
         return path

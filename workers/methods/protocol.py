@@ -96,7 +96,7 @@ class Splitting(Protocol[S]):
     same result however the work is split.
     """
 
-    def parts(self, state: S, job: JobContext, *, hands: int) -> int:
+    def parts(self, state: S, job: JobContext, *, processes: int) -> int:
         """Into how many parts to split, at most one per hand is sensible; 1 to go on unsplit."""
         ...
 

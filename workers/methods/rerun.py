@@ -59,7 +59,7 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     """
     again.scratch.mkdir(parents=True, exist_ok=True)
 
-    def lay(kind: InputFile, field: str) -> Path | None:
+    def fetch(kind: InputFile, field: str) -> Path | None:
         return again.path if (kind, field) == (InputFile.DATASET, "dataset_id") else None
 
     inner = replace(
@@ -72,7 +72,7 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
         scratch=again.scratch,
         part=None,
         rng=np.random.default_rng(0),
-        lay=lay,
+        fetch=fetch,
         on_tick=lambda _: job.tick(fraction, stage),
         secrets={},
     )

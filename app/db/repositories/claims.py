@@ -141,7 +141,7 @@ def look(connection: Connection, *, job_id: str, attempt: int) -> HeartbeatReply
     return HeartbeatReply(fenced=True) if row is None else HeartbeatReply(cancel_requested=row.at is not None)
 
 
-def beat(connection: Connection, *, job_id: str, attempt: int, progress: JobProgress | None) -> HeartbeatReply:
+def heartbeat(connection: Connection, *, job_id: str, attempt: int, progress: JobProgress | None) -> HeartbeatReply:
     """Say that the attempt is alive, and how far it has come when that has changed.
 
     The share lock makes a reaper wait: progress is never written over that of another attempt.

@@ -26,7 +26,7 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedJobs:
     """Jobs that ended in a span of time; `bucket` is the number of bounds their seconds reach."""
 
     method: str
@@ -47,7 +47,7 @@ def unfinished(connection: Connection) -> list[Unfinished]:
 
 def finished(
     connection: Connection, *, after: datetime | None, until: datetime | None, bounds: Sequence[float]
-) -> list[Finished]:
+) -> list[FinishedJobs]:
     """Jobs that ended in (after, until], by method, state and bucket of the seconds they ran."""
     span: list[ColumnElement[bool]] = [job.c.finished_at.is_not(None)]
     if after is not None:
@@ -69,7 +69,7 @@ def finished(
         .group_by(text("1, 2, 3"))
     )
     return [
-        Finished(method=row.method, state=row.state, bucket=row.bucket, jobs=row.jobs, seconds=float(row.seconds))
+        FinishedJobs(method=row.method, state=row.state, bucket=row.bucket, jobs=row.jobs, seconds=float(row.seconds))
         for row in connection.execute(statement)
     ]
 

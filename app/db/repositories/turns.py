@@ -102,7 +102,7 @@ def _full(connection: Connection, queue: str, lane: Lane) -> bool:
         .where(job.c.state == JobState.RUNNING, job.c.queue == queue, func.coalesce(job.c.parts_left, 0) == 0)
         .where((_expected > lane.long_seconds) | (job.c.started_at < since))
     )
-    many = workers.hands(connection, queue=queue, within_seconds=lane.seen_seconds)
+    many = workers.process_count(connection, queue=queue, within_seconds=lane.seen_seconds)
     return many > 1 and connection.execute(statement).scalar_one() >= many - 1
 
 

@@ -66,7 +66,7 @@ def recent(connection: Connection, *, within_seconds: float) -> list[WorkerSeen]
     return [WorkerSeen(**row) for row in rows.mappings()]
 
 
-def hands(connection: Connection, *, queue: str, within_seconds: float) -> int:
+def process_count(connection: Connection, *, queue: str, within_seconds: float) -> int:
     """How many jobs of a queue can run at a time on the worker processes seen lately."""
     workers = recent(connection, within_seconds=within_seconds)
     return sum(each.concurrency for each in workers if queue in each.queue.split(","))

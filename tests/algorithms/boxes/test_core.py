@@ -9,7 +9,7 @@ import pytest
 from surebox_verify.core.influence import Influences, influences
 from surebox_verify.core.moments import moments
 from surebox_verify.core.statistics import Statistic, all_moments
-from workers.algorithms.boxes.rare.parts import Part
+from workers.algorithms.boxes.rare.parts import StatisticGroup
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted import Core, core
 
@@ -49,7 +49,7 @@ def judged(points: np.ndarray, counts: np.ndarray, g: np.ndarray, statistics: tu
     at = moments(points, counts.astype(float))
     field = influences(statistics, at)
     there = np.ones(len(g), dtype=np.bool_)
-    part = Part(there, (0, 1), statistics, field.omega, field.owner, np.zeros(len(field.omega)), at)
+    part = StatisticGroup(there, (0, 1), statistics, field.omega, field.owner, np.zeros(len(field.omega)), at)
     return Judged(points, counts.astype(float), counts, g, (part,))
 
 

@@ -12,7 +12,7 @@ from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run
 from tests.algorithms.boxes.completions import tables_of_box
-from workers.algorithms.boxes.charges import Records, sides
+from workers.algorithms.boxes.charges import ChargedRecords, sides
 from workers.algorithms.boxes.rare.points import judged
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
@@ -107,9 +107,9 @@ def made(size: int) -> tuple[np.ndarray, NominalColumn]:
     return np.column_stack([y, grade, rng.integers(0, 3, size)]).astype(float), NominalColumn(sex.astype(np.int32), 2)
 
 
-def records_of(x: np.ndarray, sex: NominalColumn) -> Records:
+def records_of(x: np.ndarray, sex: NominalColumn) -> ChargedRecords:
     share = np.full(len(x), 1.0 / len(x))
-    return Records(x, (sex,), share, pairwise(x, share, 0), 1.0 / len(x), ranks=RANKS)
+    return ChargedRecords(x, (sex,), share, pairwise(x, share, 0), 1.0 / len(x), ranks=RANKS)
 
 
 def test_a_record_is_charged_what_a_step_of_its_rank_moves() -> None:
@@ -140,7 +140,7 @@ def test_true_values_are_those_of_the_definitions() -> None:
     x[3, GRADE] = np.nan
     data = np.column_stack([x, sex.codes])[~np.isnan(x[:, GRADE])]
     share = np.full(len(x), 1.0 / len(x))
-    records = Records(x, (sex,), share, pairwise(x, share, 0), 1.0 / len(x), ranks=RANKS)
+    records = ChargedRecords(x, (sex,), share, pairwise(x, share, 0), 1.0 / len(x), ranks=RANKS)
     for statistic in STATISTICS:
         assert true_values(statistic, records, 0, []) == pytest.approx(plainly(statistic, data))
 

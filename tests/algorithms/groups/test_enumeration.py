@@ -10,7 +10,7 @@ from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.enumeration.search import EnumerationRequest, NotFeasibleError
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, SearchOutcome
+from workers.algorithms.groups.rules.generality import GeneralityFinished, SearchOutcome
 from workers.algorithms.groups.rules.membership import grades
 
 __all__ = ["acs"]  # a fixture
@@ -32,7 +32,7 @@ def same(one: SearchOutcome, other: SearchOutcome) -> bool:
 )
 def test_every_rule_over_the_thresholds_is_found_and_no_other(case: oracle.Case, gamma: float, kappa: float) -> None:
     state = enumeration.init(case.data(), case.flags(), EnumerationRequest(case.alpha, gamma, kappa))
-    while not isinstance(state, Finished):
+    while not isinstance(state, GeneralityFinished):
         state = enumeration.step(state)
     kept = set(oracle.as_tuples(state.kept.rules))
     rules = list(case.rules())

@@ -28,7 +28,7 @@ import numpy as np
 from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
 from surebox_verify.core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn, box_column, least_variance, mean_of
-from surebox_verify.ranges.forms import Pair, Part, Within, pair_of
+from surebox_verify.ranges.forms import ContentBounds, Pair, Within, pair_of
 from surebox_verify.ranges.guaranteed import combine
 from surebox_verify.ranges.mass import Mass
 
@@ -119,7 +119,7 @@ def content_pair(x: ContentColumn, y: ContentColumn) -> Pair:
     """Two columns of the same boxes, with what A, B and D may be, in each part of the means' rectangles. O(B)."""
     pair = pair_of(x.column, y.column)
     parts = tuple(
-        Part((one.column.lower, one.column.upper, two.column.lower, two.column.upper), _within(one, two, a, b))
+        ContentBounds((one.column.lower, one.column.upper, two.column.lower, two.column.upper), _within(one, two, a, b))
         for one, a in [(each, _most_spread(each)) for each in _parted(x)]
         for two, b in [(each, _most_spread(each)) for each in _parted(y)]
     )

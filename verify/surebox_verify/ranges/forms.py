@@ -109,7 +109,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class Part:
+class ContentBounds:
     """Bounds of means that are nearer than those of all, and what records do about means between them.
 
     Attributes
@@ -136,7 +136,7 @@ class Pair:
     y: BoxColumn
     sizes: tuple[float, float, float, float, float]
     within: Within | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ContentBounds, ...] = ()
 
 
 def pair_of(x: BoxColumn, y: BoxColumn) -> Pair:

@@ -24,6 +24,7 @@ from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed import partition as mixed_cutting
 from workers.algorithms.boxes.state import (
+    AnonymizationFinished,
     Anticipating,
     Averaging,
     Bounding,
@@ -35,7 +36,6 @@ from workers.algorithms.boxes.state import (
     Choosing,
     Comparing,
     Cutting,
-    Finished,
     Measuring,
     MixedCertifying,
     MixedCutting,
@@ -111,7 +111,7 @@ def step(state: BoxesState, *, rng: np.random.Generator, derivatives: int = stag
             return mixed_stages.cut(state, rng)
         case MixedCertifying():
             return mixed_stages.certify(state)
-        case Finished():
+        case AnonymizationFinished():
             return state
         case _:
             return _plain_step(state, rng, derivatives)
@@ -139,7 +139,7 @@ def _plain_step(state: PlainState, rng: np.random.Generator, derivatives: int) -
 
 def done(state: BoxesState) -> bool:
     """Whether the result is there."""
-    return isinstance(state, Finished)
+    return isinstance(state, AnonymizationFinished)
 
 
 def progress(state: BoxesState) -> tuple[Stage, float]:
@@ -157,7 +157,7 @@ def progress(state: BoxesState) -> tuple[Stage, float]:
             return "ranges", 0.7 + 0.3 * len(state.certificates) / len(state.request.statistics)
         case MixedCertifying():
             return "ranges", 0.7 + 0.3 * len(state.certificates) / len(state.mixed.request.statistics)
-        case Finished():
+        case AnonymizationFinished():
             return "done", 1.0
         case _:
             return "uncertainty", _judged(state)
@@ -185,7 +185,7 @@ def result(state: BoxesState) -> BoxesOutcome:
         The work is not done.
     """
     match state:
-        case Finished(outcome=outcome):
+        case AnonymizationFinished(outcome=outcome):
             return outcome
     msg = "the boxes are not finished: step until done"
     raise ValueError(msg)

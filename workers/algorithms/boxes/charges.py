@@ -37,7 +37,7 @@ _NORMAL = 1.06  # Silverman's width for a normal density, in deviations
 
 
 @dataclass(frozen=True)
-class Records:
+class ChargedRecords:
     """Records as the costs need them.
 
     Attributes
@@ -135,7 +135,7 @@ class Sides:
     deviations: list[list[float]]
 
 
-def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
+def sides(statistics: tuple[Statistic, ...], records: ChargedRecords) -> Sides:
     """What nominal sides cost, and numeric ones beside the statistics of moments.
 
     Parameters
@@ -171,7 +171,7 @@ def sides(statistics: tuple[Statistic, ...], records: Records) -> Sides:
     return charges
 
 
-def _sets(one: Statistic, records: Records) -> list[tuple[int, ...]]:
+def _sets(one: Statistic, records: ChargedRecords) -> list[tuple[int, ...]]:
     return [one.values] if one.values else [(v,) for v in range(records.size(one.of[-1]))]
 
 
@@ -189,7 +189,7 @@ def _charge(charges: Sides, column: int, values: tuple[int, ...], cost: float) -
         charges.score[column].append(score)
 
 
-def _step(records: Records, column: int, values: tuple[int, ...]) -> FloatArray:
+def _step(records: ChargedRecords, column: int, values: tuple[int, ...]) -> FloatArray:
     """Where an ordinal column leaves or enters a set: 1 between such neighbouring ranks, else 0."""
     inside = np.zeros(records.size(column))
     inside[list(values)] = 1.0
@@ -197,7 +197,7 @@ def _step(records: Records, column: int, values: tuple[int, ...]) -> FloatArray:
 
 
 def _charge_ranks(
-    charges: Sides, records: Records, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
+    charges: Sides, records: ChargedRecords, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
 ) -> None:
     """Steps of an ordinal column's ranks, and what they cost a record: one number, or one for each."""
     codes = records.codes(column)
@@ -208,7 +208,7 @@ def _charge_ranks(
     charges.worth[:, column] += np.where(codes < 0, 0.0, np.maximum(below, above))
 
 
-def _share(one: Statistic, records: Records, charges: Sides) -> None:
+def _share(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
     column, n = one.of[0], records.x.shape[1]
     step = np.zeros(records.size(column) - 1)
     masses = records.masses(column)
@@ -226,7 +226,7 @@ def _share(one: Statistic, records: Records, charges: Sides) -> None:
         _charge_ranks(charges, records, column, [(step, 1.0)])
 
 
-def _crosstab(one: Statistic, records: Records, charges: Sides) -> None:
+def _crosstab(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
     a, b = (records.codes(column) for column in one.of)
     sizes = records.size(one.of[0]), records.size(one.of[1])
     both = (a >= 0) & (b >= 0)
@@ -242,7 +242,7 @@ def _crosstab(one: Statistic, records: Records, charges: Sides) -> None:
 
 
 def _charge_cells(
-    charges: Sides, records: Records, column: int, omega: FloatArray, other: IntArray, shares: FloatArray
+    charges: Sides, records: ChargedRecords, column: int, omega: FloatArray, other: IntArray, shares: FloatArray
 ) -> None:
     """One column of a cross-table; `omega` of its values against the other's, whose codes and shares are given."""
     n = records.x.shape[1]
@@ -257,7 +257,7 @@ def _charge_cells(
     charges.worth[known, column] += steep[codes[known], other[known]]
 
 
-def _domain_mean(one: Statistic, records: Records, charges: Sides) -> None:
+def _domain_mean(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
     y, column, n = one.of[0], one.of[1], records.x.shape[1]
     values = records.x[:, y]
     known = ~np.isnan(values)
@@ -281,7 +281,7 @@ def _domain_mean(one: Statistic, records: Records, charges: Sides) -> None:
         _charge_ranks(charges, records, column, ranked)
 
 
-def _quantile(one: Statistic, records: Records, charges: Sides) -> None:
+def _quantile(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
     column, p = one.of[0], float(one.p or 0.5)
     values = records.x[:, column]
     known = np.flatnonzero(~np.isnan(values))

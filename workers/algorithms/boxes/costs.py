@@ -10,7 +10,7 @@ import numpy as np
 from surebox_verify.core.influence import Influences, absolute_influences, influence_deviations, influence_squares
 from surebox_verify.core.statistics import Statistic
 from surebox_verify.core.types import FloatArray, SingleArray
-from workers.algorithms.boxes.charges import Records, Sides
+from workers.algorithms.boxes.charges import ChargedRecords, Sides
 from workers.algorithms.boxes.partition.mixed.arranging import Costs
 from workers.algorithms.boxes.sides import Boxes
 
@@ -21,7 +21,7 @@ def named(statistics: tuple[Statistic, ...]) -> set[int]:
 
 
 def with_floor(
-    charges: Sides, field: Influences, statistics: tuple[Statistic, ...], records: Records, floor: float
+    charges: Sides, field: Influences, statistics: tuple[Statistic, ...], records: ChargedRecords, floor: float
 ) -> Sides:
     """The same with columns that no statistic names at a share of the least that is named, in natural scales.
 
@@ -57,13 +57,13 @@ def with_floor(
     return charges
 
 
-def _spread(records: Records, column: int) -> FloatArray:
+def _spread(records: ChargedRecords, column: int) -> FloatArray:
     """Deviation of the indicator of each value of a column."""
     p = np.array([records.bounded(mass) for mass in records.masses(column).tolist()])
     return np.asarray(np.sqrt(p * (1.0 - p)))
 
 
-def costs(charges: Sides, field: Influences, records: Records, *, weighted: bool) -> tuple[Costs, float]:
+def costs(charges: Sides, field: Influences, records: ChargedRecords, *, weighted: bool) -> tuple[Costs, float]:
     """All of it for the partition, in one unit.
 
     Parameters
@@ -138,7 +138,7 @@ def nominal_uncertainty(charges: Sides, boxes: Boxes, share: FloatArray) -> floa
     return float(0.5 * (share @ total))
 
 
-def deviations(charges: Sides, field: Influences, records: Records) -> tuple[FloatArray, FloatArray]:
+def deviations(charges: Sides, field: Influences, records: ChargedRecords) -> tuple[FloatArray, FloatArray]:
     """Weights and standard deviations of the influence functions of all numbers asked, those of moments first."""
     own = influence_deviations(influence_squares(field, records.filled), len(records.x))
     omega = [number for numbers in charges.omega for number in numbers]

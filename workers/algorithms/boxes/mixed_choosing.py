@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from surebox_verify.core.types import BoolArray, FloatArray
-from workers.algorithms.boxes.charges import Records, embedded, sides
+from workers.algorithms.boxes.charges import ChargedRecords, embedded, sides
 from workers.algorithms.boxes.partition.mixed.admission import taking
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.sides import Boxes, NumericColumn, multiples, numbered_like
@@ -68,7 +68,7 @@ def left_in(mixed: Mixed, boxes: Boxes, judged: Boxes, kept: BoolArray) -> tuple
     request = replace(request, nominal=nominal, demands=given.demands, survey=survey)
     x, share, dummies = mixed.x[rows], shares(survey, len(rows)), mixed.records.dummies
     at = pairwise(embedded(x, nominal, dummies), share, request.ddof)
-    records = Records(x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
+    records = ChargedRecords(x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
     field = derivatives(request.statistics, records, mixed.deciding)
     weights = None if mixed.seen_weights is None else mixed.seen_weights[rows]
     stay = Mixed(given, x, request, records, field, sides(request.statistics, records), mixed.deciding, weights)

@@ -16,7 +16,7 @@ from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes import costs as costing
-from workers.algorithms.boxes.charges import Records, Sides, embedded, sides
+from workers.algorithms.boxes.charges import ChargedRecords, Sides, embedded, sides
 from workers.algorithms.boxes.checks import check_left
 from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
 from workers.algorithms.boxes.mixed_choosing import core_of, left_in
@@ -26,12 +26,12 @@ from workers.algorithms.boxes.partition.places import KeyArray, new_keys
 from workers.algorithms.boxes.published import bounds_of_records, published, with_content
 from workers.algorithms.boxes.sides import Boxes, numbered_like
 from workers.algorithms.boxes.state import (
+    AnonymizationFinished,
     BoxesOutcome,
     BoxesRequest,
     Certificate,
     Checked,
     Chosen,
-    Finished,
     Mixed,
     MixedCertifying,
     MixedCutting,
@@ -79,7 +79,7 @@ def begin(state: Checked) -> MixedCutting:
 
 def _deciding_records(
     state: Checked, given: Admitted, request: BoxesRequest, dummies: tuple[tuple[int, int], ...]
-) -> Records:
+) -> ChargedRecords:
     """Records as what decides sees them: winsorized values and weights, moments on rungs."""
     persons = given.demands.persons
     survey = None
@@ -93,7 +93,7 @@ def _deciding_records(
     some = low <= high
     at = replace(at, low=np.where(some, low, 0.0), high=np.where(some, high, 0.0))
     least = request.k / len(given.rows)
-    return Records(given.x, given.nominal, share, at, least, survey, dummies, request.ranks)
+    return ChargedRecords(given.x, given.nominal, share, at, least, survey, dummies, request.ranks)
 
 
 def _seen_weights(request: BoxesRequest) -> FloatArray:
@@ -103,12 +103,12 @@ def _seen_weights(request: BoxesRequest) -> FloatArray:
 
 
 def _mixed(
-    given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, charges: Sides, seen: Records
+    given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, charges: Sides, seen: ChargedRecords
 ) -> Mixed:
     """The records that take part, as they are beside as they are seen."""
     share = shares(request.survey, len(x))
     at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
-    records = Records(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
+    records = ChargedRecords(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
     field = derivatives(request.statistics, records, deciding)
     return Mixed(given, x, request, records, field, charges, deciding, seen.survey)
 
@@ -140,7 +140,7 @@ def _dummies(request: BoxesRequest, n: int) -> tuple[tuple[int, int], ...]:
     return tuple((c - n, v) for c in sorted(used) for v in range(1, request.nominal[c - n].values))
 
 
-def _deciding_field(statistics: tuple[Statistic, ...], records: Records) -> Influences:
+def _deciding_field(statistics: tuple[Statistic, ...], records: ChargedRecords) -> Influences:
     """Of the statistics of moments; `owner` counts among all statistics."""
     places = [index for index, one in enumerate(statistics) if one.kind in OF_MOMENTS]
     if not places:
@@ -217,7 +217,7 @@ def _delta(mixed: Mixed, boxes: Boxes) -> FloatArray:
     return half_width_sums(mixed.field, records.filled, everyone, of_record, records.share)
 
 
-def certify(state: MixedCertifying) -> MixedCertifying | Finished:
+def certify(state: MixedCertifying) -> MixedCertifying | AnonymizationFinished:
     """The certificate of the next statistic, a little further; of a marked release about all, then about the core."""
     request, index = state.mixed.request, len(state.certificates)
     statistic = request.statistics[index]
@@ -237,7 +237,7 @@ def certify(state: MixedCertifying) -> MixedCertifying | Finished:
 
 def _certified(
     state: MixedCertifying, about_all: tuple[Estimate, ...], of_core: tuple[Estimate, ...] | None
-) -> MixedCertifying | Finished:
+) -> MixedCertifying | AnonymizationFinished:
     """One more certificate, and the outcome after the last."""
     mixed, index = state.mixed, len(state.certificates)
     statistic, field = mixed.request.statistics[index], mixed.field
@@ -262,7 +262,9 @@ def _certified(
     )
     certificates = (*state.certificates, certificate)
     following = replace(state, certificates=certificates, ranges=None, estimates=None)
-    return Finished(_outcome(following)) if len(certificates) == len(mixed.request.statistics) else following
+    return (
+        AnonymizationFinished(_outcome(following)) if len(certificates) == len(mixed.request.statistics) else following
+    )
 
 
 def _values(mixed: Mixed, index: int, numbers: int) -> list[float | None]:

@@ -34,6 +34,7 @@ from workers.algorithms.boxes.published import published as as_published
 from workers.algorithms.boxes.rare.rarity import derivatives_at_records
 from workers.algorithms.boxes.sides import Boxes, numbered_like
 from workers.algorithms.boxes.state import (
+    AnonymizationFinished,
     Anticipating,
     Averaging,
     Bounding,
@@ -46,7 +47,6 @@ from workers.algorithms.boxes.state import (
     Chosen,
     Comparing,
     Cutting,
-    Finished,
     Measuring,
     rows_of_derivatives,
 )
@@ -170,7 +170,7 @@ def compare(state: Comparing, derivatives: int) -> Comparing | Certifying:
     return Certifying(*common, *_readings(state.request, state.boxes, chosen), ())
 
 
-def certify(state: Certifying) -> Certifying | Finished:
+def certify(state: Certifying) -> Certifying | AnonymizationFinished:
     """The certificate of the next statistic, a little further; of a marked release about all, then about the core."""
     steps = state.ranges or _ranges(state, len(state.certificates))
     steps.step()
@@ -182,7 +182,7 @@ def certify(state: Certifying) -> Certifying | Finished:
     certificate = _certificate(state, len(state.certificates), about_all, about_core)
     certificates = (*state.certificates, certificate)
     if len(certificates) == len(state.request.statistics):
-        return Finished(_outcome(state, certificates))
+        return AnonymizationFinished(_outcome(state, certificates))
     return replace(state, certificates=certificates, ranges=None, about_all=None)
 
 

@@ -10,7 +10,7 @@ from surebox_verify.estimates import Estimate
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
-from workers.algorithms.boxes.charges import Records, Sides
+from workers.algorithms.boxes.charges import ChargedRecords, Sides
 from workers.algorithms.boxes.partition.mixed.admission import Admitted
 from workers.algorithms.boxes.partition.mixed.partition import MixedState
 from workers.algorithms.boxes.partition.partition import Partition, PartitionState
@@ -170,7 +170,7 @@ class Certifying:
 
 
 @dataclass(frozen=True)
-class Finished:
+class AnonymizationFinished:
     """The outcome is there."""
 
     outcome: BoxesOutcome
@@ -196,7 +196,7 @@ class Mixed:
     given: Admitted
     x: FloatArray
     request: BoxesRequest
-    records: Records
+    records: ChargedRecords
     field: Influences
     charges: Sides
     deciding: Influences
@@ -233,4 +233,4 @@ class MixedCertifying:
 
 
 PlainState: TypeAlias = Averaging | Measuring | Cutting | Bounding | Choosing | Anticipating | Comparing | Certifying
-BoxesState: TypeAlias = Checked | PlainState | MixedCutting | MixedCertifying | Finished
+BoxesState: TypeAlias = Checked | PlainState | MixedCutting | MixedCertifying | AnonymizationFinished

@@ -13,7 +13,7 @@ from surebox_verify.core.influence import Influences, influences, no_influences
 from surebox_verify.core.moments import Moments, inflation, moments
 from surebox_verify.core.statistics import OF_MOMENTS, Statistic, components, undefined_because
 from surebox_verify.core.types import FloatArray
-from workers.algorithms.boxes.charges import Records, embedded
+from workers.algorithms.boxes.charges import ChargedRecords, embedded
 
 
 def shares(survey: FloatArray | None, records: int) -> FloatArray:
@@ -49,7 +49,7 @@ def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
     return Moments(mean, covariance, low, high, inflation(len(x), ddof))
 
 
-def axes_of(of: tuple[int, ...], records: Records) -> tuple[int, ...]:
+def axes_of(of: tuple[int, ...], records: ChargedRecords) -> tuple[int, ...]:
     """Numeric columns and indicators that some columns stand for.
 
     Parameters
@@ -65,7 +65,7 @@ def axes_of(of: tuple[int, ...], records: Records) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def derivatives(statistics: Sequence[Statistic], records: Records, deciding: Influences) -> Influences:
+def derivatives(statistics: Sequence[Statistic], records: ChargedRecords, deciding: Influences) -> Influences:
     """Derivatives of the statistics of moments that the records leave defined, at their own moments.
 
     Parameters
@@ -88,7 +88,9 @@ def derivatives(statistics: Sequence[Statistic], records: Records, deciding: Inf
     return replace(influences(defined, records.at), omega=deciding.omega[known], owner=deciding.owner[known])
 
 
-def true_values(statistic: Statistic, records: Records, ddof: int, at_all: list[float | None]) -> list[float | None]:
+def true_values(
+    statistic: Statistic, records: ChargedRecords, ddof: int, at_all: list[float | None]
+) -> list[float | None]:
     """The numbers of a statistic over the records that have its columns; None where they leave it undefined.
 
     Parameters

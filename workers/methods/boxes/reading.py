@@ -42,7 +42,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class BoxRecords:
     """The records that take part, in canonical order.
 
     Attributes
@@ -116,7 +116,7 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
     return Read(values, tuple(coded_columns(path, order.nominal)), persons, survey)
 
 
-def records(table: Read, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Records:
+def records(table: Read, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> BoxRecords:
     """The records that take part, in canonical order, with the codebooks that they have.
 
     Parameters
@@ -145,7 +145,7 @@ def records(table: Read, spec: BoxesSpec, order: Order, types: Mapping[str, Colu
     survey = None if table.survey is None else table.survey[rows]
     x = np.take(table.values, rows, axis=0) if len(rows) < len(table.values) else table.values
     order_of_rows = _in_order(x, columns, persons, survey, spec.k)
-    return Records(
+    return BoxRecords(
         x=x.take(order_of_rows, axis=0) + 0.0,  # zero has no sign
         nominal=tuple(
             sides.NominalColumn(codes[order_of_rows], len(books[name].values), books[name].tree, books[name].from_data)

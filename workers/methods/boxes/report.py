@@ -16,7 +16,7 @@ from workers.methods.boxes.statistic_entries import statistics
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RecordCounts:
     """Records of the dataset; those that took part; those that are published; least rows that agree in what is kept.
 
     `rare` did not take part because of a rare value.
@@ -29,7 +29,7 @@ class Counts:
     rare: int = 0
 
 
-def result(shown: Shown, outcome: BoxesOutcome, *, counts: Counts, exposure: SensitiveExposure) -> dict[str, Any]:
+def result(shown: Shown, outcome: BoxesOutcome, *, counts: RecordCounts, exposure: SensitiveExposure) -> dict[str, Any]:
     """The job's whole result, restricted fields included.
 
     Parameters

@@ -21,7 +21,7 @@ from workers.algorithms.core.errors import (
     SuppressionError,
 )
 from workers.methods.boxes.canonical_order import CanonicalOrder
-from workers.methods.boxes.reading import Records, domain_of, numeric_kinds
+from workers.methods.boxes.reading import BoxRecords, domain_of, numeric_kinds
 
 _PARTITIONS: dict[PartitionMethod, Method] = {
     PartitionMethod.OPTIMAL: "optimal",
@@ -48,7 +48,7 @@ _RARE: dict[RareRecords, Rare] = {
 
 def request(
     spec: BoxesSpec,
-    records: Records,
+    records: BoxRecords,
     canonical: CanonicalOrder,
     kinds: Mapping[str, ColumnKind],
     held: BoxConstraints,
@@ -94,7 +94,7 @@ def request(
     )
 
 
-def begin(records: Records, boxes_request: BoxesRequest, spec: BoxesSpec, canonical: CanonicalOrder) -> BoxesState:
+def begin(records: BoxRecords, boxes_request: BoxesRequest, spec: BoxesSpec, canonical: CanonicalOrder) -> BoxesState:
     """The algorithm's first state.
 
     Raises

@@ -19,7 +19,7 @@ from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.constraints import demands
 from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
-from workers.methods.boxes.reading import Records, kinds_of, read, records
+from workers.methods.boxes.reading import BoxRecords, kinds_of, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.statistic_entries import public_statistics
@@ -44,7 +44,7 @@ class Anonymizing:
 
     shown: Shown
     total: int
-    records: Records
+    records: BoxRecords
     canonical: CanonicalOrder
     algorithm: BoxesState
     #: The t that is searched with: at most the one that every box is to have.
@@ -131,7 +131,7 @@ def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
 
 
 def _begun(
-    job: JobContext, shown: Shown, included: Records, canonical: CanonicalOrder, closeness: float | None
+    job: JobContext, shown: Shown, included: BoxRecords, canonical: CanonicalOrder, closeness: float | None
 ) -> BoxesState:
     """The search from its beginning."""
     spec = shown.spec
@@ -210,9 +210,9 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     )
 
 
-def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.Counts:
+def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.RecordCounts:
     """Records, and how many of them are where."""
-    return boxes_report.Counts(
+    return boxes_report.RecordCounts(
         records=state.total,
         complete=len(state.records.rows),
         released=released,

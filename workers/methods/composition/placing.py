@@ -36,12 +36,12 @@ def earlier(job: JobContext, spec: CompositionSpec, roles: Sequence[str]) -> lis
         one = job.releases[role]
         if one.method not in LEDGERED:
             continue
-        dataset = job.dataset_path() if one.dataset_id == spec.dataset_id else job.lay(InputFile.ORIGINAL, role)
-        key = job.lay(InputFile.PERSONS_KEY, role)
+        dataset = job.dataset_path() if one.dataset_id == spec.dataset_id else job.fetch(InputFile.ORIGINAL, role)
+        key = job.fetch(InputFile.PERSONS_KEY, role)
         releases.append(
             Earlier(
                 one.id, one.method, ledger(job, role), dataset_id=one.dataset_id, dataset=dataset,
-                persons=job.lay(InputFile.PERSONS, role), key=b"" if key is None else key.read_bytes(),
+                persons=job.fetch(InputFile.PERSONS, role), key=b"" if key is None else key.read_bytes(),
                 scale=_scale(job, role, one, dataset),
             )
         )  # fmt: skip
@@ -72,9 +72,9 @@ def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | No
 def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
     """What the audit says of the tables."""
     roles = listed(job.releases, "release_ids")
-    keys = (job.lay(InputFile.PERSONS_KEY, role) for role in roles)
+    keys = (job.fetch(InputFile.PERSONS_KEY, role) for role in roles)
     key = next((one.read_bytes() for one in keys if one is not None), None)
-    kept = [read_fingerprints(one) for role in roles if (one := job.lay(InputFile.PERSONS, role)) is not None]
+    kept = [read_fingerprints(one) for role in roles if (one := job.fetch(InputFile.PERSONS, role)) is not None]
     there = {column.name for column in job.datasets["dataset_id"].columns}
     named = {name for one in kept for name in one.persons} & there  # the gate counts by these too
     return FamilyTerms(

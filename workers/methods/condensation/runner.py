@@ -14,7 +14,7 @@ from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed
 from workers.frames.columns import take_rows
-from workers.frames.records import Records, complete_records
+from workers.frames.records import CompleteRecords, complete_records
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.released.drafts import release_draft
@@ -28,7 +28,7 @@ class Condensing:
     """Where the work stands: the algorithm's state, and which records it works on."""
 
     spec: CondensationSpec
-    records: Records
+    records: CompleteRecords
     algorithm: CondensationState
 
 
@@ -96,7 +96,7 @@ class CondensationRunner:
         )
 
 
-def _result(records: Records, made: Condensed) -> dict[str, Any]:
+def _result(records: CompleteRecords, made: Condensed) -> dict[str, Any]:
     return CondensationResult(
         records=records.total,
         released=len(made.z),

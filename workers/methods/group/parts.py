@@ -10,23 +10,23 @@ from surebox_verify.core.types import BoolArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Kept
 from workers.algorithms.groups.rules.rules import evaluate
-from workers.methods.context import Part
+from workers.methods.context import JobPart
 from workers.methods.microfile.rule_search import GUARD
 
 #: Judging one rule on one record takes about this long where few records are alike, by benchmarks/group_attack.py.
 _SECONDS: Final = 5e-10
 
 
-def part_count(spec: GroupSpec, *, records: int, hands: int, threads: int, seconds: float) -> int:
+def part_count(spec: GroupSpec, *, records: int, processes: int, threads: int, seconds: float) -> int:
     """Into how many parts a search is split: 1 where it takes less than `seconds` here, or is no evolution."""
     search = spec.search
     if not isinstance(search, EvolutionSearch):
         return 1
     rules = search.runs * (search.population + search.replaced * search.generations)
-    return min(search.runs, hands) if rules * records * _SECONDS / threads > seconds else 1
+    return min(search.runs, processes) if rules * records * _SECONDS / threads > seconds else 1
 
 
-def runs_of(spec: GroupSpec, part: Part | None) -> Sequence[int] | None:
+def runs_of(spec: GroupSpec, part: JobPart | None) -> Sequence[int] | None:
     """The runs of a part: every so manieth; None for all."""
     if part is None or not isinstance(spec.search, EvolutionSearch):
         return None

@@ -66,11 +66,11 @@ class GroupRunner:
             reading, search_for(reading.spec, reading.seen, vital, rng=job.rng, runs=runs, threads=job.threads)
         )
 
-    def parts(self, state: Attacking, job: JobContext, *, hands: int) -> int:
+    def parts(self, state: Attacking, job: JobContext, *, processes: int) -> int:
         """Runs of a long evolution are computed apart."""
         seconds = job.limits.split_seconds
         return part_count(
-            state.spec, records=len(state.auxiliary.rows), hands=hands, threads=job.threads, seconds=seconds
+            state.spec, records=len(state.auxiliary.rows), processes=processes, threads=job.threads, seconds=seconds
         )
 
     def join(self, job: JobContext, parts: Sequence[Mapping[str, Any]]) -> Attacking:

@@ -11,7 +11,7 @@ from app.contracts.uncertain import UncertainSpec
 from app.errors import InvalidError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
-from workers.frames.records import Records, complete_records
+from workers.frames.records import CompleteRecords, complete_records
 from workers.methods.context import JobContext
 from workers.methods.released.densities import released_densities
 from workers.methods.released.links import read_link
@@ -95,7 +95,7 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
     k: float | NDArray[np.float64] = float(release.spec.get("k") or 1.0)
     if release.method == "uncertain":
         spec = UncertainSpec.model_validate({**release.spec, "seed": None})
-        k = wanted(original, spec, Records(truth, link, len(link)))
+        k = wanted(original, spec, CompleteRecords(truth, link, len(link)))
     of_row = _places_of(truth, known.values) if apart else np.searchsorted(known.rows, link)
     densities = released_densities(job) if spec is not None else _points(job, columns)
     return Attacked(densities, truth, k, spec), Knowledge(
@@ -104,7 +104,7 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
 
 
 def _known_k(
-    job: JobContext, spec: UncertainSpec | None, known: Records, k: float | NDArray[np.float64]
+    job: JobContext, spec: UncertainSpec | None, known: CompleteRecords, k: float | NDArray[np.float64]
 ) -> float | NDArray[np.float64] | None:
     """The k that the adversary would calibrate his records with."""
     if spec is None or spec.k_column is None:

@@ -72,7 +72,7 @@ class ClassifiedBoxes:
     classes: tuple[str, ...]
     names: tuple[str, ...]
     sided: Sided
-    ready: box_classification.Index
+    ready: box_classification.BoxClassIndex
 
     def work(self, neighbours: int) -> float:
         """Boxes that lie together are passed over together; every box that may vote has its classes in memory."""
@@ -120,7 +120,7 @@ class ClassifiedDensities:
 
     classes: tuple[str, ...]
     codes: NDArray[np.int64]
-    ready: classification.Index
+    ready: classification.DensityClassIndex
 
     def work(self, neighbours: int) -> float:
         """Far densities are passed over."""
@@ -150,7 +150,7 @@ class ClassifiedPoints:
 
     classes: tuple[str, ...]
     codes: NDArray[np.int64]
-    ready: classification.Index
+    ready: classification.DensityClassIndex
 
     def work(self, neighbours: int) -> float:
         """Far records are passed over."""

@@ -70,7 +70,7 @@ class CountedBoxes:
 
     sided: Sided
     sets: tuple[ExpectedSets, ...]
-    ready: box_counting.Index
+    ready: box_counting.BoxIndex
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class CountedDensities:
     """A release of `uncertain`, or of `condensation` as densities without width."""
 
     columns: tuple[str, ...]
-    ready: counting.Index
+    ready: counting.DensityIndex
     exact: bool
 
     @property

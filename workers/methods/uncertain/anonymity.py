@@ -12,7 +12,7 @@ from workers.algorithms.uncertain.calibration.expected import anonymity
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.frames.classes import classes
 from workers.frames.columns import take_rows
-from workers.frames.records import Records
+from workers.frames.records import CompleteRecords
 from workers.methods.context import JobContext
 
 #: Records that are evaluated of one set of candidates; of more, an even sample.
@@ -29,7 +29,9 @@ def expected(calibrated: Calibrated) -> Anonymity:
     return Anonymity(min=figures.least, mean=figures.mean, max=figures.largest, evaluated=figures.evaluated)
 
 
-def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
+def with_kept(
+    job: JobContext, spec: UncertainSpec, records: CompleteRecords, calibrated: Calibrated
+) -> Anonymity | None:
     """Expected anonymity among the released records that agree in the kept columns; None where none are kept.
 
     Parameters
@@ -49,7 +51,9 @@ def with_kept(job: JobContext, spec: UncertainSpec, records: Records, calibrated
     return _summary(alone + [_among(job, records, calibrated, members=one).least for one in several[::step]])
 
 
-def after_draws(job: JobContext, spec: UncertainSpec, records: Records, calibrated: Calibrated) -> Anonymity | None:
+def after_draws(
+    job: JobContext, spec: UncertainSpec, records: CompleteRecords, calibrated: Calibrated
+) -> Anonymity | None:
     """Expected anonymity when all draws of these data are known, had all of them these scales; None at the first.
 
     Notes
@@ -85,7 +89,7 @@ def _by_class(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _among(
-    job: JobContext, records: Records, calibrated: Calibrated, *, members: NDArray[np.int64], draws: int = 1
+    job: JobContext, records: CompleteRecords, calibrated: Calibrated, *, members: NDArray[np.int64], draws: int = 1
 ) -> Evaluated:
     """Expected anonymity of some released records among themselves, of very many of a sample."""
     job.tick(_FRACTION, "anonymity")

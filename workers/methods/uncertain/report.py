@@ -10,7 +10,7 @@ from app.contracts.flags import Flag, raised
 from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
-from workers.frames.records import Records
+from workers.frames.records import CompleteRecords
 
 _SPEC = frozenset({
     "method", "quasi_identifiers", "k", "k_column", "density", "scales", "suppress_share", "axes", "min_scale",
@@ -20,7 +20,7 @@ _SPEC = frozenset({
 
 def result(
     spec: UncertainSpec,
-    records: Records,
+    records: CompleteRecords,
     calibrated: Calibrated,
     *,
     expected: tuple[Anonymity, float],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from app.contracts.uncertain import UncertainSpec
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import units
-from workers.frames.records import Records, complete_records
+from workers.frames.records import CompleteRecords, complete_records
 
 
 def request(
@@ -35,7 +35,7 @@ def request(
     )
 
 
-def wanted(path: Path, spec: UncertainSpec, records: Records) -> float | NDArray[np.float64]:
+def wanted(path: Path, spec: UncertainSpec, records: CompleteRecords) -> float | NDArray[np.float64]:
     """The k of all records, or of each, read from a dataset that has the records."""
     if spec.k_column is None:
         return spec.k or 1.0

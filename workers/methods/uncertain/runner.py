@@ -17,7 +17,7 @@ from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import take_rows
-from workers.frames.records import Records, complete_records
+from workers.frames.records import CompleteRecords, complete_records
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.protocol import Arrays
@@ -37,7 +37,7 @@ class Calibrating:
     """Where the work stands: the algorithm's state, and which records it works on."""
 
     spec: UncertainSpec
-    records: Records
+    records: CompleteRecords
     algorithm: CalibrationState
 
 
@@ -166,7 +166,9 @@ def _specification(job: JobContext) -> UncertainSpec:
     return job.specification(UncertainSpec)
 
 
-def _begun(job: JobContext, spec: UncertainSpec, records: Records, *, arrays: Arrays | None = None) -> CalibrationState:
+def _begun(
+    job: JobContext, spec: UncertainSpec, records: CompleteRecords, *, arrays: Arrays | None = None
+) -> CalibrationState:
     """The first state of the calibration, or of one that goes on from a checkpoint.
 
     Raises

@@ -16,7 +16,7 @@ from workers.algorithms.boxes.partition.gain import clear, extend, predicted
 from workers.algorithms.boxes.partition.kernels import copy_cell, cut_at_multiple, score_axes
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.selection import is_open, middle
-from workers.algorithms.boxes.partition.tree import Records
+from workers.algorithms.boxes.partition.tree import NumericRecords
 
 _BINS = 64
 _ZOOMS = 200
@@ -31,7 +31,7 @@ class Cut(NamedTuple):
     above: float
 
 
-def coarse(records: Records, first: int, last: int, cell: FloatArray, k: int, axes: int) -> Cut:
+def coarse(records: NumericRecords, first: int, last: int, cell: FloatArray, k: int, axes: int) -> Cut:
     """Best cut found for a node.
 
     Parameters
@@ -61,7 +61,7 @@ def coarse(records: Records, first: int, last: int, cell: FloatArray, k: int, ax
 
 
 def _binned(
-    records: Records, node: tuple[int, int], cell: FloatArray, axis: int, k: int, extent: tuple[float, float]
+    records: NumericRecords, node: tuple[int, int], cell: FloatArray, axis: int, k: int, extent: tuple[float, float]
 ) -> tuple[float, Cut]:
     """Cheapest border on an axis. Where one bin holds nearly all records, its own extent is divided again."""
     low, high = extent

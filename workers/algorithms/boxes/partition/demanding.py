@@ -21,11 +21,11 @@ from workers.algorithms.boxes.partition.gain import sizes_uncut
 from workers.algorithms.boxes.partition.kernels import better, branch, copy_cell, cut_at_median, cut_at_multiple, widest
 from workers.algorithms.boxes.partition.optimal import divide, go_on
 from workers.algorithms.boxes.partition.selection import is_open
-from workers.algorithms.boxes.partition.tree import Block, Records, Rules, Tree
+from workers.algorithms.boxes.partition.tree import Block, NumericRecords, Rules, Tree
 
 
 def grow_within_demands(
-    median: bool, k: int, records: Records, tree: Tree, block: Block, rules: Rules, budget: int
+    median: bool, k: int, records: NumericRecords, tree: Tree, block: Block, rules: Rules, budget: int
 ) -> None:
     """Cut waiting nodes until none waits or about `budget` row values have been visited.
 
@@ -59,7 +59,7 @@ def _another(
 def grow_ruled(
     median: bool,
     k: int,
-    records: Records,
+    records: NumericRecords,
     tree: Tree,
     index: IndexArray,
     side: FloatArray,

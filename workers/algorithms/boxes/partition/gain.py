@@ -25,7 +25,7 @@ from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.kernels import widest
 from workers.algorithms.boxes.partition.line import LESS, best_on_line
 from workers.algorithms.boxes.partition.selection import is_open, middle
-from workers.algorithms.boxes.partition.tree import Block, Records, Rules
+from workers.algorithms.boxes.partition.tree import Block, NumericRecords, Rules
 
 _PLACES = 128  # candidates of a node, per axis and direction
 
@@ -229,7 +229,7 @@ def sizes_uncut(
 
 @inner_kernel
 def candidates(
-    records: Records,
+    records: NumericRecords,
     block: Block,
     rules: Rules,
     index: IndexArray,

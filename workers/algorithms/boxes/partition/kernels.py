@@ -23,7 +23,7 @@ import numpy as np
 from surebox_verify.core.compiled import inner_kernel, kernel
 from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open, middle, select, sort
-from workers.algorithms.boxes.partition.tree import Records, Tree
+from workers.algorithms.boxes.partition.tree import NumericRecords, Tree
 
 _EQUAL = 1.0 - 1e-12  # rounding must not decide between axes of equal worth
 
@@ -223,7 +223,7 @@ def widest(score: FloatArray) -> int:
 
 
 @kernel
-def grow(median: bool, k: int, records: Records, tree: Tree, budget: int) -> None:
+def grow(median: bool, k: int, records: NumericRecords, tree: Tree, budget: int) -> None:
     """Cut waiting nodes until none waits or about `budget` row values have been visited.
 
     The smaller child is taken first, so at most log2 N nodes wait. Axes are tried from the largest score down; one with

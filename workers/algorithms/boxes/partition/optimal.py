@@ -22,12 +22,14 @@ from workers.algorithms.boxes.partition.gain import candidates, clear, extend, s
 from workers.algorithms.boxes.partition.kernels import branch, copy_cell, divide_cell, split_rows
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.selection import middle
-from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree
+from workers.algorithms.boxes.partition.tree import Block, Effort, NumericRecords, Rules, Tree
 
 _SORTING = 16  # row values visited that sorting a value is worth
 
 
-def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
+def grow_by_gain(
+    k: int, effort: Effort, records: NumericRecords, tree: Tree, block: Block, rules: Rules, budget: int
+) -> None:
     """Cut waiting nodes until none waits or about `budget` row values have been visited.
 
     O(n axes N log(N/k)), times `breadth` log(reach/k) on the way from `reach` records down.
@@ -47,7 +49,7 @@ def grow_by_gain(k: int, effort: Effort, records: Records, tree: Tree, block: Bl
                 _cut_large(k, effort, records, tree, node)
 
 
-def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) -> None:
+def _cut_large(k: int, effort: Effort, records: NumericRecords, tree: Tree, node: int) -> None:
     """Cut a node too large for a block."""
     first, last = (int(end) for end in tree.span[node])
     n = int(records.rows.shape[1])
@@ -58,7 +60,7 @@ def _cut_large(k: int, effort: Effort, records: Records, tree: Tree, node: int) 
         branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
 
 
-def go_on(records: Records, tree: Tree, block: Block, cut: Callable[[], None]) -> None:
+def go_on(records: NumericRecords, tree: Tree, block: Block, cut: Callable[[], None]) -> None:
     """Sort a block's records along every axis, cut them, and write back the order in which the cuts leave them.
 
     Parameters
@@ -117,7 +119,7 @@ def _cost(
 
 
 @inner_kernel
-def _border(records: Records, block: Block, axis: int, place: int) -> float:
+def _border(records: NumericRecords, block: Block, axis: int, place: int) -> float:
     """Where a cut of the trial before a place along an axis is reckoned to lie."""
     rows, base, run = records.rows, block.span[0], block.trial
     return middle(rows[base + run[axis, place - 1], axis], rows[base + run[axis, place], axis])
@@ -125,7 +127,7 @@ def _border(records: Records, block: Block, axis: int, place: int) -> float:
 
 @inner_kernel
 def _carried(
-    records: Records,
+    records: NumericRecords,
     block: Block,
     rules: Rules,
     cell: FloatArray,
@@ -177,7 +179,7 @@ def _carried(
 
 @inner_kernel
 def _tried(
-    records: Records, block: Block, rules: Rules, cell: FloatArray, s: int, e: int, k: int, axes: int, count: int
+    records: NumericRecords, block: Block, rules: Rules, cell: FloatArray, s: int, e: int, k: int, axes: int, count: int
 ) -> tuple[int, int, int]:
     """The candidate that costs least when carried to the end: axis, place; and row visits."""
     axis = np.empty(count, np.int64)
@@ -202,7 +204,9 @@ def _tried(
 
 
 @kernel
-def grow_block(k: int, effort: Effort, records: Records, tree: Tree, block: Block, rules: Rules, budget: int) -> None:
+def grow_block(
+    k: int, effort: Effort, records: NumericRecords, tree: Tree, block: Block, rules: Rules, budget: int
+) -> None:
     """Cut the nodes of the block until none waits or the budget is spent."""
     base, floor = block.span[0], block.span[2]
     rows, index = records.rows, block.sorted

@@ -22,7 +22,7 @@ from workers.algorithms.boxes.partition.demanding import grow_within_demands
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
 from workers.algorithms.boxes.partition.kernels import grow
 from workers.algorithms.boxes.partition.optimal import grow_by_gain
-from workers.algorithms.boxes.partition.tree import Block, Effort, Records, Rules, Tree, inverse_ranges
+from workers.algorithms.boxes.partition.tree import Block, Effort, NumericRecords, Rules, Tree, inverse_ranges
 from workers.algorithms.core.errors import InfeasibleKError
 
 Method = Literal["optimal", "fast", "mondrian"]
@@ -86,7 +86,7 @@ class PartitionState:
     method: Method
     k: int
     effort: Effort
-    records: Records
+    records: NumericRecords
     tree: Tree
     block: Block
     rules: Rules
@@ -150,7 +150,7 @@ def init(
     span = np.zeros((nodes, 2), dtype=np.int64)
     span[0] = 0, size
     constant = np.array(worth, dtype=np.float64) if same else np.zeros(columns)
-    records = Records(
+    records = NumericRecords(
         rows=np.array(x, dtype=np.float64, order="C"),
         order=np.arange(size, dtype=np.int32),
         worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),

@@ -21,7 +21,7 @@ def inverse_ranges(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.divide(1.0, width, out=np.zeros(len(width)), where=width > NARROWEST)
 
 
-class Records(NamedTuple):
+class NumericRecords(NamedTuple):
     """Records being reordered, and what their columns are worth."""
 
     rows: FloatArray

@@ -48,7 +48,7 @@ class Classified:
 
 
 @dataclass(frozen=True)
-class Index:
+class BoxClassIndex:
     """Boxes with a class in spatial blocks; may be kept and used by several threads.
 
     Attributes
@@ -70,7 +70,7 @@ class Index:
     sets: IntArray
 
 
-def index(lower: FloatArray, upper: FloatArray, votes: IntArray, sets: IntArray | None = None) -> Index:
+def index(lower: FloatArray, upper: FloatArray, votes: IntArray, sets: IntArray | None = None) -> BoxClassIndex:
     """Make a release ready for classification.
 
     Parameters
@@ -102,7 +102,7 @@ def index(lower: FloatArray, upper: FloatArray, votes: IntArray, sets: IntArray 
     order = tree.order
     ordered = (np.ascontiguousarray((lower / unit)[order]), np.ascontiguousarray((upper / unit)[order]))
     whose = np.ascontiguousarray(numbered[order])
-    return Index(*ordered, votes[order].astype(np.float64), unit, tree, low, high, whose)
+    return BoxClassIndex(*ordered, votes[order].astype(np.float64), unit, tree, low, high, whose)
 
 
 @kernel
@@ -143,7 +143,7 @@ def _nearest(
 
 
 def classify(
-    ready: Index, points: FloatArray, neighbours: int, threads: int = 1, strange: FloatArray | None = None
+    ready: BoxClassIndex, points: FloatArray, neighbours: int, threads: int = 1, strange: FloatArray | None = None
 ) -> Classified:
     """Classify points by the boxes about them.
 

@@ -40,7 +40,7 @@ _BLOCK = 32
 
 
 @dataclass(frozen=True)
-class Counts:
+class BoxCounts:
     """Answers to Q queries.
 
     Attributes
@@ -55,7 +55,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Index:
+class BoxIndex:
     """Boxes sorted into spatial blocks; may be kept and used by several threads.
 
     Attributes
@@ -91,7 +91,7 @@ def index(
     sets: IntArray | None = None,
     scales: tuple[Distribution | None, ...] | None = None,
     ends: FloatArray | None = None,
-) -> Index:
+) -> BoxIndex:
     """Make a release ready for counting.
 
     Parameters
@@ -124,7 +124,7 @@ def index(
     mass = counts.astype(np.float64) if weight is None else counts * weight * counts.sum()
     scales = (None,) * lower.shape[1] if scales is None else scales
     known = np.zeros(len(lower)) if ends is None else ends
-    return Index(
+    return BoxIndex(
         np.ascontiguousarray(lower[order]),
         np.ascontiguousarray(upper[order]),
         mass[order],
@@ -221,8 +221,8 @@ def _count(  # noqa: C901 (a kernel)
 
 
 def count(
-    ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1, part_of: FloatArray | None = None
-) -> Counts:
+    ready: BoxIndex, lower: FloatArray, upper: FloatArray, threads: int = 1, part_of: FloatArray | None = None
+) -> BoxCounts:
     """Count released records in each of Q ranges.
 
     Parameters
@@ -270,4 +270,4 @@ def count(
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         sums = sum(pool.map(part, [(int(x), int(y)) for x, y in pairwise(edges) if x < y]), np.zeros((len(a), 3)))
     estimate = np.clip(sums[:, 0], sums[:, 1], sums[:, 2])
-    return Counts(estimate, sums[:, 1], sums[:, 2])
+    return BoxCounts(estimate, sums[:, 1], sums[:, 2])

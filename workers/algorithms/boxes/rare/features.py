@@ -12,7 +12,7 @@ import numpy as np
 
 from surebox_verify.core.statistics import Component, components
 from surebox_verify.core.types import FloatArray, IntArray
-from workers.algorithms.boxes.rare.parts import Part
+from workers.algorithms.boxes.rare.parts import StatisticGroup
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted_kernels import (
     CELL,
@@ -47,7 +47,7 @@ class _Block:
     `number` is that of its first axis among those of all parts, `pair` that of its first pair.
     """
 
-    part: Part
+    part: StatisticGroup
     start: int
     number: int
     pair: int

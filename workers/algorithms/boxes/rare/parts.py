@@ -15,7 +15,7 @@ from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 
 
 @dataclass(frozen=True)
-class Part:
+class StatisticGroup:
     """Statistics that go by the same boxes.
 
     Attributes
@@ -124,9 +124,9 @@ class Sum:
         self._owner: list[int] = []
         self._deviations: list[float] = []
 
-    def part(self, there: BoolArray) -> Part:
+    def part(self, there: BoolArray) -> StatisticGroup:
         """All of it."""
-        return Part(
+        return StatisticGroup(
             there=there,
             axes=self.of.axes,
             statistics=tuple(self.statistics),

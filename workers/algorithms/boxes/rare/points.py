@@ -35,7 +35,7 @@ from surebox_verify.core.statistics import OF_MOMENTS, Statistic
 from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.rare.axes import Axes
-from workers.algorithms.boxes.rare.parts import Part, local, summed
+from workers.algorithms.boxes.rare.parts import StatisticGroup, local, summed
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Judged:
     mass: FloatArray
     counts: IntArray
     g: FloatArray
-    parts: tuple[Part, ...]
+    parts: tuple[StatisticGroup, ...]
     held: tuple[Held, ...] = ()
 
     @property

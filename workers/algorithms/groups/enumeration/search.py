@@ -22,7 +22,15 @@ from workers.algorithms.groups.enumeration import walk as walking
 from workers.algorithms.groups.enumeration.walk import Ground, Subtrees, Walker
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, Kept, SearchOutcome, Stage, kept_by, merge, ordered
+from workers.algorithms.groups.rules.generality import (
+    GeneralityFinished,
+    Kept,
+    SearchOutcome,
+    Stage,
+    kept_by,
+    merge,
+    ordered,
+)
 from workers.algorithms.groups.rules.rules import check_thresholds, judged, metrics
 
 LARGEST: Final = 2e10  # sum of fits: minutes on one core, without pruning
@@ -94,7 +102,7 @@ class Walking:
     subtrees: Subtrees
 
 
-EnumerationState: TypeAlias = Collecting | Walking | Finished
+EnumerationState: TypeAlias = Collecting | Walking | GeneralityFinished
 
 
 def _factors(data: Fuzzified, alpha: float) -> list[tuple[IntArray, float]]:
@@ -176,7 +184,7 @@ def step(state: EnumerationState, *, slots: int = STEP_SLOTS) -> EnumerationStat
             return _enter(state, pattern.result(collecting))
         case Walking():
             return _walk(state, slots)
-        case Finished():
+        case GeneralityFinished():
             return state
 
 
@@ -188,7 +196,7 @@ def _enter(state: Collecting, patterns: pattern.Patterns) -> Walking:
     return Walking(ground, request, walkers, subtrees)
 
 
-def _walk(state: Walking, slots: int) -> Walking | Finished:
+def _walk(state: Walking, slots: int) -> Walking | GeneralityFinished:
     ground, subtrees = state.ground, state.subtrees
     if len(state.walkers) == 1:
         walking.advance(ground, state.walkers[0], subtrees, slots)
@@ -205,12 +213,12 @@ def _walk(state: Walking, slots: int) -> Walking | Finished:
     )
     over = judgement.over(request.min_relative_confidence, request.min_support)
     evaluations = len(ground.single) + sum(subtrees.evaluations.values())
-    return Finished(Kept(rules[over], judgement.at(over), evaluations))
+    return GeneralityFinished(Kept(rules[over], judgement.at(over), evaluations))
 
 
 def done(state: EnumerationState) -> bool:
     """Whether the result is there."""
-    return isinstance(state, Finished)
+    return isinstance(state, GeneralityFinished)
 
 
 def progress(state: EnumerationState) -> tuple[Stage, float]:
@@ -220,7 +228,7 @@ def progress(state: EnumerationState) -> tuple[Stage, float]:
             return "patterns", 0.2 * pattern.fraction(collecting)
         case Walking():
             return "search", 0.2 + 0.8 * walking.fraction(state.subtrees)
-        case Finished():
+        case GeneralityFinished():
             return "done", 1.0
 
 

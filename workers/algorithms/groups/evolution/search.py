@@ -23,7 +23,14 @@ from workers.algorithms.groups.evolution.request import EvolutionRequest, check_
 from workers.algorithms.groups.evolution.runs import Run, Seeds
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.generality import Finished, SearchOutcome, Stage, kept_by, merge, together
+from workers.algorithms.groups.rules.generality import (
+    GeneralityFinished,
+    SearchOutcome,
+    Stage,
+    kept_by,
+    merge,
+    together,
+)
 from workers.algorithms.groups.rules.patterns import Patterns
 from workers.algorithms.groups.rules.rules import Rules, judged
 
@@ -63,7 +70,7 @@ class Evolving:
     answered: int = 0
 
 
-EvolutionState: TypeAlias = Collecting | Evolving | Finished
+EvolutionState: TypeAlias = Collecting | Evolving | GeneralityFinished
 
 
 def init(
@@ -110,7 +117,7 @@ def step(state: EvolutionState, *, costs: float = STEP_COSTS) -> EvolutionState:
             return Evolving(patterns, state.request, state.seeds, state.runs, state.threads)
         case Evolving():
             return _judge(_propose(state), costs * state.threads)
-        case Finished():
+        case GeneralityFinished():
             return state
 
 
@@ -123,7 +130,7 @@ def _propose(state: Evolving) -> Evolving:
     return replace(state, proposals=proposals, pending=rules, sums=np.empty((len(rules), 2)), answered=0)
 
 
-def _judge(state: Evolving, allowed: float) -> Evolving | Finished:
+def _judge(state: Evolving, allowed: float) -> Evolving | GeneralityFinished:
     """Judge as many pending rules as are allowed, by what they cost; the runs learn when all are judged."""
     rules, sums = state.pending, state.sums
     if rules is None or sums is None:
@@ -144,14 +151,14 @@ def _judge(state: Evolving, allowed: float) -> Evolving | Finished:
     return _finished(after) if runs[0].generation > state.request.generations else after
 
 
-def _finished(state: Evolving) -> Finished:
+def _finished(state: Evolving) -> GeneralityFinished:
     parts = [racing.kept(run, state.request, state.patterns) for run in state.runs]
-    return Finished(together(parts))
+    return GeneralityFinished(together(parts))
 
 
 def done(state: EvolutionState) -> bool:
     """Whether the result is there."""
-    return isinstance(state, Finished)
+    return isinstance(state, GeneralityFinished)
 
 
 def progress(state: EvolutionState) -> tuple[Stage, float]:
@@ -162,7 +169,7 @@ def progress(state: EvolutionState) -> tuple[Stage, float]:
         case Evolving():
             share = state.answered / len(state.pending) if state.pending is not None and len(state.pending) else 0.0
             return "search", 0.2 + 0.8 * (state.runs[0].generation + share) / (state.request.generations + 1)
-        case Finished():
+        case GeneralityFinished():
             return "done", 1.0
 
 

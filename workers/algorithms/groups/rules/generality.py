@@ -37,7 +37,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Finished:
+class GeneralityFinished:
     """The state of a search that is done."""
 
     kept: Kept
@@ -69,7 +69,7 @@ def kept_by(state: object) -> Kept:
     ValueError
         The search is not done.
     """
-    if isinstance(state, Finished):
+    if isinstance(state, GeneralityFinished):
         return state.kept
     raise ValueError("the search is not finished: step until done")
 

@@ -36,14 +36,14 @@ class Working:
 
 
 @dataclass(frozen=True)
-class Finished:
+class CalibrationFinished:
     """The scales are there."""
 
     calibrated: Calibrated
     journal: Journal
 
 
-CalibrationState: TypeAlias = Working | Finished
+CalibrationState: TypeAlias = Working | CalibrationFinished
 
 
 def init(x: FloatArray, request: CalibrationRequest) -> CalibrationState:
@@ -87,15 +87,15 @@ def step(state: CalibrationState) -> CalibrationState:
             try:
                 fraction = next(state.work)
             except StopIteration as end:
-                return Finished(end.value, state.journal)
+                return CalibrationFinished(end.value, state.journal)
             return replace(state, fraction=max(state.fraction, min(fraction, 1.0)))
-        case Finished():
+        case CalibrationFinished():
             return state
 
 
 def done(state: CalibrationState) -> bool:
     """Whether the result is there."""
-    return isinstance(state, Finished)
+    return isinstance(state, CalibrationFinished)
 
 
 def progress(state: CalibrationState) -> tuple[Stage, float]:
@@ -103,7 +103,7 @@ def progress(state: CalibrationState) -> tuple[Stage, float]:
     match state:
         case Working(fraction=fraction):
             return "calibration", fraction
-        case Finished():
+        case CalibrationFinished():
             return "done", 1.0
 
 
@@ -116,7 +116,7 @@ def result(state: CalibrationState) -> Calibrated:
         The work is not done.
     """
     match state:
-        case Finished(calibrated=calibrated):
+        case CalibrationFinished(calibrated=calibrated):
             return calibrated
     msg = "the scales are not finished: step until done"
     raise ValueError(msg)

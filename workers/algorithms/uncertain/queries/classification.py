@@ -41,7 +41,7 @@ class Classified:
 
 
 @dataclass(frozen=True)
-class Index:
+class DensityClassIndex:
     """Densities sorted into spatial blocks; may be kept and used by several threads.
 
     Attributes
@@ -58,7 +58,7 @@ class Index:
     widest: FloatArray
 
 
-def index(densities: Densities) -> Index:
+def index(densities: Densities) -> DensityClassIndex:
     """Make a release ready for classification.
 
     Parameters
@@ -75,11 +75,11 @@ def index(densities: Densities) -> Index:
     top, order = log_normaliser(densities), tree.order
     axes = None if densities.axes is None else np.ascontiguousarray(densities.axes[order])
     ordered = Densities(densities.model, densities.z[order], densities.scale[order], axes, densities.unit)
-    return Index(ordered, tree, top[order], tree.largest(top), tree.largest(densities.reach))
+    return DensityClassIndex(ordered, tree, top[order], tree.largest(top), tree.largest(densities.reach))
 
 
 def classify(
-    densities: Densities | Index, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
+    densities: Densities | DensityClassIndex, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
 ) -> Classified:
     """Classify points by the densities that fit them best.
 
@@ -104,7 +104,7 @@ def classify(
     -----
     AG section II.E.
     """
-    ready = densities if isinstance(densities, Index) else index(densities)
+    ready = densities if isinstance(densities, DensityClassIndex) else index(densities)
     _check(ready, labels, points, neighbours)
     fits, aways, places = _best(ready, points, min(neighbours, len(labels)), threads)
     neighbour_labels = labels[ready.tree.order][places]
@@ -115,7 +115,7 @@ def classify(
     return _voted(neighbour_labels, share, int(labels.max()) + 1)
 
 
-def nearest_index(z: FloatArray, unit: FloatArray) -> Index:
+def nearest_index(z: FloatArray, unit: FloatArray) -> DensityClassIndex:
     """Make records ready for `classify_by_nearest`.
 
     Parameters
@@ -128,7 +128,7 @@ def nearest_index(z: FloatArray, unit: FloatArray) -> Index:
 
 
 def classify_by_nearest(
-    ready: Index, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
+    ready: DensityClassIndex, labels: IntArray, points: FloatArray, neighbours: int, threads: int = 1
 ) -> Classified:
     """Classify points by their nearest records, one vote each: for condensation, and as the exact baseline.
 
@@ -150,7 +150,7 @@ def classify_by_nearest(
     return _voted(labels[ready.tree.order][places], np.ones(places.shape), int(labels.max()) + 1)
 
 
-def _check(ready: Index, labels: IntArray, points: FloatArray, neighbours: int) -> None:
+def _check(ready: DensityClassIndex, labels: IntArray, points: FloatArray, neighbours: int) -> None:
     rows, columns = ready.densities.z.shape
     if labels.shape != (rows,) or (labels < 0).any():
         msg = f"{rows} records need as many class codes from 0 on, got shape {labels.shape}"
@@ -163,7 +163,9 @@ def _check(ready: Index, labels: IntArray, points: FloatArray, neighbours: int) 
         raise ValueError(msg)
 
 
-def _best(ready: Index, points: FloatArray, q: int, threads: int) -> tuple[FloatArray, FloatArray, IntArray]:
+def _best(
+    ready: DensityClassIndex, points: FloatArray, q: int, threads: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
     held = ready.densities
     queries = np.ascontiguousarray(points, dtype=np.float64)
     fits, aways = np.full((len(queries), q), -np.inf), np.full((len(queries), q), np.inf)

@@ -48,7 +48,7 @@ _SLIGHT = 1e-3  # a density with less than this in the domain is counted by the 
 
 
 @dataclass(frozen=True)
-class Counts:
+class DensityCounts:
     """Answers to Q queries.
 
     Attributes
@@ -66,7 +66,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Index:
+class DensityIndex:
     """A release made ready for counting; may be kept and used by several threads.
 
     Attributes
@@ -90,7 +90,7 @@ class Index:
     heavy: FloatArray
 
 
-def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = None) -> Index:
+def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = None) -> DensityIndex:
     """Sort densities into spatial blocks, with what they have in the domain.
 
     Parameters
@@ -120,7 +120,7 @@ def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = N
     with np.errstate(divide="ignore"):
         inverse = np.ascontiguousarray(1.0 / scale.T)
     empty = np.zeros((0, n))
-    return Index(
+    return DensityIndex(
         densities,
         low,
         high,
@@ -153,7 +153,7 @@ def count(
     upper: FloatArray,
     domain: tuple[FloatArray, FloatArray] | None = None,
     threads: int = 1,
-) -> Counts:
+) -> DensityCounts:
     """Estimate how many original records lie in each of Q boxes.
 
     Parameters
@@ -191,7 +191,7 @@ def check_queries(lower: FloatArray, upper: FloatArray, columns: int) -> None:
         raise ValueError(msg)
 
 
-def count_indexed(ready: Index, lower: FloatArray, upper: FloatArray, threads: int = 1) -> Counts:
+def count_indexed(ready: DensityIndex, lower: FloatArray, upper: FloatArray, threads: int = 1) -> DensityCounts:
     """Estimate as `count` does, on a release made ready.
 
     Parameters
@@ -208,7 +208,7 @@ def count_indexed(ready: Index, lower: FloatArray, upper: FloatArray, threads: i
     estimate, variance, neglected, naive = sums.T
     squared = (estimate - naive) ** 2
     blur = 4.0 * squared * squared / np.maximum(squared + variance, 1e-300)
-    return Counts(estimate, naive, np.sqrt(variance + blur), neglected)
+    return DensityCounts(estimate, naive, np.sqrt(variance + blur), neglected)
 
 
 class _Queries(NamedTuple):
@@ -220,7 +220,7 @@ class _Queries(NamedTuple):
     to: FloatArray
 
 
-def _queries(ready: Index, lower: FloatArray, upper: FloatArray) -> _Queries:
+def _queries(ready: DensityIndex, lower: FloatArray, upper: FloatArray) -> _Queries:
     a, b = np.maximum(lower, ready.low), np.minimum(upper, ready.high)
     apart = a > b
     from_, to = np.where(lower <= ready.low, -np.inf, a), np.where(upper >= ready.high, np.inf, b)
@@ -234,7 +234,7 @@ def _spans(count: int) -> list[tuple[int, int]]:
     return [(int(first), int(last)) for first, last in pairwise(edges) if first < last]
 
 
-def _parallel(ready: Index, queries: _Queries) -> list[Callable[[], FloatArray]]:
+def _parallel(ready: DensityIndex, queries: _Queries) -> list[Callable[[], FloatArray]]:
     gaussian = ready.densities.model == "gaussian"
     free = np.ascontiguousarray((queries.a <= ready.low) & (queries.b >= ready.high))
 
@@ -274,7 +274,7 @@ def _parallel(ready: Index, queries: _Queries) -> list[Callable[[], FloatArray]]
     return tasks
 
 
-def _rotated(ready: Index, queries: _Queries) -> list[Callable[[], FloatArray]]:
+def _rotated(ready: DensityIndex, queries: _Queries) -> list[Callable[[], FloatArray]]:
     densities = ready.densities
     standard = _standard_points(densities.z.shape[1], gaussian=densities.model == "gaussian")
 

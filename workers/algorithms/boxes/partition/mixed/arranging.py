@@ -7,7 +7,7 @@ import numpy as np
 from surebox_verify.core.extremes import extremes_present
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.records import Records
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords
 from workers.algorithms.boxes.partition.tree import inverse_ranges
 from workers.algorithms.boxes.sides import NominalColumn
 
@@ -32,7 +32,7 @@ class Costs:
 
 def arranged(
     x: FloatArray, nominal: tuple[NominalColumn, ...], costs: Costs, demands: BoxConstraints, order: IndexArray
-) -> tuple[Records, int]:
+) -> tuple[MixedRecords, int]:
     """Records group by group, and the column of kept classes (-1 for none)."""
     size, n = x.shape
     columns = [column.codes for column in nominal]
@@ -50,7 +50,7 @@ def arranged(
     unit = inverse_ranges(*_extent(x))
     same = costs.worth.ndim == 1
     return (
-        Records(
+        MixedRecords(
             rows=np.take(x, order, axis=0),
             codes=codes,
             worth=np.empty((0, n), np.float32) if same else np.ascontiguousarray(costs.worth[order], dtype=np.float32),

@@ -16,13 +16,13 @@ from workers.algorithms.boxes.partition.line import best_on_line
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure
 from workers.algorithms.boxes.partition.mixed.orders import line_up
-from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side
 from workers.algorithms.boxes.partition.mixed.scoring import along
 from workers.algorithms.boxes.partition.selection import is_open
 
 
 @inner_kernel
-def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, every: bool) -> int:
+def _mark(records: MixedRecords, room: Room, base: int, m: int, axis: int, k: int, every: bool) -> int:
     """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
 
     The first open gap at or after multiples of k, from either end; all open gaps where `every` one is asked for.
@@ -53,7 +53,7 @@ def _mark(records: Records, room: Room, base: int, m: int, axis: int, k: int, ev
 
 @inner_kernel
 def follow(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     index: IndexArray,
     base: int,
@@ -74,7 +74,7 @@ def follow(
 
 
 @inner_kernel
-def variants_of(records: Records, column: int, thorough: bool) -> int:
+def variants_of(records: MixedRecords, column: int, thorough: bool) -> int:
     """How many orders of a column's values are tried."""
     scores = records.score_start[column + 1] - records.score_start[column]
     n = records.rows.shape[1]
@@ -82,7 +82,7 @@ def variants_of(records: Records, column: int, thorough: bool) -> int:
 
 
 @inner_kernel
-def uncut(records: Records, classes: int, index: IndexArray, base: int, s: int, e: int, side: Side) -> float:
+def uncut(records: MixedRecords, classes: int, index: IndexArray, base: int, s: int, e: int, side: Side) -> float:
     """s_i of a node; their sum."""
     clear(side)
     plain = index[len(index) - 1]
@@ -93,7 +93,7 @@ def uncut(records: Records, classes: int, index: IndexArray, base: int, s: int, 
 
 @inner_kernel
 def _search(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,
@@ -123,7 +123,7 @@ def _search(
 
 @inner_kernel
 def _sieve(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     demands: ConstraintArrays,
     index: IndexArray,
@@ -176,7 +176,7 @@ def _widest(score: FloatArray, few: FloatArray, axes: int) -> int:
 
 @inner_kernel
 def _only_axis(
-    records: Records, room: Room, side: Side, index: IndexArray, span: tuple[int, int, int], axis: int, k: int
+    records: MixedRecords, room: Room, side: Side, index: IndexArray, span: tuple[int, int, int], axis: int, k: int
 ) -> int:
     """The best partition along the only axis that can be cut, into the room's `top`: its middle cut, 0 for none."""
     others = 0.0
@@ -192,7 +192,7 @@ def _only_axis(
 
 @inner_kernel
 def candidates(  # noqa: C901 (a kernel)
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,

@@ -14,7 +14,7 @@ from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArra
 from workers.algorithms.boxes.partition.kernels import score_axes
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
 from workers.algorithms.boxes.partition.mixed.parts import Parts, by_frequency, measured
-from workers.algorithms.boxes.partition.mixed.records import Records, Side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Side
 from workers.algorithms.boxes.partition.selection import is_open, middle
 
 
@@ -30,7 +30,16 @@ class Cut(NamedTuple):
 
 
 def ways(
-    records: Records, side: Side, classes: int, first: int, last: int, k: int, sample: int, axes: int, *, every: bool
+    records: MixedRecords,
+    side: Side,
+    classes: int,
+    first: int,
+    last: int,
+    k: int,
+    sample: int,
+    axes: int,
+    *,
+    every: bool,
 ) -> tuple[list[Cut], IntArray]:
     """Candidates of a node, cheapest first.
 
@@ -68,7 +77,7 @@ def ways(
     return sorted(cuts), group
 
 
-def _spaced(records: Records, first: int, last: int, stride: int) -> Records:
+def _spaced(records: MixedRecords, first: int, last: int, stride: int) -> MixedRecords:
     """Every `stride`-th of a node's records."""
     taken = {
         name: np.ascontiguousarray(array[first:last:stride])
@@ -78,7 +87,7 @@ def _spaced(records: Records, first: int, last: int, stride: int) -> Records:
     return records._replace(**taken)
 
 
-def upper_side(records: Records, first: int, last: int, cut: Cut, group: IntArray) -> BoolArray:
+def upper_side(records: MixedRecords, first: int, last: int, cut: Cut, group: IntArray) -> BoolArray:
     """Which of a node's records lie above a cut."""
     n = records.rows.shape[1]
     if cut.axis < n:
@@ -88,7 +97,7 @@ def upper_side(records: Records, first: int, last: int, cut: Cut, group: IntArra
     return np.asarray(above[group[records.codes[first:last, cut.axis - n]]])
 
 
-def exact(records: Records, first: int, last: int, cut: Cut, upper: BoolArray, k: int) -> Cut | None:
+def exact(records: MixedRecords, first: int, last: int, cut: Cut, upper: BoolArray, k: int) -> Cut | None:
     """A cut with its place and gap among all records of the node; None where these do not allow it."""
     place = int(np.count_nonzero(~upper))
     if not k <= place <= len(upper) - k:
@@ -102,7 +111,7 @@ def exact(records: Records, first: int, last: int, cut: Cut, upper: BoolArray, k
     return cut._replace(place=place, below=below, above=above)
 
 
-def costs_of(records: Records, first: int, last: int, cell: FloatArray) -> tuple[FloatArray, list[IntArray]]:
+def costs_of(records: MixedRecords, first: int, last: int, cell: FloatArray) -> tuple[FloatArray, list[IntArray]]:
     """s_i of every column of a node, and how many records have each value of each column of codes."""
     n, columns = records.rows.shape[1], records.codes.shape[1]
     extent = np.zeros((3, n))
@@ -120,7 +129,7 @@ def costs_of(records: Records, first: int, last: int, cell: FloatArray) -> tuple
     return score, counts
 
 
-def set_cost(records: Records, j: int, values: IntArray) -> float:
+def set_cost(records: MixedRecords, j: int, values: IntArray) -> float:
     """What a set of values costs a record in it."""
     if len(values) < 2:
         return 0.0
@@ -128,7 +137,7 @@ def set_cost(records: Records, j: int, values: IntArray) -> float:
     return float(records.omega[values].sum() + np.ptp(scores, axis=1).sum())
 
 
-def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[IntArray]:
+def _orders(records: MixedRecords, parts: Parts, axis: int, there: IntArray) -> list[IntArray]:
     """Orders of the parts of a column: its own, or those of mixed.orders."""
     n = records.rows.shape[1]
     if axis < n:
@@ -148,7 +157,7 @@ def _orders(records: Records, parts: Parts, axis: int, there: IntArray) -> list[
 
 
 def _along(
-    records: Records, side: Side, classes: int, parts: Parts, axis: int, order: IntArray, k: int, *, every: bool
+    records: MixedRecords, side: Side, classes: int, parts: Parts, axis: int, order: IntArray, k: int, *, every: bool
 ) -> list[Cut]:
     """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
@@ -173,7 +182,7 @@ def _along(
 
 @kernel
 def _merge(  # noqa: C901 (a kernel)
-    records: Records,
+    records: MixedRecords,
     side: Side,
     classes: int,
     k: int,

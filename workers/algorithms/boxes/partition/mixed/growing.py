@@ -12,7 +12,7 @@ from workers.algorithms.boxes.partition.kernels import copy_cell, divide_cell
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays
-from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side, Tree
 from workers.algorithms.boxes.partition.mixed.widths import by_width
 from workers.algorithms.boxes.partition.selection import middle
 
@@ -40,7 +40,7 @@ def divide(room: Room, index: IndexArray, s: int, e: int, p: int) -> None:
 
 
 @inner_kernel
-def _border(records: Records, room: Room, base: int, axis: int, p: int) -> float:
+def _border(records: MixedRecords, room: Room, base: int, axis: int, p: int) -> float:
     """Where a cut of the line is reckoned to lie; 0 between values."""
     if axis >= records.rows.shape[1]:
         return 0.0
@@ -49,7 +49,7 @@ def _border(records: Records, room: Room, base: int, axis: int, p: int) -> float
 
 @inner_kernel
 def _carried(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,
@@ -110,7 +110,7 @@ def _carried(
 
 @inner_kernel
 def _tried(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,
@@ -170,7 +170,7 @@ def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float)
 
 
 @inner_kernel
-def _split(records: Records, room: Room, tree: Tree, base: int, node: int, s: int, e: int) -> None:
+def _split(records: MixedRecords, room: Room, tree: Tree, base: int, node: int, s: int, e: int) -> None:
     """Cut a node as the first of `top` says; its records stand in `line`."""
     index = room.sorted
     n = records.rows.shape[1]
@@ -192,7 +192,7 @@ def grow_block(
     axes: int,
     base: int,
     floor: int,
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,

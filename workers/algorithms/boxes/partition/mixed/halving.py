@@ -12,10 +12,10 @@ from workers.algorithms.boxes.partition.kernels import cut_at_multiple, widest
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.coarse import Cut, costs_of
 from workers.algorithms.boxes.partition.mixed.parts import branches, by_frequency
-from workers.algorithms.boxes.partition.mixed.records import Records
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords
 
 
-def halves(records: Records, first: int, last: int, cell: FloatArray, k: int) -> tuple[list[Cut], IntArray]:
+def halves(records: MixedRecords, first: int, last: int, cell: FloatArray, k: int) -> tuple[list[Cut], IntArray]:
     """The cut of `fast`: the column of largest s_i that can be cut; as mixed.coarse returns it, none where none can."""
     n = records.rows.shape[1]
     score, counts = costs_of(records, first, last, cell)
@@ -32,7 +32,7 @@ def halves(records: Records, first: int, last: int, cell: FloatArray, k: int) ->
     return [], group
 
 
-def _between_values(records: Records, j: int, count: IntArray, k: int, group: IntArray) -> Cut:
+def _between_values(records: MixedRecords, j: int, count: IntArray, k: int, group: IntArray) -> Cut:
     """The prefix of the order by n_v / omega_v after which the column itself costs least; place 0 for none."""
     present, number = branches(records, j, count)
     group[present] = number
@@ -50,7 +50,7 @@ def _between_values(records: Records, j: int, count: IntArray, k: int, group: In
     return Cut(0.0, records.rows.shape[1] + j, place, 0.0, 0.0, tuple(order[best:].tolist()))
 
 
-def _prefix_costs(records: Records, j: int, present: IntArray, number: IntArray, order: IntArray) -> FloatArray:
+def _prefix_costs(records: MixedRecords, j: int, present: IntArray, number: IntArray, order: IntArray) -> FloatArray:
     """What the sets of the first 1, 2, ... groups in an order cost a record: `set_cost` of each."""
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

@@ -41,7 +41,9 @@ class ConstraintArrays(NamedTuple):
     ordered: IntArray
     values: FloatArray
     apart: FloatArray
-    limits: FloatArray
+    l: int  # noqa: E741 - the field's letter
+    alpha: float
+    t: float
     width: FloatArray
     everywhere: bool
     seen: IntArray
@@ -74,13 +76,6 @@ def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everyw
         overall[row] = shares
     labels = max([int(c.max(initial=-1)) + 1 for c in (person, kept, pair, *columns)], default=0)
     rows = max(len(person), len(kept), codes.shape[1] if columns else 0, len(constraints.values))
-    limits = np.array(
-        [
-            constraints.diversity,
-            1.0 if constraints.alpha is None else constraints.alpha,
-            np.inf if constraints.closeness is None else constraints.closeness,
-        ]
-    )
     return ConstraintArrays(
         person=person.astype(np.int32),
         kept=kept.astype(np.int32),
@@ -90,7 +85,9 @@ def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everyw
         ordered=ordered,
         values=np.ascontiguousarray(constraints.values.T),
         apart=constraints.apart,
-        limits=limits,
+        l=constraints.diversity,
+        alpha=1.0 if constraints.alpha is None else constraints.alpha,
+        t=np.inf if constraints.closeness is None else constraints.closeness,
         width=min_width,
         everywhere=everywhere,
         seen=np.zeros(labels + 2, dtype=np.int64),
@@ -157,8 +154,8 @@ def _shares(demands: ConstraintArrays, order: IndexArray, base: int, line: Index
             known += 1
             distinct += tally[label + 1] == 1
             largest = max(largest, tally[label + 1])
-    good = distinct >= demands.limits[0] and largest <= demands.limits[1] * (e - s) * (1.0 + _ROUNDING)
-    if good and demands.limits[2] < np.inf:
+    good = distinct >= demands.l and largest <= demands.alpha * (e - s) * (1.0 + _ROUNDING)
+    if good and demands.t < np.inf:
         distance, cumulated = 0.0, 0.0
         ordered = demands.ordered[c] > 0
         size = known if ordered else e - s
@@ -169,7 +166,7 @@ def _shares(demands: ConstraintArrays, order: IndexArray, base: int, line: Index
             distance += abs(cumulated) if ordered else 0.5 * abs(difference)
         if ordered:
             distance /= max(last - 2, 1)
-        good = distance <= demands.limits[2] + _ROUNDING
+        good = distance <= demands.t + _ROUNDING
     for z in range(s, e):
         tally[codes[order[base + line[z]]] + 1] = 0
     return bool(good)
@@ -185,7 +182,7 @@ def _spread(demands: ConstraintArrays, order: IndexArray, base: int, line: Index
             demands.run[size] = value
             size += 1
     sort(demands.run, size)
-    least = int(demands.limits[0])
+    least = demands.l
     return bool(spread(demands.run[:size], demands.apart[c], least) >= least)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import whole
-from workers.algorithms.boxes.partition.mixed.records import Records, Side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Side
 
 
 @inner_kernel
@@ -30,7 +30,7 @@ def clear(side: Side) -> None:
 
 
 @inner_kernel
-def add_value(records: Records, side: Side, j: int, v: int) -> None:
+def add_value(records: MixedRecords, side: Side, j: int, v: int) -> None:
     """A value that the side did not have before."""
     side.stamp[v] = side.turn[0]
     side.tally[v] = 0
@@ -43,7 +43,7 @@ def add_value(records: Records, side: Side, j: int, v: int) -> None:
 
 @inner_kernel
 def extend(  # noqa: C901 (a kernel)
-    records: Records, classes: int, row: int, side: Side
+    records: MixedRecords, classes: int, row: int, side: Side
 ) -> None:
     """One more record; `classes` is the column of kept classes, or -1."""
     for i in range(records.rows.shape[1]):
@@ -70,7 +70,7 @@ def extend(  # noqa: C901 (a kernel)
 
 
 @inner_kernel
-def measure(records: Records, count: int, side: Side) -> float:
+def measure(records: MixedRecords, count: int, side: Side) -> float:
     """s_i of a side; their sum."""
     n = len(side.low)
     sum_of_all = 0.0
@@ -103,7 +103,7 @@ def _root(value: float, r: int) -> float:
 
 
 @inner_kernel
-def predicted(records: Records, classes: int, count: int, k: int, side: Side) -> float:
+def predicted(records: MixedRecords, classes: int, count: int, k: int, side: Side) -> float:
     """Cost of a side, count sum_i d_i; exact where it has room for one box only (partition.gain.predicted)."""
     rest = measure(records, count, side)
     room = count // k

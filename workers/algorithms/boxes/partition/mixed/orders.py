@@ -15,7 +15,7 @@ import numpy as np
 
 from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
-from workers.algorithms.boxes.partition.mixed.records import Records, Room
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room
 
 
 @inner_kernel
@@ -39,7 +39,7 @@ def _sort_by(key: FloatArray, values: IntArray, m: int) -> None:
 
 
 @inner_kernel
-def _depth(records: Records, present: IntArray, c: int) -> int:
+def _depth(records: MixedRecords, present: IntArray, c: int) -> int:
     """First depth at which the values' ancestors differ."""
     depth = 0
     while depth < records.ancestor.shape[1] - 1:
@@ -52,7 +52,7 @@ def _depth(records: Records, present: IntArray, c: int) -> int:
 
 @inner_kernel
 def line_up(  # noqa: C901 (a kernel)
-    records: Records, room: Room, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
+    records: MixedRecords, room: Room, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
 ) -> int:
     """Put a node's records into `line` in the order of their values; `place` is 0 between groups, else -1.
 
@@ -103,7 +103,7 @@ def line_up(  # noqa: C901 (a kernel)
 
 @inner_kernel
 def _keys(  # noqa: C901 (a kernel)
-    records: Records,
+    records: MixedRecords,
     room: Room,
     plain: IndexArray,
     base: int,
@@ -149,7 +149,7 @@ def _keys(  # noqa: C901 (a kernel)
 
 @inner_kernel
 def _place(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     plain: IndexArray,
     base: int,

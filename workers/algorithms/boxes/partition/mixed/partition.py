@@ -19,7 +19,7 @@ from workers.algorithms.boxes.partition.mixed.effort import MixedEffort, usual
 from workers.algorithms.boxes.partition.mixed.growing import FAST, MONDRIAN, OPTIMAL, branch, grow_block
 from workers.algorithms.boxes.partition.mixed.halving import halves
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, demanding, holds
-from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side, Tree, new_room, new_side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side, Tree, new_room, new_side
 from workers.algorithms.boxes.partition.partition import Method, Partition, no_cells
 from workers.algorithms.boxes.sides import NominalColumn
 
@@ -54,7 +54,7 @@ class MixedState:
     classes: int
     roots: int
     ruled: bool
-    records: Records
+    records: MixedRecords
     demands: ConstraintArrays
     tree: Tree
     room: Room

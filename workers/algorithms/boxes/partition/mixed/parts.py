@@ -17,7 +17,7 @@ import numpy as np
 
 from surebox_verify.core.compiled import kernel
 from surebox_verify.core.types import FloatArray, IndexArray, IntArray
-from workers.algorithms.boxes.partition.mixed.records import Records
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords
 
 _PARTS = 64
 _SAMPLE = 1024
@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     seen: IndexArray
 
 
-def measured(records: Records, looked: list[int], stride: int) -> tuple[Parts, IntArray]:
+def measured(records: MixedRecords, looked: list[int], stride: int) -> tuple[Parts, IntArray]:
     """Divide columns into parts and measure these.
 
     Parameters
@@ -78,7 +78,7 @@ def _borders(values: FloatArray) -> FloatArray:
     return np.asarray(all_of[: _PARTS - 1])
 
 
-def branches(records: Records, j: int, count: IntArray) -> tuple[IntArray, IntArray]:
+def branches(records: MixedRecords, j: int, count: IntArray) -> tuple[IntArray, IntArray]:
     """The values of a nominal column that occur, and which branch of its hierarchy, below the node, each is in.
 
     Parameters
@@ -98,7 +98,7 @@ def by_frequency(amount: IntArray | FloatArray, share: FloatArray) -> IntArray:
     return np.argsort(np.where(share > 0.0, amount / np.maximum(share, 1e-300), amount), kind="stable")
 
 
-def _groups(records: Records, j: int, group: IntArray) -> int:
+def _groups(records: MixedRecords, j: int, group: IntArray) -> int:
     """Number the groups of a column's values, those beyond the 64th joined; how many there are."""
     start, stop = records.start[j], records.start[j + 1]
     codes = records.codes[:, j]
@@ -114,7 +114,7 @@ def _groups(records: Records, j: int, group: IntArray) -> int:
     return int(number.max()) + 1
 
 
-def _empty(records: Records, most: int) -> Parts:
+def _empty(records: MixedRecords, most: int) -> Parts:
     n, columns, values = records.rows.shape[1], records.codes.shape[1], len(records.omega)
     axes = n + columns
     return Parts(
@@ -130,7 +130,7 @@ def _empty(records: Records, most: int) -> Parts:
 
 @kernel
 def _gather(  # noqa: C901 (a kernel)
-    records: Records,
+    records: MixedRecords,
     looked: IntArray,
     borders: FloatArray,
     group: IntArray,

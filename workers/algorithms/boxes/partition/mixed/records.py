@@ -25,7 +25,7 @@ import numpy as np
 from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 
-class Records(NamedTuple):
+class MixedRecords(NamedTuple):
     """Records being reordered, and what their columns are worth."""
 
     rows: FloatArray
@@ -105,7 +105,7 @@ class Tree(NamedTuple):
     cells: FloatArray
 
 
-def new_side(records: Records) -> Side:
+def new_side(records: MixedRecords) -> Side:
     """No records yet."""
     n, columns, values, scores = (
         records.rows.shape[1],
@@ -130,7 +130,7 @@ def new_side(records: Records) -> Side:
     )
 
 
-def new_room(records: Records, size: int, breadth: int, places: int) -> Room:
+def new_room(records: MixedRecords, size: int, breadth: int, places: int) -> Room:
     """Space for blocks of up to `size` records."""
     n, values = records.rows.shape[1], len(records.omega)
     return Room(

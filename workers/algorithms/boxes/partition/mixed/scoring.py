@@ -9,7 +9,7 @@ from surebox_verify.core.compiled import inner_kernel
 from surebox_verify.core.types import FloatArray
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, predicted
-from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side
 from workers.algorithms.boxes.partition.selection import middle
 
 
@@ -32,7 +32,7 @@ def _insert(top: FloatArray, count: int, most: int, cost: float, axis: int, vari
 
 @inner_kernel
 def along(  # noqa: C901 (a kernel)
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,

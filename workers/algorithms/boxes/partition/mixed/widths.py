@@ -15,13 +15,13 @@ from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import follow, uncut
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear
-from workers.algorithms.boxes.partition.mixed.records import Records, Room, Side
+from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side
 from workers.algorithms.boxes.partition.selection import is_open
 
 
 @inner_kernel
 def _settled(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     demands: ConstraintArrays,
     ruled: bool,
@@ -63,7 +63,7 @@ def _by_room(room: Room, m: int, k: int, order: IndexArray) -> int:
 
 @inner_kernel
 def _by_cost(
-    records: Records, room: Room, side: Side, base: int, m: int, column: int, k: int, order: IndexArray
+    records: MixedRecords, room: Room, side: Side, base: int, m: int, column: int, k: int, order: IndexArray
 ) -> int:
     """Candidate places between values, those after which the column itself costs least first."""
     line, place, lines = room.line, room.place, room.lines
@@ -134,7 +134,7 @@ def _most_frequent(room: Room, m: int, k: int) -> int:
 
 @inner_kernel
 def _column(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,
@@ -181,7 +181,7 @@ def _column(
 
 @inner_kernel
 def by_width(
-    records: Records,
+    records: MixedRecords,
     room: Room,
     side: Side,
     classes: int,
