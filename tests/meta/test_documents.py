@@ -30,7 +30,7 @@ def test_the_openapi_document_hangs_on_no_phrase_of_this_python() -> None:
         "import http, http.client\n"
         "for status in http.HTTPStatus: status.phrase = 'renamed'\n"
         "http.client.responses.update(dict.fromkeys(http.client.responses, 'renamed'))\n"
-        "from app.cli import main; main()"
+        "from app.cli.main import main; main()"
     )
     printed = subprocess.run([sys.executable, "-c", script, "openapi"], cwd=ROOT, capture_output=True, check=True)
     assert (ROOT / "openapi" / "openapi.json").read_bytes() == printed.stdout

@@ -1,24 +1,18 @@
-"""The command line. Everything heavy is imported by the command that needs it."""
+"""The service's commands: those that run it here, the others in their own modules. Heavy imports stand in commands."""
 
 import json
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from app.cli_backup import cli as backup_commands
-from app.cli_certificates import cli as certificate_commands
-from app.cli_certificates import provenance, signing_keys
-from app.cli_families import families, owners, quotas
-from app.cli_operations import cli as operation_commands
-from app.cli_settings import DEFAULT_DATA_DIR, DataDir, is_external, load_settings, names_folder, open_database, require
+from app.cli.access import families, keys, owners, quotas
+from app.cli.operations import cli as operations
+from app.cli.settings import DEFAULT_DATA_DIR, is_external, load_settings, require
 from app.errors import CannotStartError, SureboxError
-
-if TYPE_CHECKING:
-    from app.auth.keys import KeyInfo
 
 #: What the extra `worker` brings and nothing else does.
 WORKER_PACKAGES = ("numba", "numpy", "polars", "pyarrow", "scipy")
@@ -31,16 +25,9 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
-cli.add_typer(keys, name="keys")
-keys.add_typer(signing_keys)
-cli.add_typer(backup_commands)
-cli.add_typer(certificate_commands)
-cli.add_typer(operation_commands)
-cli.add_typer(provenance, name="provenance")
-cli.add_typer(families, name="families")
-cli.add_typer(owners, name="owners")
-cli.add_typer(quotas, name="quotas")
+cli.add_typer(operations)
+for name, group in {"keys": keys, "families": families, "owners": owners, "quotas": quotas}.items():
+    cli.add_typer(group, name=name)
 
 
 def _print_version(value: bool) -> None:
@@ -219,112 +206,3 @@ def demo(
 def _warn(said: str | None) -> None:
     if said is not None:
         typer.echo(said, err=True)
-
-
-@keys.command("create")
-def create(
-    owner: Annotated[str, typer.Option(help="Who the key belongs to: it sees this owner's objects only.")],
-    name: Annotated[str, typer.Option(help="What the key is for.")],
-    scope: Annotated[
-        list[str],
-        typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
-    ],
-    expires_days: Annotated[
-        float | None, typer.Option(min=0.001, max=36_500, help="It works for so long [default: for ever].")
-    ] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Make a key and print it. It is shown this once only."""
-    from app.auth.keys import create_key
-
-    settings, database = open_database(data_dir)
-    now = datetime.now(UTC)
-    scopes = [part.strip() for value in scope for part in value.split(",")]
-    info, key = create_key(
-        database=database,
-        secret=settings.server_secret,
-        owner=owner,
-        scopes=scopes,
-        name=name,
-        now=now,
-        expires_at=None if expires_days is None else now + timedelta(days=expires_days),
-    )
-    typer.echo(f"{info.id} for {info.owner} ({', '.join(info.scopes)}); the key, shown this once:", err=True)
-    typer.echo(key)
-
-
-@keys.command("list")
-def list_all(
-    owner: Annotated[str | None, typer.Option(help="Only the keys of this owner.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """List keys, revoked ones too: id, owner, name, scopes, when made, whether valid, last use, expiry, secret."""
-    from app.auth.keys import check_secret, list_keys, name_of
-
-    settings, database = open_database(data_dir)
-    present = name_of(check_secret(settings.server_secret))
-    for info in list_keys(database=database, owner=owner):
-        typer.echo("\t".join(_shown(info, present=present)))
-
-
-def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
-    """A key as a line of the list."""
-    state = "valid"
-    if info.revoked_at:
-        state = f"revoked {_instant(info.revoked_at)}"
-    elif info.expires_at and info.expires_at < datetime.now(UTC):
-        state = f"expired {_instant(info.expires_at)}"
-    return [
-        *(info.id, info.owner, info.name, ",".join(info.scopes), _instant(info.created_at), state),
-        f"used {_instant(info.used_at)}" if info.used_at else "never used",
-        f"expires {_instant(info.expires_at)}" if info.expires_at else "does not expire",
-        "present secret" if info.hashed_under == present else "former or unknown secret",
-    ]
-
-
-@keys.command("rotate-secret")
-def rotate_secret(
-    overlap_days: Annotated[
-        float, typer.Option(min=0, max=36_500, help="How long the former secret is known beside it.")
-    ] = 30.0,
-    data_dir: DataDir = None,
-) -> None:
-    """Have another server secret. Keys go on: each is stored under the new one when it is used in the overlap."""
-    from app.auth.keys import new_secret
-    from app.embedded.folder import DataFolder
-
-    settings = load_settings()
-    if names_folder(settings, data_dir):
-        folder = DataFolder(data_dir or DEFAULT_DATA_DIR)
-        folder.change_server_secret(new_secret(), overlap_days=overlap_days)
-        news = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
-        typer.echo(f"Start the service again: {news}", err=True)
-        return
-    typer.echo(
-        "Set SUREBOX_PREVIOUS_SERVER_SECRET to what SUREBOX_SERVER_SECRET is, and SUREBOX_SERVER_SECRET to this, for\n"
-        "all processes, and restart them. Take the former away once `surebox keys list` shows no key under it:",
-        err=True,
-    )
-    typer.echo(new_secret())
-
-
-def _instant(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-@keys.command("revoke")
-def revoke(
-    key_id: Annotated[str, typer.Argument(help="The id of the key (key_…), not the key itself.")],
-    data_dir: DataDir = None,
-) -> None:
-    """Revoke a key; it stops working within seconds."""
-    from app.auth.keys import revoke_key
-
-    _, database = open_database(data_dir)
-    if not revoke_key(database=database, key_id=key_id, now=datetime.now(UTC)):
-        raise CannotStartError(f"No valid key has the id {key_id}; `surebox keys list` shows them.")
-    typer.echo(f"{key_id} is revoked.", err=True)
-
-
-if __name__ == "__main__":
-    main()

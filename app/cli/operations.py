@@ -1,21 +1,105 @@
-"""Commands of the operator: what belongs together, what is held back until you have looked. No service has to run."""
+"""Commands of the operator: backups, what belongs together, what is held back. No service has to run."""
 
 import json
+import os
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Event
 from typing import Annotated
 
 import typer
 
-from app.cli_settings import AnyDataDir, one_of, opened, say
+from app.cli.settings import (
+    DEFAULT_DATA_DIR,
+    AnyDataDir,
+    DataDir,
+    load_settings,
+    names_folder,
+    one_of,
+    open_database,
+    opened,
+    require,
+    say,
+    settings_of,
+)
+
+#: Of commands whose arguments another program reads.
+PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 cli = typer.Typer()
 installation = typer.Typer(help="Which database and storage belong together.", no_args_is_help=True)
 publishing = typer.Typer(help="Whether releases are published at the moment.", no_args_is_help=True)
-cli.add_typer(installation, name="installation")
-cli.add_typer(publishing, name="publishing")
 storage = typer.Typer(help="Whether files in storage are sealed, and under which key.", no_args_is_help=True)
-cli.add_typer(storage, name="storage")
+provenance = typer.Typer(help="The chain of an owner's published releases.", no_args_is_help=True)
+for name, group in {
+    "installation": installation,
+    "publishing": publishing,
+    "storage": storage,
+    "provenance": provenance,
+}.items():
+    cli.add_typer(group, name=name)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the backup.")]
+
+
+@cli.command("backup")
+def backup(
+    folder: Folder,
+    *,
+    copy: Annotated[
+        bool | None,
+        typer.Option("--copy/--list", help="Hold the files, or list them [default: a bucket's are listed]."),
+    ] = None,
+    data_dir: AnyDataDir = None,
+) -> None:
+    """Write database, files and secrets to a new folder, of one moment, whether or not the service runs."""
+    from app.embedded.folder import DataFolder
+    from app.installation.backup import backup as write_backup
+
+    os.umask(0o077)  # tables and files are as secret as keys
+    settings = load_settings()
+    if not names_folder(settings, data_dir):
+        manifest = write_backup(settings, folder, copy=copy, say=say)
+    else:
+        place = DataFolder(data_dir or DEFAULT_DATA_DIR)
+        with settings_of(place) as ours:
+            key = place.admin_key.read_text().strip() if place.admin_key.exists() else ""
+            manifest = write_backup(ours, folder, copy=copy, say=say, admin_key=key)
+    rows = sum(table.rows for table in manifest.tables)
+    typer.echo(f"{folder}: {rows} rows, {manifest.files} files of {manifest.file_bytes} bytes, of {manifest.made_at}")
+
+
+@cli.command("restore")
+def restore(
+    folder: Folder,
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Read every file of the backup, and change nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Drop what the database of DATABASE_URL holds.")] = False,
+    accept_missing: Annotated[
+        bool, typer.Option("--accept-missing", help="Go on although rows name files that are nowhere.")
+    ] = False,
+    data_dir: AnyDataDir = None,
+) -> None:
+    """Bring a backup back, before any process starts. Files that storage still has stay."""
+    from app.embedded.folder import DataFolder
+    from app.embedded.offline import make_room, offline
+    from app.installation.restore import restore as bring_back
+    from app.installation.restore import verified
+
+    settings, manifest = load_settings(), verified(folder)
+    if check:
+        typer.echo(f"{folder} is whole: a backup of {manifest.made_at}")
+        return
+    options = {"replace": replace, "accept_missing": accept_missing}
+    if not names_folder(settings, data_dir):
+        bring_back(settings, folder, manifest, **options, say=say)
+    else:
+        place = DataFolder(data_dir or DEFAULT_DATA_DIR)
+        make_room(place, folder, manifest, say=say)
+        with offline(place) as ours:
+            bring_back(ours, folder, manifest, **options, say=say)
+    typer.echo("Restored. Start the service.")
 
 
 @installation.command("adopt")
@@ -141,3 +225,40 @@ def seal(
         say("Unset SUREBOX_STORAGE_KEY before you start the service.")
     else:
         say("Housekeeping writes publications again; `surebox storage status` shows what is left.")
+
+
+@provenance.command("verify")
+def verify_provenance(
+    owner: Annotated[str | None, typer.Option(help="Only the chain of this owner.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Follow the chain of each owner's published releases; exit code 1 when one is broken."""
+    from app.certificates.chain import verify_chains
+
+    _, database = open_database(data_dir)
+    chains = verify_chains(database=database, owner=owner)
+    for each in chains:
+        summary = f"{each.certificates} certificates ({each.erased} of deleted releases), head {each.head}"
+        typer.echo(f"{each.owner}\t{'BROKEN' if each.broken else 'whole'}\t{summary}")
+        for fault in each.broken:
+            typer.echo(f"  {fault}")
+    if any(each.broken for each in chains):
+        raise typer.Exit(1)
+
+
+@cli.command(context_settings=PASSED_ON, add_help_option=False)
+def verify(context: typer.Context) -> None:
+    """Verify a release against its certificate, offline: surebox verify FILE --keys jwks.json."""
+    become_reader("verify", context.args)
+
+
+@cli.command(context_settings=PASSED_ON, add_help_option=False)
+def certify(context: typer.Context) -> None:
+    """Certain ranges of more statistics of a release: surebox certify FILE --statistic 'mean(age)'."""
+    become_reader("certify", context.args)
+
+
+def become_reader(command: str, arguments: list[str]) -> None:
+    """Become a command of the distribution `surebox-verify`, which knows no service."""
+    require("surebox_verify", extras="worker")
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "surebox_verify", command, *arguments])  # noqa: S606

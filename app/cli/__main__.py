@@ -1,0 +1,5 @@
+"""`python -m app.cli` is `surebox`, wherever the script of that name lies."""
+
+from app.cli.main import main
+
+main()

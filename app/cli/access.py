@@ -1,0 +1,266 @@
+"""Commands about who may do what: API keys, the keys that sign, families, owners, quotas."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.settings import DEFAULT_DATA_DIR, DataDir, load_settings, names_folder, one_of, open_database
+from app.errors import CannotStartError
+
+if TYPE_CHECKING:
+    from app.auth.keys import KeyInfo
+
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+families = typer.Typer(
+    help="Show, confirm and erase families: what is the same data, and what was published of it.", no_args_is_help=True
+)
+quotas = typer.Typer(help="Show and change what an owner may keep, and take in a day.", no_args_is_help=True)
+owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
+
+Owner = Annotated[str, typer.Option(help="Which owner.")]
+ResourceArgument = Annotated[
+    str, typer.Argument(metavar="RESOURCE", help="rows, bytes, datasets, releases, jobs or cpu_seconds.")
+]
+FamilyId = Annotated[str, typer.Argument(help="The id of the family (fam_…).")]
+
+
+@keys.command("create")
+def create_key(
+    owner: Annotated[str, typer.Option(help="Who the key belongs to: it sees this owner's objects only.")],
+    name: Annotated[str, typer.Option(help="What the key is for.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
+    ],
+    expires_days: Annotated[
+        float | None, typer.Option(min=0.001, max=36_500, help="It works for so long [default: for ever].")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key and print it. It is shown this once only."""
+    from app.auth import keys as use_cases
+
+    settings, database = open_database(data_dir)
+    now = datetime.now(UTC)
+    scopes = [part.strip() for value in scope for part in value.split(",")]
+    info, key = use_cases.create_key(
+        database=database,
+        secret=settings.server_secret,
+        owner=owner,
+        scopes=scopes,
+        name=name,
+        now=now,
+        expires_at=None if expires_days is None else now + timedelta(days=expires_days),
+    )
+    typer.echo(f"{info.id} for {info.owner} ({', '.join(info.scopes)}); the key, shown this once:", err=True)
+    typer.echo(key)
+
+
+@keys.command("list")
+def list_keys(
+    owner: Annotated[str | None, typer.Option(help="Only the keys of this owner.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """List keys, revoked ones too: id, owner, name, scopes, when made, whether valid, last use, expiry, secret."""
+    from app.auth import keys as use_cases
+
+    settings, database = open_database(data_dir)
+    present = use_cases.name_of(use_cases.check_secret(settings.server_secret))
+    for info in use_cases.list_keys(database=database, owner=owner):
+        typer.echo("\t".join(_shown(info, present=present)))
+
+
+def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
+    """A key as a line of the list."""
+    state = "valid"
+    if info.revoked_at:
+        state = f"revoked {_instant(info.revoked_at)}"
+    elif info.expires_at and info.expires_at < datetime.now(UTC):
+        state = f"expired {_instant(info.expires_at)}"
+    return [
+        *(info.id, info.owner, info.name, ",".join(info.scopes), _instant(info.created_at), state),
+        f"used {_instant(info.used_at)}" if info.used_at else "never used",
+        f"expires {_instant(info.expires_at)}" if info.expires_at else "does not expire",
+        "present secret" if info.hashed_under == present else "former or unknown secret",
+    ]
+
+
+@keys.command("rotate-secret")
+def rotate_secret(
+    overlap_days: Annotated[
+        float, typer.Option(min=0, max=36_500, help="How long the former secret is known beside it.")
+    ] = 30.0,
+    data_dir: DataDir = None,
+) -> None:
+    """Have another server secret. Keys go on: each is stored under the new one when it is used in the overlap."""
+    from app.auth.keys import new_secret
+    from app.embedded.folder import DataFolder
+
+    settings = load_settings()
+    if names_folder(settings, data_dir):
+        folder = DataFolder(data_dir or DEFAULT_DATA_DIR)
+        folder.change_server_secret(new_secret(), overlap_days=overlap_days)
+        news = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
+        typer.echo(f"Start the service again: {news}", err=True)
+        return
+    typer.echo(
+        "Set SUREBOX_PREVIOUS_SERVER_SECRET to what SUREBOX_SERVER_SECRET is, and SUREBOX_SERVER_SECRET to this, for\n"
+        "all processes, and restart them. Take the former away once `surebox keys list` shows no key under it:",
+        err=True,
+    )
+    typer.echo(new_secret())
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(help="The id of the key (key_…), not the key itself.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Revoke a key; it stops working within seconds."""
+    from app.auth import keys as use_cases
+
+    _, database = open_database(data_dir)
+    if not use_cases.revoke_key(database=database, key_id=key_id, now=datetime.now(UTC)):
+        raise CannotStartError(f"No valid key has the id {key_id}; `surebox keys list` shows them.")
+    typer.echo(f"{key_id} is revoked.", err=True)
+
+
+@keys.command("rotate-signing")
+def rotate_signing(
+    overlap_days: Annotated[float, typer.Option(min=0, help="How long the old keys sign beside the new one.")] = 30.0,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a new key that signs certificates; the old ones sign beside it for a while, then retire."""
+    from app.certificates.rotate import rotate
+    from app.processes.private import write_private
+
+    settings, database = open_database(data_dir)
+    key_id, pem = rotate(
+        database=database, settings=settings, overlap=timedelta(days=overlap_days), write=write_private
+    )
+    typer.echo(f"{key_id} signs from now on; the others for {overlap_days:g} days beside it.", err=True)
+    if pem is not None:
+        typer.echo("Put this before the keys in SUREBOX_SIGNING_KEY and restart; it is shown this once:", err=True)
+        typer.echo(pem, nl=False)
+
+
+@keys.command("revoke-signing")
+def revoke_signing(
+    key_id: Annotated[str, typer.Argument(help="The id (`kid`) of a key in /.well-known/jwks.json.")],
+    reason: Annotated[str, typer.Option(help="Why; readers see it.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Trust a signing key no more, whatever it signed. Rotate first, so that another one signs."""
+    from app.certificates.rotate import revoke
+
+    _, database = open_database(data_dir)
+    revoke(database=database, key_id=key_id, reason=reason)
+    typer.echo(f"{key_id} is revoked.", err=True)
+
+
+@families.command("list")
+def list_families(owner: Owner, data_dir: DataDir = None) -> None:
+    """List families, newest first: id, datasets, publications, and whether a keeper has confirmed them."""
+    from app.releases import families as use_cases
+
+    _, database = open_database(data_dir)
+    for one in use_cases.list_families(database=database, owner=owner):
+        state = "apart" if one.apart else "confirmed" if one.confirmed else "unconfirmed"
+        typer.echo("\t".join([one.id, str(len(one.datasets)), str(len(one.published)), state]))
+
+
+@families.command("show")
+def show_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+    """Show what a family holds and why, and what was published of it."""
+    from app.releases.families import read_family
+
+    _, database = open_database(data_dir)
+    family = read_family(database=database, owner=owner, family_id=family_id)
+    for one in family.datasets:
+        typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.because}")
+    for entry in family.published:
+        k = "" if entry.composition is None else f"k {entry.composition.composed_k:g} together"
+        typer.echo(f"{entry.release_id}\t{entry.method}\t{entry.published_at:%Y-%m-%dT%H:%M:%SZ}\t{k}")
+
+
+@families.command("confirm")
+def confirm_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+    """Vouch for data that came by a key without jobs:read: they are compared with others, and may be published."""
+    from app.releases import families as use_cases
+
+    _, database = open_database(data_dir)
+    use_cases.confirm_family(database=database, owner=owner, key_id=None, family_id=family_id)
+    typer.echo(f"{family_id} is confirmed.", err=True)
+
+
+@families.command("erase")
+def erase_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+    """Forget a family, to start clean after trials: later releases are composed with nothing of it."""
+    from app.releases import families as use_cases
+
+    _, database = open_database(data_dir)
+    use_cases.erase_family(database=database, owner=owner, key_id=None, family_id=family_id)
+    typer.echo(f"{family_id} is forgotten.", err=True)
+
+
+@owners.command("show")
+def show_owner(owner: Owner, data_dir: DataDir = None) -> None:
+    """Show what an owner has decided."""
+    from app.releases.owners import read_owner
+
+    _, database = open_database(data_dir)
+    typer.echo(f"jobs-publish\t{str(read_owner(database=database, owner=owner).jobs_publish).lower()}")
+
+
+@owners.command("set")
+def change_owner(
+    owner: Owner,
+    jobs_publish: Annotated[bool, typer.Option(help="Whether jobs publish what they make, for any of its keys.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Change what an owner decides."""
+    from app.contracts.owners import OwnerChanges
+    from app.releases import owners as use_cases
+
+    _, database = open_database(data_dir)
+    use_cases.change_owner(database=database, owner=owner, key_id=None, changes=OwnerChanges(jobs_publish=jobs_publish))
+
+
+@quotas.command("show")
+def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
+    """Show what an owner uses: resource, used, limit."""
+    from app.jobs.quotas import read_usage
+
+    settings, database = open_database(data_dir)
+    for each in read_usage(database=database, owner=owner, settings=settings).quotas:
+        typer.echo(f"{each.resource.value}\t{each.used or 0:.0f}\t{each.limit:.0f}")
+
+
+@quotas.command("set")
+def set_limit(
+    resource: ResourceArgument,
+    limit: Annotated[float, typer.Argument(min=0, help="How much of it the owner may have.")],
+    owner: Owner,
+    data_dir: DataDir = None,
+) -> None:
+    """Let an owner have more or less than all owners. What it has already stays."""
+    from app.contracts.usage import LimitedResource
+    from app.jobs.quotas import change_limit
+
+    _, database = open_database(data_dir)
+    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=limit)
+
+
+@quotas.command("reset")
+def reset_limit(resource: ResourceArgument, owner: Owner, data_dir: DataDir = None) -> None:
+    """Let an owner have what all owners may."""
+    from app.contracts.usage import LimitedResource
+    from app.jobs.quotas import change_limit
+
+    _, database = open_database(data_dir)
+    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=None)
