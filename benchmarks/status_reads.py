@@ -43,7 +43,7 @@ def serve_bare(descriptor: int) -> None:
     from fastapi.responses import JSONResponse
     from sqlalchemy import create_engine, select
 
-    from app.db.models.job import job
+    from app.db.tables.jobs import job
 
     app = FastAPI()
     url = os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://", 1)

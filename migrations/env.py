@@ -7,7 +7,7 @@ table fail instead of queueing every other query behind it.
 from alembic import context
 from sqlalchemy import Connection, create_engine, text
 
-from app.db.models.all import metadata
+from app.db.tables.all import metadata
 
 _ADVISORY = 7_305_114_211
 

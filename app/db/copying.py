@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, text
 
-from app.db.models.all import metadata
+from app.db.tables.all import metadata
 
 #: Who is there at the moment, and checkpoints: secret, replaced every few seconds, and a job goes on without.
 LEFT_OUT = frozenset({"worker", "job_checkpoint", "alembic_version"})

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Text, cast, func, select
 
 from app.contracts.jobs import FINISHED, JobState
-from app.db.models.job import job
-from app.db.models.job_progress import job_progress
+from app.db.tables.jobs import job, job_progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ import redis
 
 from app.contracts.base import new_id
 from app.contracts.jobs import FINISHED, TRANSITIONS, JobState
-from app.db.models.all import metadata
 from app.db.repositories import claims, expiry
 from app.db.repositories.claims import Claim
+from app.db.tables.all import metadata
 from app.errors import CannotStartError, FencedError, StorageUnavailableError
 from app.housekeeping.loop import keep
 from app.housekeeping.rounds import Rounds

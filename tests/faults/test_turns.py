@@ -3,9 +3,9 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
-from app.db.models.queue_turn import queue_turn
 from app.db.repositories import claims, turns, workers
 from app.db.session import Database
+from app.db.tables.jobs import queue_turn
 from tests.faults.rig import Rig, wait_until
 
 KNOWN = {("probe", 1)}

@@ -17,13 +17,11 @@ from app.auth.keys import create_key
 from app.certificates.signing import new_pem
 from app.contracts.base import new_id
 from app.contracts.jobs import JobProgress, JobState
-from app.db.models.dataset import dataset
-from app.db.models.job import job
-from app.db.models.job_result import job_result
-from app.db.models.provenance import provenance
 from app.db.repositories import claims
 from app.db.repositories.job_results import StoredResult
 from app.db.session import Database
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job, job_result, provenance
 from app.main import create_app
 from app.settings import Settings
 from tests import patient

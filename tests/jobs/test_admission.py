@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from app.db.models.dataset import dataset
 from app.db.repositories import workers
+from app.db.tables.datasets import dataset
 from tests.jobs.service import Service, body
 
 GIGABYTE = 1_000_000_000

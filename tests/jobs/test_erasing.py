@@ -11,9 +11,9 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.contracts.jobs import JobState
-from app.db.models.all import metadata
 from app.db.repositories import parts, release_links
 from app.db.session import Database
+from app.db.tables.all import metadata
 from app.errors import InvalidError
 from app.housekeeping.rounds import Rounds
 from app.queue import JobQueue

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.contracts.inputs import listed
 from app.contracts.jobs import JobState
-from app.db.models.job_input import job_input
+from app.db.tables.jobs import job_input
 from app.errors import FieldError, InvalidError
 from app.jobs.inputs import Given
 from app.storage.factory import open_storage

@@ -10,9 +10,8 @@ from sqlalchemy import insert, select
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
 from app.contracts.usage import LimitedResource
-from app.db.models.job import job
-from app.db.models.release import release
-from app.db.models.release_file import release_file
+from app.db.tables.jobs import job
+from app.db.tables.releases import release, release_file
 from app.jobs.quotas import change_limit
 from tests.jobs.service import Service, body
 

@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 
 from app.contracts.jobs import JobState
 from app.contracts.log import LogAction
-from app.db.models.all import metadata
-from app.db.models.job_event import job_event
 from app.db.repositories import audit, log, retention
 from app.db.repositories.audit import LogFilter
+from app.db.tables.all import metadata
+from app.db.tables.jobs import job_event
 from tests.jobs.service import Service
 from tests.jobs.test_erasing import full_job, housekeeping
 

@@ -12,10 +12,10 @@ from app.auth.principal import Scope
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
 from app.contracts.log import LogAction
-from app.db.models.certificate import certificate
-from app.db.models.provenance import provenance
 from app.db.repositories import claims, families, log
 from app.db.repositories.job_results import StoredResult
+from app.db.tables.jobs import provenance
+from app.db.tables.releases import certificate
 from tests.api.test_routes import ROUTES
 from tests.jobs.many import release_of
 from tests.jobs.service import Service, body

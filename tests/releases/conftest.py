@@ -12,8 +12,8 @@ import pytest
 from app.contracts.base import new_id
 from app.contracts.datasets import FileFormat, ReadOptions
 from app.contracts.ingest import IngestSpec
-from app.db.models.provenance import provenance
 from app.db.repositories import datasets, releases
+from app.db.tables.jobs import provenance
 from app.embedded.broker import BrokerServer
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlalchemy import insert, select
 
 from app.contracts.base import new_id
-from app.db.models.dataset import dataset
 from app.db.repositories import families
 from app.db.session import Connection
+from app.db.tables.datasets import dataset
 from tests.releases.conftest import Releases
 from tests.releases.test_publishing import draft
 from workers.engine.families import Recognised, join_family

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from app.db.models.api_key import api_key
+from app.db.tables.access import api_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 
 from app.contracts.log import LogAction, LogEntry
-from app.db.models.audit_entry import audit_entry
-from app.db.models.job import job
-from app.db.models.log_entry import log_entry
+from app.db.tables.access import audit_entry
+from app.db.tables.jobs import job
+from app.db.tables.releases import log_entry
 
 #: Numbers as text sort as numbers do.
 _DIGITS: Final = 19

@@ -8,12 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, insert, select, update
 
 from app.contracts.releases import ReleaseState
-from app.db.models.certificate import certificate
-from app.db.models.provenance import provenance
-from app.db.models.release import release
-from app.db.models.release_file import release_file
-from app.db.models.signing_key import signing_key
 from app.db.repositories.entries import mark_stale
+from app.db.tables.access import signing_key
+from app.db.tables.jobs import provenance
+from app.db.tables.releases import certificate, release, release_file
 
 _CHAIN_LOCK = 7_305_014
 _WITHOUT = and_(

@@ -3,8 +3,7 @@
 from sqlalchemy import Connection, func, insert, select, update
 
 from app.contracts.jobs import JobState
-from app.db.models.job import job
-from app.db.models.job_checkpoint import job_checkpoint
+from app.db.tables.jobs import job, job_checkpoint
 from app.errors import FencedError
 
 

@@ -15,16 +15,12 @@ from app.contracts.findings import Finding
 from app.contracts.inputs import Inputs
 from app.contracts.jobs import JobProgress, JobState
 from app.contracts.warnings import JobWarning
-from app.db.models.job import job
-from app.db.models.job_attempt import job_attempt
-from app.db.models.job_checkpoint import job_checkpoint
-from app.db.models.job_progress import change, job_progress
-from app.db.models.job_result import job_result
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.inputs import of_job
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
+from app.db.tables.jobs import change, job, job_attempt, job_checkpoint, job_progress, job_result
 from app.errors import FencedError
 
 #: Seconds between two looks of a job at storage that cannot be used: longer each time.

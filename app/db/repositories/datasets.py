@@ -9,9 +9,8 @@ from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, up
 
 from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
 from app.contracts.warnings import JobWarning
-from app.db.models.dataset import dataset
-from app.db.models.publication_entry import publication_entry
-from app.db.models.release import release
+from app.db.tables.datasets import dataset
+from app.db.tables.releases import publication_entry, release
 
 #: In the place of `same_data_as_dataset_id`: the keeper says that nothing uploaded before is the same data.
 NO_DATASET: Final = "none"

@@ -3,9 +3,9 @@
 from sqlalchemy import Connection, func, select
 
 from app.contracts.inputs import DatasetInput
-from app.db.models.dataset import dataset
-from app.db.models.release import release
 from app.db.repositories import families
+from app.db.tables.datasets import dataset
+from app.db.tables.releases import release
 
 _PUBLISHING_LOCK = 7_305_003
 

@@ -12,15 +12,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, func, insert, select, text, update
 
 from app.contracts.jobs import JobState
-from app.db.models.all import metadata
-from app.db.models.dataset import dataset
-from app.db.models.family import family
-from app.db.models.job import job
-from app.db.models.job_event import job_event
-from app.db.models.publication import publication
-from app.db.models.publication_entry import publication_entry
-from app.db.models.release import release
 from app.db.repositories import families
+from app.db.tables.all import metadata
+from app.db.tables.datasets import dataset, family
+from app.db.tables.jobs import job, job_event
+from app.db.tables.releases import publication, publication_entry, release
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 

@@ -12,12 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, exists, func, null, select, update
 
 from app.contracts.jobs import JobKind, JobState
-from app.db.models.job import job
-from app.db.models.job_checkpoint import job_checkpoint
-from app.db.models.job_input import job_input
-from app.db.models.job_result import job_result
-from app.db.models.provenance import provenance
-from app.db.models.release import release
+from app.db.tables.jobs import job, job_checkpoint, job_input, job_result, provenance
+from app.db.tables.releases import release
 
 #: Warnings are as restricted as the result that they are about.
 _WITHOUT_RESULT: dict[str, Any] = {

@@ -6,16 +6,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Connection, delete, func, select, true, union_all
 
 from app.contracts.datasets import DatasetState
-from app.db.models.dataset import dataset
-from app.db.models.idempotency import idempotency
-from app.db.models.job import job
-from app.db.models.job_checkpoint import job_checkpoint
-from app.db.models.job_result import job_result
-from app.db.models.ledger_file import ledger_file
-from app.db.models.publication_entry import publication_entry
-from app.db.models.release import release
-from app.db.models.release_file import release_file
-from app.db.models.release_link import release_link
+from app.db.tables.access import idempotency
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job, job_checkpoint, job_result
+from app.db.tables.releases import ledger_file, publication_entry, release, release_file, release_link
 
 _AT_ONCE = 1_000
 

@@ -10,17 +10,9 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.base import new_id
 from app.contracts.datasets import DatasetState
-from app.db.models.dataset import dataset
-from app.db.models.family import family
-from app.db.models.family_column import family_column
-from app.db.models.family_person import family_person
-from app.db.models.family_sketch import family_sketch
-from app.db.models.idempotency import idempotency
-from app.db.models.ledger_file import ledger_file
-from app.db.models.publication import publication
-from app.db.models.publication_entry import publication_entry
-from app.db.models.release import release
-from app.db.models.secret import secret
+from app.db.tables.access import idempotency, secret
+from app.db.tables.datasets import dataset, family, family_column, family_person, family_sketch
+from app.db.tables.releases import ledger_file, publication, publication_entry, release
 
 #: Families that others are compared with: confirmed, and not set apart by their keeper.
 _COMPARED: Final = (family.c.apart.is_(False), family.c.confirmed.is_(True))
@@ -118,7 +110,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a family is to others: see `app.db.models.family`."""
+    """What a family is to others: see `app.db.tables.datasets`."""
 
     apart: bool
     confirmed: bool

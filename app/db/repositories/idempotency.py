@@ -7,7 +7,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, and_, delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.models.idempotency import idempotency
+from app.db.tables.access import idempotency
 
 
 class KeyState(StrEnum):

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from app.contracts.datasets import DatasetState
-from app.db.models.dataset import dataset
-from app.db.models.job_input import job_input
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job_input
 from app.errors import ConflictError
 
 #: Kind of the unlisted jobs that read uploads.

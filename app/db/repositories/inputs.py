@@ -12,13 +12,10 @@ from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, 
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
-from app.db.models.dataset import dataset
-from app.db.models.job import job
-from app.db.models.job_input import job_input
-from app.db.models.release import release
-from app.db.models.release_file import release_file
-from app.db.models.release_link import release_link
 from app.db.repositories.release_access import Viewer, visible
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job, job_input
+from app.db.tables.releases import release, release_file, release_link
 
 _original = dataset.alias("original")
 #: A link goes with the release, with its job and with its original; what is to be removed is already gone.

@@ -6,10 +6,10 @@ from datetime import datetime
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.exc import ProgrammingError
 
-from app.db.models.dataset import dataset
-from app.db.models.installation import installation
-from app.db.models.job import job
-from app.db.models.release import release
+from app.db.tables.access import installation
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job
+from app.db.tables.releases import release
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from sqlalchemy import ARRAY, Connection, String, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import JSON, aggregate_order_by
 
 from app.db.job_record import JobRecord, select_jobs
-from app.db.models.job import job
-from app.db.models.job_event import job_event
+from app.db.tables.jobs import job, job_event
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from app.contracts.ids import Named, Reference
-from app.db.models.job import job
-from app.db.models.job_input import job_input
+from app.db.tables.jobs import job, job_input
 
 _COLUMNS = {Named.DATASET: "dataset_id", Named.RELEASE: "release_id", Named.JOB: "source_job_id"}
 

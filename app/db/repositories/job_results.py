@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Text, cast, select
 
-from app.db.models.job_result import job_result
-from app.db.models.provenance import provenance
+from app.db.tables.jobs import job_result, provenance
 
 
 @dataclass(frozen=True, slots=True)

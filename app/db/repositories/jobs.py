@@ -9,14 +9,10 @@ from sqlalchemy import Connection, String, bindparam, delete, func, insert, sele
 
 from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord, select_jobs
-from app.db.models.job import job
-from app.db.models.job_checkpoint import job_checkpoint
-from app.db.models.job_event import job_event
-from app.db.models.job_input import job_input
-from app.db.models.job_progress import change, job_progress
 from app.db.repositories import audit
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
+from app.db.tables.jobs import change, job, job_checkpoint, job_event, job_input, job_progress
 
 #: Namespace of the advisory locks that serialise one owner's submissions.
 _SUBMISSION_LOCK = 0x6A6F62

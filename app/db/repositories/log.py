@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from app.contracts.base import rfc3339
 from app.contracts.log import LogAction, LogEntry
-from app.db.models.log_entry import log_entry
+from app.db.tables.releases import log_entry
 
 #: Namespace of the advisory locks that order the entries of one owner; the last lock that a transaction takes.
 _LOCK: Final = 0x6C6F67

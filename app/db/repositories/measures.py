@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, Double, and_, cast, func, select, text
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.db.models.job import job
+from app.db.tables.jobs import job
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.models.owner_setting import owner_setting
+from app.db.tables.access import owner_setting
 
 
 def jobs_publish(connection: Connection, *, owner: str) -> bool:

@@ -11,13 +11,11 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal,
 
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
-from app.db.models.job import job
-from app.db.models.job_input import job_input
-from app.db.models.job_progress import change, job_progress
 from app.db.repositories import jobs
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob, end_attempt, record_end
 from app.db.repositories.job_results import StoredResult, get_result
 from app.db.repositories.notify import notify
+from app.db.tables.jobs import change, job, job_input, job_progress
 from app.errors import FencedError
 
 #: Parts are kept so long after the end of their whole: a look at what went wrong finds them.

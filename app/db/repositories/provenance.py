@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert
 
-from app.db.models.provenance import provenance
+from app.db.tables.jobs import provenance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, func, select, update
 
 from app.contracts.findings import Finding
 from app.contracts.releases import ReleaseReaders, ReleaseState
-from app.db.models.release import release as _release
 from app.db.repositories.entries import mark_stale
+from app.db.tables.releases import release as _release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,10 @@ from sqlalchemy.dialects.postgresql import insert
 from app.contracts.datasets import DatasetState
 from app.contracts.jobs import JobKind
 from app.contracts.usage import LimitedResource
-from app.db.models.dataset import dataset
-from app.db.models.job import job
-from app.db.models.owner_quota import owner_quota
-from app.db.models.release import release
-from app.db.models.release_file import release_file
+from app.db.tables.access import owner_quota
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job
+from app.db.tables.releases import release, release_file
 from app.settings import Settings
 
 #: Namespace of the advisory locks that let one upload of an owner end at a time, so that its rows are counted exactly.

@@ -10,13 +10,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 
 from app.contracts.jobs import JobState
-from app.db.models.job import job
-from app.db.models.job_progress import change, job_progress
 from app.db.repositories import parts
 from app.db.repositories.claims import AttemptOutcome, QueuedJob, end_attempt, record_end
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.jobs import record_event
 from app.db.repositories.notify import notify
+from app.db.tables.jobs import change, job, job_progress
 from app.errors import AttemptsExhaustedError
 
 #: Rows of one round, so that a round is a short transaction.

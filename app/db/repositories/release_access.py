@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import and_, false, or_
 
 from app.contracts.releases import ReleaseState
-from app.db.models.release import release
+from app.db.tables.releases import release
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, or_, select
 
 from app.contracts.datasets import DatasetState
-from app.db.models.dataset import dataset
-from app.db.models.job import job
-from app.db.models.release import release
-from app.db.models.release_link import release_link
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job
+from app.db.tables.releases import release, release_link
 
 
 def insert_link(connection: Connection, *, release_id: str, dataset_id: str, key: str, size: int) -> None:

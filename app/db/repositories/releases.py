@@ -10,10 +10,9 @@ from sqlalchemy import Connection, Select, delete, func, insert, null, select, t
 from app.contracts.findings import Finding
 from app.contracts.releases import MEDIA_TYPES, Release, ReleaseColumn, ReleasedFile, ReleaseFormat, ReleaseState
 from app.contracts.warnings import JobWarning
-from app.db.models.provenance import provenance
-from app.db.models.release import release
-from app.db.models.release_file import release_file
 from app.db.repositories.release_access import Viewer, listed, visible
+from app.db.tables.jobs import provenance
+from app.db.tables.releases import release, release_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

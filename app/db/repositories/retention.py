@@ -10,14 +10,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, select, tuple_
 
 from app.contracts.jobs import JobState
-from app.db.models.all import metadata
-from app.db.models.dataset import dataset
-from app.db.models.job import job
-from app.db.models.job_event import job_event
-from app.db.models.ledger_file import ledger_file
-from app.db.models.publication import publication
-from app.db.models.publication_entry import publication_entry
-from app.db.models.release import release
+from app.db.tables.all import metadata
+from app.db.tables.datasets import dataset
+from app.db.tables.jobs import job, job_event
+from app.db.tables.releases import ledger_file, publication, publication_entry, release
 
 
 def remove_events(connection: Connection, *, older_than: timedelta, limit: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.models.secret import secret
+from app.db.tables.access import secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.models.signing_key import signing_key
+from app.db.tables.access import signing_key
 
 _NOW = func.clock_timestamp()
 

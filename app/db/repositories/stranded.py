@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from app.contracts.jobs import JobState
-from app.db.models.job import job
-from app.db.models.job_progress import change, job_progress
 from app.db.repositories.notify import notify
+from app.db.tables.jobs import change, job, job_progress
 
 _QUEUED = "queued"
 

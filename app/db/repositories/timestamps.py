@@ -6,8 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, func, select, update
 
 from app.contracts.releases import ReleaseState
-from app.db.models.certificate import certificate
-from app.db.models.release import release
+from app.db.tables.releases import certificate, release
 
 
 @dataclass(frozen=True, slots=True)

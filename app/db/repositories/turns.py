@@ -13,10 +13,9 @@ from sqlalchemy import Connection, case, func, literal, select, true, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from app.contracts.jobs import JobState
-from app.db.models.job import job
-from app.db.models.queue_turn import queue_turn
 from app.db.repositories import workers
 from app.db.repositories.ingests import INGEST
+from app.db.tables.jobs import job, queue_turn
 
 _whole = job.alias("whole")
 #: CPU seconds that a job was expected to take; of a part its share of the whole's.

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.models.worker import worker
+from app.db.tables.jobs import worker
 
 
 @dataclass(frozen=True, slots=True)
