@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from mixed_boxes import SHARED, SIX, anonymized, lines
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.request import BoxesRequest

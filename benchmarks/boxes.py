@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.partition import partition

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.group_swaps import ALPHA, DATA, ORDINAL, fuzzified, records
-from surebox_verify.core.steps import finished
+from surebox_core.steps import finished
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.profile.inconspicuous import View, masking
 from workers.algorithms.groups.rules.fits import Fits, confidence_order, fits

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.boxes import cut, mixture
-from surebox_verify.core.statistics import Kind, Statistic, all_moments
+from surebox_core.statistics import Kind, Statistic, all_moments
 from surebox_verify.estimates import affordable, range_steps, ranges
 from surebox_verify.ranges.column import BoxColumn, box_column
 from workers.algorithms.boxes.bounds import cells

@@ -35,7 +35,7 @@ from boxes import cell_width, cut, width
 from boxes import mixture as large_mixture
 from mixed_boxes import SHARED, SIX, adult, anonymized, lines, made_up, ncp, ncp_statistics
 
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes.bounds import outer_bounds
 from workers.algorithms.boxes.partition.partition import Search
 from workers.algorithms.boxes.request import BoxesRequest

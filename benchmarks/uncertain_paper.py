@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from docs.plots import BLUE, GREEN, GREY, INK, ORANGE, RED, picture
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.boxes.queries import counting as box_counting

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plots import BLUE, FAINT, GREEN, INK, RED, picture
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest

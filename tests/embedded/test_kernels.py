@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surebox_verify import kernels
+from surebox_core.compiling import cache as kernels
 from tests.service import bare_environment, serving
 
 ROWS = 20_000

@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 
 from app.contracts.jobs import Queue
 from app.settings import Settings
-from surebox_verify.kernels import imported, is_there
+from surebox_core.compiling.cache import imported, is_there
 from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
 from workers.engine.warming import at_work, busy, wait_beside_jobs, warm_in_background
@@ -37,8 +37,8 @@ event.register("numba:compile", Counting())
 from workers.algorithms.made_caller import caller
 print(caller({argument}), Counting.compiled)
 """
-CALLEE = "from surebox_verify.core.compiled import kernel\n\n\n@kernel\ndef callee(x):\n    return {factor} * x\n"
-CALLER = """from surebox_verify.core.compiled import kernel
+CALLEE = "from surebox_core.compiling.kernels import kernel\n\n\n@kernel\ndef callee(x):\n    return {factor} * x\n"
+CALLER = """from surebox_core.compiling.kernels import kernel
 from workers.algorithms.made_callee import callee
 
 

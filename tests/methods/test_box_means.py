@@ -14,9 +14,9 @@ from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InfeasibleError
 from app.jobs.boxes import check
 from app.jobs.inputs import Given
+from surebox_core.steps import finished
 from surebox_verify import cli
 from surebox_verify.certify import bounded_columns, certify
-from surebox_verify.core.steps import finished
 from surebox_verify.questions import computing, question
 from surebox_verify.released.boxes import has_means, meaning_of, read_boxes
 from tests.methods.in_process import Bench, Done

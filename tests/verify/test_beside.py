@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from surebox_core.steps import finished
 from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.cli import certify as certify_command
-from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import name_of, parse_question, question
 from surebox_verify.released.beside import MOST_VALUES

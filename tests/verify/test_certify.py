@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from surebox_core.errors import UndefinedStatisticError
 from surebox_verify.certify import certify
-from surebox_verify.core.errors import UndefinedStatisticError
 from surebox_verify.envelope import UnreadableError
 from tests.verify.made import BOUNDS, means, parquet, rows
 

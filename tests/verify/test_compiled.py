@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.inner_kernels import InnerKernel
+from surebox_core.compiling.inner_kernels import InnerKernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 
 ROOT = Path(__file__).parents[2]
 

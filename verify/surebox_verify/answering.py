@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.intervals import Interval
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.intervals import Interval
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import Question, computed
 from surebox_verify.released.beside import (
@@ -122,7 +122,7 @@ def answering(
 
     Raises
     ------
-    surebox_verify.core.errors.UndefinedStatisticError
+    surebox_core.errors.UndefinedStatisticError
         As of `questions.computing`; its `reason` names the columns.
     UnansweredError
         A value that a declared codebook does not have, or a column that is not there or has too many values.

@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from surebox_core.steps import finished
 from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import Certificate, read_certificate
-from surebox_verify.core.steps import finished
 from surebox_verify.envelope import UnreadableError, read_envelope
 from surebox_verify.questions import Question, parse_question
 from surebox_verify.released.boxes import (

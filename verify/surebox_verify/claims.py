@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from surebox_core.types import FloatArray, IntArray
 from surebox_verify.certificate import Certificate
-from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.findings import CORE
 from surebox_verify.other_methods import Unboxed
 from surebox_verify.overlaps import Layout, overlapping

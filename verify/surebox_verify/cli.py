@@ -97,8 +97,8 @@ def _certify(arguments: list[str]) -> int:
     parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` hold the means of the boxes")
     parser.add_argument("--certificate", type=Path, help="the release's envelope; by default FILE.dsse.json")
     given = parser.parse_args(arguments)
+    from surebox_core.errors import UndefinedStatisticError
     from surebox_verify.certify import certify, weights_in
-    from surebox_verify.core.errors import UndefinedStatisticError
     from surebox_verify.released.files import format_of, rows
 
     data, file_format = given.file.read_bytes(), format_of(given.file.name)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.intervals import Interval
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.ranges.domains import domain_mean_range
 from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.mass import Mass

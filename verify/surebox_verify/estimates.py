@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.influence import half_width_sums, influences
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.moments import inflation, moments
-from surebox_verify.core.statistics import OF_MOMENTS, Kind, Statistic, undefined_because
+from surebox_core.influence import half_width_sums, influences
+from surebox_core.intervals import Interval
+from surebox_core.moments import inflation, moments
+from surebox_core.statistics import OF_MOMENTS, Kind, Statistic, undefined_because
 from surebox_verify.counted import Guess, counted_work, guesses, may_be_empty
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine

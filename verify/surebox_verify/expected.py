@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 
 _BINS = 2048
 _ROUNDS = 10

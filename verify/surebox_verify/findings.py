@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.estimates import is_one_value
 from surebox_verify.questions import name_of
 from surebox_verify.ranges.guaranteed import combine

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 _ROUNDED: Final = 1e-9
 _SWAPPED: Final = ("regions-swapped", "records-not-anonymous")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 
 _AT_ONCE = 256
 

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 import numpy as np
 
+from surebox_core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps, reason_of
@@ -153,7 +153,7 @@ def computing(
 
     Raises
     ------
-    surebox_verify.core.errors.UndefinedStatisticError
+    surebox_core.errors.UndefinedStatisticError
         A question whose wording is wrong; `index` says which.
     surebox_verify.released.codebooks.UnlistedValueError
         A value that a declared codebook does not have.

@@ -20,10 +20,10 @@ from functools import cached_property
 
 import numpy as np
 
+from surebox_core.ordering import lexicographic
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.ordering import lexicographic
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column

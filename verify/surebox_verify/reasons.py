@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from surebox_verify.readings import Reading
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.steps import finished
+from surebox_core.types import BoolArray
 from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import (
@@ -20,9 +23,6 @@ from surebox_verify.certificate import (
     statistics_digest,
 )
 from surebox_verify.claims import Claims, Held, claims, kind_of
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.steps import finished
-from surebox_verify.core.types import BoolArray
 from surebox_verify.envelope import Envelope, UnreadableError, read_envelope
 from surebox_verify.findings import CORE, Finding, StatisticFinding, about_core, judged
 from surebox_verify.keys import KeyStatus, PublicKey, Signed, overall_status, signed_by

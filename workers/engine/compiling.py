@@ -19,7 +19,7 @@ from typing import Final
 
 from app.processes.cores import usable_cores
 from app.processes.parent_death_signal import die_with
-from surebox_verify.kernels import folder, is_there, remove_old, sources
+from surebox_core.compiling.cache import folder, is_there, remove_old, sources
 from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import warmings_of
 

@@ -17,7 +17,7 @@ from workers.engine.resources import WorkerResources
 from workers.methods.released.earlier import Earlier, FamilyTerms
 
 if TYPE_CHECKING:
-    from surebox_verify.core.types import FloatArray
+    from surebox_core.types import FloatArray
 
 _COMPOSITION: Final = "composition"
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.selection import is_open

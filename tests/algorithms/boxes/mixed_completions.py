@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import REFUSED, Case, anonymized, with_content
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
-from surebox_verify.core.statistics import Statistic
+from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
+from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.content import BoxMeans, box_means_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.influence import absolute_influences, influences
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic, all_moments
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.influence import absolute_influences, influences
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic, all_moments
 from surebox_verify.estimates import estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.balance import balanced, prices, upward, weigh_any, without_weight

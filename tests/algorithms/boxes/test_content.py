@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.content import BoxMeans, MeanIntervals, box_means_fault, mean_intervals
 from workers.algorithms.boxes.partition.places import new_keys

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.influence import Influences, influences
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.influence import Influences, influences
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes.rare.parts import StatisticGroup
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted import Core, core

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.core_oracle import Box, Oracle, every_value
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.rare.points import judged

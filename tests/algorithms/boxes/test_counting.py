@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import tables
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries.counting import count, index

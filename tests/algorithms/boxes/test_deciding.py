@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
 from workers.algorithms.core.ladder import rung, rung_from
 

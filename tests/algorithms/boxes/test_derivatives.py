@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.influence import (
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.influence import (
     absolute_influences,
     derivatives,
     half_width_sums,
@@ -13,8 +13,8 @@ from surebox_verify.core.influence import (
     influence_squares,
     influences,
 )
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic, all_moments
 
 
 def values(statistic: Statistic, x: np.ndarray) -> np.ndarray:

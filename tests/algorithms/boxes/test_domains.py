@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import Estimate, estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.completions import tables_of_box

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes.grid_bounds import draw_to_grid
 from workers.algorithms.boxes.request import BoxesRequest

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from surebox_verify.core.influence import influences
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic
+from surebox_core.influence import influences
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.half_widths import asymptotic_half_widths, asymptotic_uncertainty
 from workers.algorithms.boxes.state import BoxesRequest

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import correlation_range, covariance_range

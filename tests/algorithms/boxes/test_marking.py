@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.state import BoxesRequest

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import reading_steps
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.mass import mass_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from surebox_verify.estimates import Estimate
 from tests.algorithms.boxes.mixed_contents import check_content
 from tests.algorithms.boxes.mixed_tables import REFUSED, Case, Nodes, drawn, followed

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import TREE, Case, anonymized, followed
 from tests.algorithms.boxes.test_mixed import check_demands_hold, check_disjoint, check_members, check_ranges
 from workers.algorithms.boxes.partition.diversity import BoxConstraints

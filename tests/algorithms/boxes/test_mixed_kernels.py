@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes.partition.mixed import candidates, growing, holding, measure, orders, widths
 from workers.algorithms.boxes.request import BoxesRequest

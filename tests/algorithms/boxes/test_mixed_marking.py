@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints

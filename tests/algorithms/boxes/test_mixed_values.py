@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from surebox_verify.core.errors import InvalidColumnError
-from surebox_verify.core.statistics import Statistic
+from surebox_core.errors import InvalidColumnError
+from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.statistics import Statistic, check_statistics
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.statistics import Statistic, check_statistics
 from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.errors import InvalidColumnError
+from surebox_core.errors import InvalidColumnError
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple

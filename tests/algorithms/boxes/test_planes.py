@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.forms import Form, Moments, Plane, pair_of, plane
 from surebox_verify.ranges.mass import mass_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.aiming import facet
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.forms import Form, pair_of, places, plane

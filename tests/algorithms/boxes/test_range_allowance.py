@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.statistics import Kind, Statistic
+from surebox_core.intervals import Interval
+from surebox_core.statistics import Kind, Statistic
 from surebox_verify.estimates import range_steps
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.forms import Form, Moments, Pair, Plane, pair_of

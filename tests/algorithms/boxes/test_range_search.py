@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.intervals import Interval
+from surebox_core.statistics import Statistic, all_moments
 from surebox_verify.estimates import affordable
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.statistics import Kind, Statistic
+from surebox_core.statistics import Kind, Statistic
 from surebox_verify.estimates import ranges
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.guaranteed import Range

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.influence import absolute_influences, influences
-from surebox_verify.core.moments import moments
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.influence import absolute_influences, influences
+from surebox_core.moments import moments
+from surebox_core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run, tables
 from workers.algorithms.boxes.bounds import rounded_outward
 from workers.algorithms.boxes.rare import rarity

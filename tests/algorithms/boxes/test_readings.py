@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.completions import tables_of_box

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import EFFORT

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.intervals import Interval
+from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.statistics import Statistic
 from surebox_verify.estimates import estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.sample_form import sample_form

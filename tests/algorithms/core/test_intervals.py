@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surebox_verify.core.intervals import Interval, difference, dot, total
+from surebox_core.intervals import Interval, difference, dot, total
 
 NUMBER = st.floats(-1e150, 1e150)
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surebox_verify.core.extremes import extremes, extremes_present
-from surebox_verify.core.ordering import lexicographic
+from surebox_core.extremes import extremes, extremes_present
+from surebox_core.ordering import lexicographic
 
 values = st.sampled_from([0.0, -0.0, 1.0, -2.5, float("inf"), float("nan")])
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surebox_verify.core.steps import finished
+from surebox_core.steps import finished
 from tests.algorithms.groups.swapping import METRIC, records
 from tests.algorithms.groups.test_profile import ALPHAS, drawing, exchanged, problem, view
 from workers.algorithms.groups.profile.inconspicuous import masking

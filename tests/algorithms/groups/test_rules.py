@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surebox_verify.core.errors import InvalidColumnError
+from surebox_core.errors import InvalidColumnError
 from tests.algorithms.groups.rules_oracle import Case, cases
 from workers.algorithms.groups.rules import patterns
 from workers.algorithms.groups.rules.fuzzified import fuzzify

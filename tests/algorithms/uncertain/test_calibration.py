@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from surebox_verify.core.errors import InvalidColumnError
+from surebox_core.errors import InvalidColumnError
 from tests.algorithms.uncertain import oracle
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import calibrate

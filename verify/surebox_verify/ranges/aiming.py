@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray
 
 _NEAREST = 24
 

@@ -18,8 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.attained import Parts, divided_at_ends
 from surebox_verify.ranges.grids import Grid, least_variance_on_grid
 from surebox_verify.ranges.guaranteed import Range, certain, combine

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, up
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.intervals import UNIT_ROUNDOFF, up
+from surebox_core.types import FloatArray, IntArray
 
 DEEPEST = 40
 _BALANCE = 1e-3  # what an edge counts for dividing whose ends are not in each other's way

@@ -25,8 +25,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn, box_column, least_variance, mean_of
 from surebox_verify.ranges.forms import ContentBounds, Pair, Within, pair_of
 from surebox_verify.ranges.guaranteed import combine

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, dot, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, dot, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.guaranteed import Range, combine
 from surebox_verify.ranges.mass import Mass
 from surebox_verify.ranges.members import Members

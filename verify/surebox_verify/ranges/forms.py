@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, up
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.intervals import UNIT_ROUNDOFF, up
+from surebox_core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
 
 EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.mass import Mass
 
 _MARGIN = 8.0 * UNIT_ROUNDOFF  # a square of a rounded difference is within 4 u of the exact one

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 
 _NOISE = 2.0**-44  # outward rounding, relative to the range's ends: not a gap
 _EXACT = 1e-9

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Ends
 from surebox_verify.ranges.mass import Mass

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn
 
 _ERRORS = 16.0 * UNIT_ROUNDOFF  # of a product or a short sum, several times over

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, difference, dot, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, dot, down, up
+from surebox_core.types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, down, up
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, down, up
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn, mean_of
 from surebox_verify.ranges.guaranteed import combine
 from surebox_verify.ranges.mass import Mass

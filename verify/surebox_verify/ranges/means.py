@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, Interval, up
-from surebox_verify.core.types import FloatArray, IntArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.intervals import UNIT_ROUNDOFF, Interval, up
+from surebox_core.types import FloatArray, IntArray, whole
 from surebox_verify.ranges.forms import Plane
 
 _CELLS = 3000

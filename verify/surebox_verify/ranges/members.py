@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

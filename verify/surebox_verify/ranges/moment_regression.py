@@ -13,8 +13,8 @@ are taken as if they were free of each other. Where rho is not below 1 nothing i
 
 import numpy as np
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import Interval
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, certain, combine
 from surebox_verify.ranges.pairs import covariance_work

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from surebox_verify.core.intervals import Interval, up
+from surebox_core.intervals import Interval, up
 from surebox_verify.ranges.forms import Form, Moments
 
 Kind = Literal["covariance", "correlation"]

@@ -12,7 +12,7 @@ range takes effort + 64 passes at most, whatever the boxes are.
 import math
 from collections.abc import Generator
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.contents import ContentColumn, content_pair
 from surebox_verify.ranges.forms import Moments, Pair, pair_of

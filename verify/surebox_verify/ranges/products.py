@@ -17,9 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.intervals import UNIT_ROUNDOFF
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.intervals import UNIT_ROUNDOFF
+from surebox_core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.forms import EVERY_ORDER
 from surebox_verify.ranges.mass import Mass

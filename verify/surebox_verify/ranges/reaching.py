@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import Interval
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.forms import Form, Moments, Pair, pair_of
 from surebox_verify.ranges.objectives import Kind, Objective

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.intervals import Interval
-from surebox_verify.core.types import FloatArray
+from surebox_core.intervals import Interval
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.cones import half_space, steep
 from surebox_verify.ranges.guaranteed import Range, certain, combine

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.cones import regressors, steep
 from surebox_verify.ranges.products import Products
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from surebox_verify.ranges.cones import DEEPEST, Cone, HalfSpace, half_space, raised
 from surebox_verify.ranges.products import Products
 from surebox_verify.ranges.regression_ascent import MOST, CoefficientEnd, Reached, Seen, climb

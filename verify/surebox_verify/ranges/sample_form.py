@@ -1,6 +1,6 @@
 """Ranges of variances and covariances with the divisor N - ddof, from those with the divisor N."""
 
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.ranges.guaranteed import Range, combine
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from surebox_verify.ranges.aiming import facet
 from surebox_verify.ranges.forms import Form, Moments, Pair, Plane, plane
 from surebox_verify.ranges.guaranteed import Ends

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray
 
 _ROUNDS = 200
 _NEAR = 0.95  # of the margin; a wider one is not worth the rounds

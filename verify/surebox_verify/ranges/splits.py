@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray
 from surebox_verify.ranges.forms import Moments, Pair, Plane, places
 from surebox_verify.ranges.objectives import Objective
 

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.readings import Readings
 
 #: Ends of the interval that holds the mean weight of a box's records.

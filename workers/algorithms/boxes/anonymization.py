@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes import choosing, mixed_stages, stages
 from workers.algorithms.boxes.checks import check
 from workers.algorithms.boxes.partition import partition as cutting

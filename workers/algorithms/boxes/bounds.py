@@ -16,10 +16,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.intervals import down, up
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.extremes import extremes
+from surebox_core.intervals import down, up
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.partition import Partition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
 from workers.algorithms.boxes.sides import Boxes

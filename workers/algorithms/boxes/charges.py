@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.moments import Moments
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.moments import Moments
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.deciding import stepped
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.core.ladder import rung_from

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.errors import InvalidColumnError
-from surebox_verify.core.moments import check_records
-from surebox_verify.core.statistics import check_statistics
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.errors import InvalidColumnError
+from surebox_core.moments import check_records
+from surebox_core.statistics import check_statistics
+from surebox_core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.moments import inflation, moments
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.moments import inflation, moments
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.choice import Choice, dismissed, weighed, with_prices
 from workers.algorithms.boxes.rare.marking import core_boxes

@@ -29,8 +29,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.intervals import UNIT_ROUNDOFF
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.sides import Boxes
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.influence import Influences, absolute_influences, influence_deviations, influence_squares
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import FloatArray, SingleArray
+from surebox_core.influence import Influences, absolute_influences, influence_deviations, influence_squares
+from surebox_core.statistics import Statistic
+from surebox_core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.charges import ChargedRecords, Sides
 from workers.algorithms.boxes.partition.mixed.arranging import Costs
 from workers.algorithms.boxes.sides import Boxes

@@ -25,10 +25,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.influence import Influences, influences
-from surebox_verify.core.moments import Moments
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray
+from surebox_core.influence import Influences, influences
+from surebox_core.moments import Moments
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray, FloatArray, IndexArray
 from workers.algorithms.core.ladder import SMALLEST, rung_from
 from workers.algorithms.core.winsorized import tail, winsorized
 

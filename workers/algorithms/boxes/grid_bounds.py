@@ -24,7 +24,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 
 _SHIFT = 0.37

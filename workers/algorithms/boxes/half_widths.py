@@ -13,9 +13,9 @@ Delta is a guide, not a bound (science.md section 1, "Half-widths around a point
 import numpy as np
 from scipy.spatial import cKDTree
 
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.influence import Influences, absolute_influences
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.extremes import extremes
+from surebox_core.influence import Influences, absolute_influences
+from surebox_core.types import FloatArray, IntArray
 
 _NEIGHBOURS = 32
 _WIDE = 8  # columns beyond which a tree finds neighbours no faster than a scan

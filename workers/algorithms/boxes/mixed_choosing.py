@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.charges import ChargedRecords, embedded, sides
 from workers.algorithms.boxes.partition.mixed.admission import taking
 from workers.algorithms.boxes.rare.marking import core_boxes

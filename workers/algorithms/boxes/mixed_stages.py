@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.extremes import extremes_present
+from surebox_core.influence import Influences, half_width_sums, no_influences
+from surebox_core.statistics import OF_MOMENTS, Statistic
+from surebox_core.types import FloatArray, IntArray
 from surebox_verify.boxes import Meaning
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.extremes import extremes_present
-from surebox_verify.core.influence import Influences, half_width_sums, no_influences
-from surebox_verify.core.statistics import OF_MOMENTS, Statistic
-from surebox_verify.core.types import FloatArray, IntArray
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes import costs as costing

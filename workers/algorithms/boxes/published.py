@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.content import Drawn, mean_intervals
 from workers.algorithms.boxes.grid_bounds import draw_to_grid, grid_step
 from workers.algorithms.boxes.partition.places import KeyArray

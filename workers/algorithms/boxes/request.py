@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from surebox_verify.core.influence import Influences
-from surebox_verify.core.statistics import OF_MOMENTS, Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.influence import Influences
+from surebox_core.statistics import OF_MOMENTS, Statistic
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.content import BoxMeans

@@ -15,8 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _UNITS = 4.0  # in the last place, that a value may lie beside its multiple
 

@@ -9,16 +9,16 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.boxes import Meaning
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.influence import (
+from surebox_core.extremes import extremes
+from surebox_core.influence import (
     Influences,
     absolute_influences,
     influence_deviations,
     influence_squares,
 )
-from surebox_verify.core.moments import add, begin
-from surebox_verify.core.types import FloatArray, SingleArray
+from surebox_core.moments import add, begin
+from surebox_core.types import FloatArray, SingleArray
+from surebox_verify.boxes import Meaning
 from surebox_verify.estimates import affordable, estimates, reading_steps
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from surebox_verify.core.influence import Influences
-from surebox_verify.core.moments import Sums
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray, SingleArray
+from surebox_core.influence import Influences
+from surebox_core.moments import Sums
+from surebox_core.types import BoolArray, FloatArray, IntArray, SingleArray
 from surebox_verify.estimates import Estimate
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.extremes import extremes_present
-from surebox_verify.core.ordering import lexicographic
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.extremes import extremes_present
+from surebox_core.ordering import lexicographic
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.bounds import Domain, rounded_outward
 from workers.algorithms.boxes.partition.mixed.arranging import ancestors
 from workers.algorithms.boxes.partition.mixed.companions import assign, ring

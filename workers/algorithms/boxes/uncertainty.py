@@ -13,8 +13,8 @@ A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. 
 import numpy as np
 from scipy.special import ndtri
 
-from surebox_verify.core.influence import Influences, half_width_sums
-from surebox_verify.core.types import FloatArray
+from surebox_core.influence import Influences, half_width_sums
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_core.extremes import extremes_present
+from surebox_core.steps import finished
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.extremes import extremes_present
-from surebox_verify.core.steps import finished
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.errors import InfeasibleKError
 
 #: A cut leaves at least this share of the boxes on either side where it can: the depth stays logarithmic.

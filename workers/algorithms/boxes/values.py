@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.extremes import extremes_present
-from surebox_verify.core.influence import Influences, influences, no_influences
-from surebox_verify.core.moments import Moments, inflation, moments
-from surebox_verify.core.statistics import OF_MOMENTS, Statistic, components, undefined_because
-from surebox_verify.core.types import FloatArray
+from surebox_core.extremes import extremes_present
+from surebox_core.influence import Influences, influences, no_influences
+from surebox_core.moments import Moments, inflation, moments
+from surebox_core.statistics import OF_MOMENTS, Statistic, components, undefined_because
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes.charges import ChargedRecords, embedded
 
 

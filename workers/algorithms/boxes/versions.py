@@ -35,8 +35,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from surebox_core.types import BoolArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.types import BoolArray, IntArray
 from workers.algorithms.core.errors import InfeasibleKError
 
 _ROUNDING = 1e-9  # of shares

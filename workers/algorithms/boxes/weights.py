@@ -16,8 +16,8 @@ them (docs/boxes.md).
 
 import numpy as np
 
-from surebox_verify.core.intervals import UNIT_ROUNDOFF
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.intervals import UNIT_ROUNDOFF
+from surebox_core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.content import digests, offsets
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.sides import Boxes

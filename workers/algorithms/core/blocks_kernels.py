@@ -6,8 +6,8 @@ node : of the tree, numbered as in a heap; its low, high (n,) hold all that is b
 stack, size : nodes that are still to be looked at, the next one last.
 """
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IntArray
 
 #: Places a stack needs: two children a level and the nodes beside them.
 DEPTH = 128

@@ -12,7 +12,7 @@ Whoever sees any number of blocks and their places learns nothing of the key, no
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 
 CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 _ROUNDS = 20

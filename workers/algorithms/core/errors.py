@@ -1,6 +1,6 @@
 """What the algorithms refuse, each with the facts a caller needs to name the offending field."""
 
-from surebox_verify.core.errors import InvalidColumnError
+from surebox_core.errors import InvalidColumnError
 
 
 class InfeasibleKError(ValueError):

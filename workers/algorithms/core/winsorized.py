@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.types import FloatArray, IndexArray
 
 _TAIL = 0.005  # share of the records at either end whose distance does not count
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.tables.candidates_kernels import rows_in_common
 
 ABSENT: Final = -1

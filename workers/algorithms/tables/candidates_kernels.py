@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import IntArray
 
 
 @kernel

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import IndexArray, IntArray
 
 _LARGEST_KEY: Final = 1 << 62
 _DENSE: Final = 4  # keys that may occur, of as many records: below it a table is looked up, not a hash

@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.candidates import ABSENT, UNPLACED, Placed, joint_candidates
 from workers.algorithms.tables.classes import classes, grouped
 from workers.algorithms.tables.composition_kernels import expected_fitting

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 
 @kernel

@@ -5,8 +5,8 @@ Notation as in tables.locating and tables.locating_kernels.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.locating_kernels import NodeArray, WordArray
 
 _TOGETHER = 16  # records that go down at once

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.closeness import closeness
 from workers.algorithms.tables.matching import Histograms, histograms

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, IntArray
+from surebox_core.types import BoolArray, IntArray
 from workers.algorithms.tables.classes import grouped
 
 #: Instead of the other table's record: there is none; or which it is cannot be told.

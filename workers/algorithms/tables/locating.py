@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.tables.descending_kernels import box_of
 from workers.algorithms.tables.locating_kernels import WordArray, divided
 

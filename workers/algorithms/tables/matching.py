@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.tables.classes import Classes, grouped, keys
 
 

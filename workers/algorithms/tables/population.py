@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 
 _STARTS: Final = ((0.01, 0.7), (1.0, 0.2))  # theta by the classes, alpha
 _OPTIONS: Final = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000}

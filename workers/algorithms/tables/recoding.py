@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from scipy.special import gammaln
 
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.tables.classes import grouped
 
 #: Maps that are tried of two columns whose values occur equally often.

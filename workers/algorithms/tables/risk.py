@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

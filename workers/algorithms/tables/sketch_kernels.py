@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 
 Words = NDArray[np.uint64]
 

@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.sketch_kernels import hashed_rows
 
 SKETCH: Final = 1024

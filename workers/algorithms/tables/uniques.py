@@ -16,8 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import BoolArray, ByteArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import BoolArray, ByteArray, IndexArray, IntArray
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.tables.matching import neighbours
 

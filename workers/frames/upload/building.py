@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.contracts.datasets import ColumnType
-from surebox_verify.core.compiled import kernel
+from surebox_core.compiling.kernels import kernel
 from workers.frames.upload.cells import MISSING, Cells
 from workers.frames.upload.inference import whole_number
 

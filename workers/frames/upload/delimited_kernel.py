@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
+from surebox_core.compiling.kernels import kernel
 from workers.frames.upload.cells import MISSING, QUOTED, TEXT
 
 # Why a kernel stopped.

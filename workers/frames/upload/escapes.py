@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import STRING
 
 #: Kind of a string that still holds escapes.

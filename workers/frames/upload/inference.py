@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.contracts.datasets import ColumnType
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, STRING
 from workers.frames.upload.notations import Notation, constant, day_of, is_number, plain_number
 from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.contracts.datasets import NUMERIC, ColumnType, ReadOptions
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, Cells
 
 _DAY, _MONTH, _YEAR, _NAME = 1, 2, 3, 4

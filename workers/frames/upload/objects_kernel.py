@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import LIST, MISSING, STRING, TEXT
 from workers.frames.upload.escapes import ESCAPED
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.notations import day_of, is_number
 
 # Classes of a cell. What lexemes can be ...

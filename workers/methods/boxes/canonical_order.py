@@ -17,7 +17,7 @@ from app.contracts.box_columns import ColumnKind, typed
 from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InvalidError, pointer
-from surebox_verify.core.statistics import Statistic
+from surebox_core.statistics import Statistic
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.methods.boxes.codebooks import Codebook

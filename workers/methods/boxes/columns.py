@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.contracts.box_columns import ColumnKind, typed
 from app.contracts.boxes import BoxesSpec, BoxMeans
 from app.contracts.datasets import ColumnType
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS
 from workers.algorithms.boxes.sides import Boxes
 from workers.frames.rows import Taken

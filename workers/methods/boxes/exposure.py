@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.tables.homogeneity import homogeneity
 from workers.frames.codes import coded_columns

@@ -16,7 +16,7 @@ from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
 from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes import sides
 from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.winsorized import winsorized

@@ -6,7 +6,7 @@ from typing import Final
 from app.contracts.box_columns import ColumnKind
 from app.contracts.boxes import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
 from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
-from surebox_verify.core.errors import InvalidColumnError, UndefinedStatisticError
+from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.checks import rare_fault
 from workers.algorithms.boxes.partition.diversity import BoxConstraints

@@ -20,10 +20,10 @@ from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import ReleaseInput
 from app.contracts.warnings import JobWarning
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.statistics import check_statistics, depends_on_ddof
+from surebox_core.types import BoolArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.statistics import check_statistics, depends_on_ddof
-from surebox_verify.core.types import BoolArray
 from surebox_verify.estimates import affordable, estimates, reading_steps
 from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes, meaning_of, read_boxes

@@ -14,7 +14,7 @@ from app.contracts.box_statistics import (
     StatisticKind,
     StatisticResult,
 )
-from surebox_verify.core.intervals import Interval
+from surebox_core.intervals import Interval
 from surebox_verify.estimates import Estimate, reason_of
 from surebox_verify.questions import terms
 from workers.algorithms.boxes.state import Certificate

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic, all_moments
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn

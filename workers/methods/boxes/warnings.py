@@ -13,7 +13,7 @@ from app.contracts.box_statistics import StatisticKind
 from app.contracts.boxes import BoxesSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import pointer
-from surebox_verify.core.types import BoolArray
+from surebox_core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.methods.boxes.columns import Shown
 from workers.methods.boxes.kept import KeptClasses, protected

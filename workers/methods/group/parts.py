@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.groups import EvolutionSearch, GroupSpec
-from surebox_verify.core.types import BoolArray
+from surebox_core.types import BoolArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Kept
 from workers.algorithms.groups.rules.rules import evaluate

@@ -20,7 +20,7 @@ from app.contracts.groups import (
 )
 from app.contracts.microfiles import FuzzyVariable
 from app.errors import InfeasibleError
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
 from workers.algorithms.groups.signals.adequacy import adequacy, from_counts

@@ -10,7 +10,7 @@ from app.contracts.groups import SignalKind
 from app.contracts.microfiles import FuzzyVariable, OutlierOptions
 from app.contracts.recoding import parsed
 from app.errors import FieldError, InfeasibleError, pointer
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fits import Fits, fits
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules, memberships

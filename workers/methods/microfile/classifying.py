@@ -17,7 +17,7 @@ from app.contracts.group_attacks import (
 from app.contracts.groups import GroupSpec
 from app.contracts.microfiles import OutlierOptions, Recodings
 from app.errors import InfeasibleError
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.classifiers.attack import (
     CLASSIFIERS,
     RECALLS,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.microfiles import ExcludedRecords, FuzzyVariable, GroupCondition, Recodings
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term
 from workers.frames.harmonised import Slice, distinct, joined, published, slices

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.contracts.groups import EvolutionSearch, ExhaustiveSearch, GroupSpec
 from app.errors import FieldError, InfeasibleError
-from surebox_verify.core.types import BoolArray
+from surebox_core.types import BoolArray
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.enumeration.search import NotFeasibleError
 from workers.algorithms.groups.evolution import request as evolution_request

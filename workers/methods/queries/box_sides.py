@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
 from surebox_verify.released.beside import Form, beside, divided
 from surebox_verify.released.boxes import ReleasedBoxes

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidError, pointer
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.steps import finished
 from surebox_verify.answering import UnansweredError, answering
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.steps import finished
 from surebox_verify.questions import computing, question
 from surebox_verify.released.boxes import (
     ReleasedBoxes,

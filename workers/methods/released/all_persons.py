@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.tables.linking import NONE, UNTOLD
 from workers.methods.released.same_persons import DeclaredColumns, Known, Paired, alike_in, same_persons
 

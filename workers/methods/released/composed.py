@@ -10,7 +10,7 @@ import numpy as np
 from app.contracts.families import FamilyComposition, OverlayDiversity
 from app.contracts.findings import Finding, FindingSeverity
 from app.errors import FieldError, InfeasibleError
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.tables.composition import Composed
 from workers.frames.ledger import BOX_WEIGHTS, content_of, fewest_changed, read_ledger, same_rows, smallest_box
 from workers.methods.released.earlier import NO_TERMS, OPAQUE, Earlier, FamilyTerms

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Placed, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns

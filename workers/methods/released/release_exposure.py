@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Noise, Placed
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import generalized, kept_together

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.tables.classes import grouped
 from workers.algorithms.tables.linking import NONE, Linked, as_many, link
 from workers.algorithms.tables.recoding import bits, mapped, order_bits, proposed

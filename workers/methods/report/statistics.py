@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from surebox_verify.core.intervals import Interval as Ends
+from surebox_core.intervals import Interval as Ends
 from surebox_verify.estimates import is_one_value
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.pictures import Interval, intervals

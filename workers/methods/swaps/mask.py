@@ -8,7 +8,7 @@ import numpy as np
 
 from app.contracts.swaps import RegionMask, SwapsSpec
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers
 from workers.algorithms.groups.swaps.levels import Levels
 from workers.algorithms.groups.swaps.metric import Metric, encode

@@ -9,7 +9,7 @@ import numpy as np
 from app.contracts.flags import Flag
 from app.contracts.rule_models import RecordModel
 from app.contracts.swaps import SwapsSpec
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.dependencies import inconsistent_dependencies
 from workers.frames.exchanging import exchanged

@@ -18,7 +18,7 @@ from app.contracts.swap_results import (
     SwapsResult,
 )
 from app.contracts.swaps import SwapsSpec
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import Standing
 from workers.algorithms.groups.signals.families import Families

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.errors import InfeasibleError
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes
 from workers.algorithms.groups.profile.decoys import Everybody, decoys

@@ -7,7 +7,7 @@ import numpy as np
 from app.contracts.groups import GroupSpec
 from app.contracts.rule_models import RecordModel, model_of
 from app.contracts.swaps import SwapsSpec
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.profile.decoys import Everybody
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules

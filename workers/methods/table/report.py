@@ -10,7 +10,7 @@ from app.contracts.columns import SuppressedRecords
 from app.contracts.demands import MissingMatches
 from app.contracts.findings import all_met
 from app.contracts.tables import SumsAudit, TableSpec
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
 from workers.algorithms.tables.population import population_uniques

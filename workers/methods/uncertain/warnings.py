@@ -9,7 +9,7 @@ import numpy as np
 
 from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.linkage import attack as linkage

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, SingleArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
 from workers.algorithms.boxes.partition.kernels import copy_cell, cut_at_multiple, score_axes
 from workers.algorithms.boxes.partition.line import LESS

@@ -14,8 +14,8 @@ hold is then counted in one pass.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import ByteArray, FloatArray, IndexArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.gain import sizes_uncut
 from workers.algorithms.boxes.partition.kernels import better, branch, copy_cell, cut_at_median, cut_at_multiple, widest

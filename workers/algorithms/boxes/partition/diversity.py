@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.selection import sort
 from workers.algorithms.boxes.partition.tree import Rules
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError

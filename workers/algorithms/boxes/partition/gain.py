@@ -19,8 +19,8 @@ same : whether a_i is the same for all records.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.diversity import restrict
 from workers.algorithms.boxes.partition.kernels import widest
 from workers.algorithms.boxes.partition.line import LESS, best_on_line

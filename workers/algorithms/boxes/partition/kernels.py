@@ -20,8 +20,8 @@ equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open, middle, select, sort
 from workers.algorithms.boxes.partition.tree import NumericRecords, Tree
 

@@ -5,8 +5,8 @@ Notation as in partition.gain.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray, IndexArray, SingleArray, whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray, IndexArray, SingleArray, whole
 from workers.algorithms.boxes.partition.selection import is_open, middle
 
 LESS = 1.0 - 1e-12  # rounding must not decide between candidates of equal gain

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
 from workers.algorithms.boxes.partition.bins import coarse
 from workers.algorithms.boxes.partition.gain import candidates, clear, extend, sizes
 from workers.algorithms.boxes.partition.kernels import branch, copy_cell, divide_cell, split_rows

@@ -15,9 +15,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.moments import check_records
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.extremes import extremes
+from surebox_core.moments import check_records
+from surebox_core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.demanding import grow_within_demands
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
 from workers.algorithms.boxes.partition.kernels import grow

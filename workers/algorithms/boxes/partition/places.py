@@ -27,9 +27,9 @@ Sources: science.md section 4, "Secrets of columns"; Maddison, Tarlow, Minka 201
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.intervals import UNIT_ROUNDOFF, two_product, two_sum
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.intervals import UNIT_ROUNDOFF, two_product, two_sum
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
 
 KeyArray = NDArray[np.uint32]

@@ -10,8 +10,8 @@ that is neither value. Values without one between them count as equal.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, whole
 
 _SMALL = 24
 _SAMPLE = 33

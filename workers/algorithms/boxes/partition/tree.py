@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 #: A range below this counts as none: it has no inverse, and shares of it would not be above 0.
 NARROWEST: Final = 1e-300

@@ -22,8 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 

@@ -30,8 +30,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import Distribution
 from workers.algorithms.core.blocks import blocks
 

@@ -5,8 +5,8 @@ Notation as in core.influence: u is a point less the mean that the derivatives a
 
 import numpy as np
 
-from surebox_verify.core.influence import Influences
-from surebox_verify.core.types import FloatArray
+from surebox_core.influence import Influences
+from surebox_core.types import FloatArray
 
 
 def uncertainties(field: Influences, u: FloatArray, half: FloatArray) -> FloatArray:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.ranges.members import ranges_of_ranks
 from surebox_verify.readings import Readings
 

@@ -24,7 +24,7 @@ is 0, and the centres of the weighed boxes tell these means.
 import numpy as np
 from scipy.optimize import minimize
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.boxes.rare.weights import Weights, weigh
 
 #: Searches for prices, one after the other: method, most evaluations, least step of lambda that goes on. The first is

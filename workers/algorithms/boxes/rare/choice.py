@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_core.influence import Influences
+from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.influence import Influences
-from surebox_verify.core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.rare.adding import influence_values
 from workers.algorithms.boxes.rare.balance import balanced, upward, weigh_any
 from workers.algorithms.boxes.rare.dismissal import dismiss

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surebox_verify.core.statistics import Component, components
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.statistics import Component, components
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.boxes.rare.parts import StatisticGroup
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted_kernels import (

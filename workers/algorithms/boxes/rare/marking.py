@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
+from surebox_core.statistics import Statistic
+from surebox_core.types import BoolArray
 from surebox_verify.boxes import PublishedBoxes
-from surebox_verify.core.statistics import Statistic
-from surebox_verify.core.types import BoolArray
 from workers.algorithms.boxes.rare.points import judged
 from workers.algorithms.boxes.rare.shifted import core
 

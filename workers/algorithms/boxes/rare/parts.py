@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.influence import influences
-from surebox_verify.core.moments import Moments, inflation, moments
-from surebox_verify.core.statistics import OF_MOMENTS, Statistic, undefined_because
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.influence import influences
+from surebox_core.moments import Moments, inflation, moments
+from surebox_core.statistics import OF_MOMENTS, Statistic, undefined_because
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 
 

@@ -30,9 +30,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_core.statistics import OF_MOMENTS, Statistic
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.core.statistics import OF_MOMENTS, Statistic
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.rare.axes import Axes
 from workers.algorithms.boxes.rare.parts import StatisticGroup, local, summed

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.rare.features import Features
 from workers.algorithms.boxes.rare.points import Judged
 from workers.algorithms.boxes.rare.shifted_kernels import search

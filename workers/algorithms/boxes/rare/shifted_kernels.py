@@ -10,8 +10,8 @@ needs : sums of records, none of which may become 0.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 MEAN, VARIANCE, DEVIATION, COVARIANCE, CORRELATION, CELL, DOMAIN, FIRST_ORDER = range(8)
 _PAIRED = 128  # candidates that may leave two at a time

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.classifiers.coding import CODES, Codes
 
 ClassifierName = Literal["naive_bayes", "gradient_boosting"]

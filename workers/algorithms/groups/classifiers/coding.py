@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 #: Codes of one column, the missing value's among them.
 CODES: Final = 255

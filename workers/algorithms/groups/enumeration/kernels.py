@@ -17,8 +17,8 @@ counters : (4,), depth (-1: done), rules whose support was computed, rules found
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray
 
 Rules = NDArray[np.int8]
 

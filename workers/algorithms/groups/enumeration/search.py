@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, IntArray
+from surebox_core.types import BoolArray, IntArray
 from workers.algorithms.groups.enumeration import walk as walking
 from workers.algorithms.groups.enumeration.walk import Ground, Subtrees, Walker
 from workers.algorithms.groups.rules import patterns as pattern

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray
+from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.enumeration.kernels import begin, walk
 from workers.algorithms.groups.rules.patterns import WORD, Patterns
 from workers.algorithms.groups.rules.rules import Rules, judged

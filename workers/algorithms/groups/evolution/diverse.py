@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.evolution.archive import Archive, keys
 from workers.algorithms.groups.evolution.paper import crossed, reset, tournament
 from workers.algorithms.groups.rules.rules import Metrics, Rules

@@ -12,7 +12,7 @@ The fitness has the guard of rules.rules, where that is not 0.
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.evolution import diverse, paper
 from workers.algorithms.groups.evolution.archive import Archive, archive
 from workers.algorithms.groups.evolution.diverse import Niches

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.groups.evolution import runs as racing
 from workers.algorithms.groups.evolution.request import EvolutionRequest, check_request
 from workers.algorithms.groups.evolution.runs import Run, Seeds

@@ -6,7 +6,7 @@ array of a tuple for each kernel that takes it, and compile time is paid on ever
 
 from typing import NamedTuple
 
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.types import FloatArray, IndexArray, IntArray
 
 
 class Parts(NamedTuple):

@@ -26,8 +26,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.memetic.board import Goal, Nearby, Parts, Stamps
 from workers.algorithms.groups.memetic.stream import below, uniform
 from workers.algorithms.groups.swaps.metric import pair_distance

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.memetic.kernels import product_fitness
 from workers.algorithms.groups.memetic.state import MemeticState, Run
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed

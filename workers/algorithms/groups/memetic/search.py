@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Places, Stamps
 from workers.algorithms.groups.memetic.outcome import Judge, MemeticOutcome, outcome
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, Run, arranged

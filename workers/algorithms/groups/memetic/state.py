@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.memetic.board import Board, Goal, Nearby, Parts
 from workers.algorithms.groups.swaps.problem import Problem, without
 

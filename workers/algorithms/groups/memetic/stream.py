@@ -17,7 +17,7 @@ copy. Source: Bernstein 2008; RFC 8439 with a 64-bit counter (the original layou
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import kernel
+from surebox_core.compiling.kernels import kernel
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
 
 #: Shape and type of a stream.

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray
 from workers.algorithms.groups.memetic.board import Board, Odds, Parts, Places, Stamps
 from workers.algorithms.groups.memetic.kernels import free_record, local_search, product_fitness
 from workers.algorithms.groups.memetic.stream import below, uniform

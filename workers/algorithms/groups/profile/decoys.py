@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.swaps.assignment import cheapest
 from workers.algorithms.groups.swaps.effect import together
 from workers.algorithms.groups.swaps.problem import Problem, Swaps

@@ -31,7 +31,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.profile.program import Choice, Leaving, chosen, leaving
 from workers.algorithms.groups.profile.refining import Refining, by_chance, refining
 from workers.algorithms.groups.signals.criteria import UNRANKED, Judge, Standing, failing, limit, outlier_count

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_array, csr_array, eye_array, hstack, kron
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 #: Limits of one program: that of nodes ends it at the same place on every machine, the other one is for the worst.
 _NODES: Final = 2_000

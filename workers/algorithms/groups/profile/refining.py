@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.signals.telling import Telling
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, paired
 

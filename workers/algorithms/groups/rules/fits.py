@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.kernels import Rules

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.errors import InvalidColumnError
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.errors import InvalidColumnError
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules import membership
 from workers.algorithms.groups.rules.membership import Term
 

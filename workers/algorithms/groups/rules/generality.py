@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, IntArray
+from surebox_core.types import BoolArray, IntArray
 from workers.algorithms.groups.rules.rules import Metrics, Rules
 
 #: What a search is at, for people.

@@ -10,8 +10,8 @@ sums : (R, 2), sum of APC over vital records and over all others.
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray
 
 Words = NDArray[np.uint64]
 Rules = NDArray[np.int8]

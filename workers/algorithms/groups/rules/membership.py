@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 _LARGEST: Final = 1e150  # beyond it differences of points could overflow
 

@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, Graded, merged
 
 WORD: Final = 64

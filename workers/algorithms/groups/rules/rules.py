@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.kernels import highest, judge

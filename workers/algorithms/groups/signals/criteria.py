@@ -30,7 +30,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau
 from workers.algorithms.groups.signals.profile import ProfileSignal, SignalName, precision, ranks
 

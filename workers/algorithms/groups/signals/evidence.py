@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, roots_legendre
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IntArray
 
 #: Parameter values up to which all priors are tried; of more, a grid of so many sizes a side is refined.
 _COMPLETE, _SIZES = 4_000, 65

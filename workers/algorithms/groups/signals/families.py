@@ -24,7 +24,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.signals.profile import FEW, ProfileSignal, SignalName
 
 #: Least numbers of fitting rules, and into how many parts the rules are cut of which the most confident one counts.

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 
 #: IQR of a normal distribution in standard deviations, as the paper rounds it (TC 8).
 _IQR_OF_NORMAL = 1.349

@@ -24,7 +24,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 #: Alphas at which somebody would look who looks below and above the group's own.
 GRID: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

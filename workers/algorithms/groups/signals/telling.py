@@ -22,8 +22,8 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.criteria import MOST_DEVIATIONS, UNRANKED, Judge, free_ranks
 from workers.algorithms.groups.signals.families import Families
 from workers.algorithms.groups.signals.outliers import tau

@@ -24,8 +24,8 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.steps import finished
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.steps import finished
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.swaps.flow import STEP_ARCS, Flow, Network, flowing
 from workers.algorithms.groups.swaps.levels import most_leaving
 from workers.algorithms.groups.swaps.metric import Metric, nearest

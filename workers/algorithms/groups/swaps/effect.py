@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from surebox_verify.core.types import IntArray
+from surebox_core.types import IntArray
 from workers.algorithms.groups.swaps.levels import level_counts
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
 

@@ -27,8 +27,8 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IntArray
 
 STEP_ARCS: Final = 5_000_000  # looked at between two pauses
 

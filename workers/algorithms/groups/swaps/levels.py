@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

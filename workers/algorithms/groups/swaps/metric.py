@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.swaps.levels import Levels, least_leaving, level_counts, plain
 from workers.algorithms.groups.swaps.metric import Metric, paired_influence
 from workers.algorithms.groups.swaps.restrictions import (

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray
+from surebox_core.types import BoolArray
 
 
 class NothingToMaskError(ValueError):

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray
 
 CELLS = 512  # of the table, per unit of t
 REACH = 8.0  # the table ends here: Q(8) = 6e-16

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.calibration import schemes
 from workers.algorithms.uncertain.calibration.expected import expectation
 from workers.algorithms.uncertain.calibration.journal import Journal, packed, unpacked

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.rare import grown

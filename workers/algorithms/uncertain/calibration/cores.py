@@ -21,7 +21,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy.special import ndtr, ndtri
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.cores_kernels import DEGREE, gather, take_away
 from workers.algorithms.uncertain.calibration.journal import Outcome, remembered
 from workers.algorithms.uncertain.calibration.kernels import SAFE

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 DEGREE = 14  # of the curve
 

@@ -15,7 +15,7 @@ all bits of the draw survive, of one at 39 only the upper ones): the last bits w
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated
 
 _BELOW = 7  # decimal places of the grid below the leading one of the scale

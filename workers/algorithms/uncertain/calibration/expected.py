@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.rare import asking, grown
 from workers.algorithms.uncertain.calibration.schemes import Scheme
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, answered

@@ -23,8 +23,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import REACH, above, bin_sum, root, see, slack
 from workers.algorithms.uncertain.neighbours.kernels import gap_to
 

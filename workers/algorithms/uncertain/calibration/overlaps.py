@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.kernels import FINE, SAFE
 from workers.algorithms.uncertain.neighbours.kernels import gap_to
 

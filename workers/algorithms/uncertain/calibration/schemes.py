@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.common_scale import Agreed, needed_by_many
 from workers.algorithms.uncertain.calibration.levels import rungs
 from workers.algorithms.uncertain.calibration.rare import (

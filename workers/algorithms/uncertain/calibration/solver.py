@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from surebox_verify.core.steps import finished
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.steps import finished
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import CELLS, REACH
 from workers.algorithms.uncertain.calibration.journal import Journal, Outcome, remembered
 from workers.algorithms.uncertain.calibration.kernels import gaussian

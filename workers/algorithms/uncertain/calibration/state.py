@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from surebox_verify.core.moments import check_records
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.moments import check_records
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.journal import Journal
 from workers.algorithms.uncertain.density.densities import Model
 

@@ -24,8 +24,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from surebox_verify.core.moments import check_records
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.moments import check_records
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.ladder import SMALLEST, rung_from

@@ -10,8 +10,8 @@ group : (N,), group of each record, -1 while it has none.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
 
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 Model: TypeAlias = Literal["gaussian", "uniform"]
 

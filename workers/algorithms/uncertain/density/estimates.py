@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.density.densities import Densities, check_densities, loadings
 
 _BLOCK = 8192

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel, kernel
 
 LIMIT = 6.5  # the fitted tail ends here; what lies beyond has 4e-11
 FITTED_ERROR = 3e-10  # of one F by the fit, the part beyond LIMIT included

@@ -16,9 +16,9 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.moments import moments
-from surebox_verify.core.types import FloatArray
+from surebox_core.extremes import extremes
+from surebox_core.moments import moments
+from surebox_core.types import FloatArray
 from workers.algorithms.core.winsorized import tail, winsorized
 
 FLOOR = 0.05

@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, check_densities
 from workers.algorithms.uncertain.linkage.kernels import rank_rows

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy.spatial import cKDTree
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import blocks
 from workers.algorithms.uncertain.density.densities import NARROWEST, Densities, standardised
 

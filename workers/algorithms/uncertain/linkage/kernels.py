@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IntArray
 
 _FAINT = 60.0  # a candidate that much further than the true record weighs less than _FAINTEST
 _FAINTEST = 1e-13

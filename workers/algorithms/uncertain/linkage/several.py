@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.linkage.joint import log_fit
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.linkage.attack import Linkage
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.steps import finished
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.steps import finished
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.neighbours.kernels import build, lay_out, nearest
 
 LEAF = 64

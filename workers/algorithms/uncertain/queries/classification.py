@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.uncertain.density.densities import Densities, check_densities, log_normaliser
 from workers.algorithms.uncertain.queries.classification_kernels import best_fits

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.core.blocks import Blocks, blocks
 from workers.algorithms.uncertain.density.densities import Densities, check_densities, loadings
 from workers.algorithms.uncertain.queries.counting_kernels import count_blocks, count_rotated, count_singly

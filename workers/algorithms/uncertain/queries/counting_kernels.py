@@ -13,8 +13,8 @@ out : (Q, 4), sums of p and p (1 - p), a bound of what was passed over, and the 
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.uncertain.density.masses import FITTED_ERROR, LIMIT, interval_mass, normal_distribution
 
 _LONGEST = 128

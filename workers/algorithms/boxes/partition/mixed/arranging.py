@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.extremes import extremes_present
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.extremes import extremes_present
+from surebox_core.types import FloatArray, IndexArray, IntArray, SingleArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.records import MixedRecords
 from workers.algorithms.boxes.partition.tree import inverse_ranges

@@ -10,8 +10,8 @@ top : (4, breadth), cost, axis, variant and place of the best candidates so far.
 after : candidates up to this cost have been seen already.
 """
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.line import best_on_line
 from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, measure

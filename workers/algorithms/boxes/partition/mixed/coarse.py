@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.kernels import score_axes
 from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
 from workers.algorithms.boxes.partition.mixed.parts import Parts, by_frequency, measured

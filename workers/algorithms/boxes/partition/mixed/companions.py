@@ -16,8 +16,8 @@ in every release of the column, as the same gap has the same cut (partition.plac
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import IndexArray, IntArray
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.core.chacha import CONSTANTS, fill_block
 

@@ -6,8 +6,8 @@ partition.optimal does; `fast` and `mondrian` take that of mixed.widths.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.kernels import copy_cell, divide_cell
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import candidates, follow, uncut

@@ -7,7 +7,7 @@ upper one is taken.
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IntArray
+from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.boxes.partition.kernels import cut_at_multiple, widest
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.coarse import Cut, costs_of

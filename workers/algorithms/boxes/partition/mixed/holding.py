@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.diversity import BoxConstraints, spread
 from workers.algorithms.boxes.partition.selection import sort
 

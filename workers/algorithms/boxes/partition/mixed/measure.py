@@ -7,8 +7,8 @@ boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import whole
 from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Side
 
 

@@ -13,8 +13,8 @@ science.md section 5, "Cuts".
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray, whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray, whole
 from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room
 
 

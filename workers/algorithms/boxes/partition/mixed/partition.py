@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.boxes.partition.mixed.arranging import Costs, arranged
 from workers.algorithms.boxes.partition.mixed.coarse import Cut, exact, upper_side, ways

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.compiled import kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray
+from surebox_core.compiling.kernels import kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.mixed.records import MixedRecords
 
 _PARTS = 64

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surebox_verify.core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 
 class MixedRecords(NamedTuple):

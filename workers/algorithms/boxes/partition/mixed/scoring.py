@@ -5,8 +5,8 @@ Notation as in mixed.candidates.
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.measure import clear, extend, predicted
 from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room, Side

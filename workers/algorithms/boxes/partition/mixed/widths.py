@@ -8,8 +8,8 @@ try the next column where no cut is allowed; kept classes are parted where nothi
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel
-from surebox_verify.core.types import FloatArray, IndexArray, truth, whole
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray, IndexArray, truth, whole
 from workers.algorithms.boxes.partition.kernels import better, widest
 from workers.algorithms.boxes.partition.line import LESS
 from workers.algorithms.boxes.partition.mixed.candidates import follow, uncut

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surebox_verify.core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 
 _FIRST = 4  # keys looked at before the others
 

@@ -5,8 +5,8 @@ Notation as in core.influence. Block length 256: a block of 50 columns stays in 
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray, IndexArray, IntArray, SingleArray
 
 _BLOCK = 256
 

@@ -1,4 +1,4 @@
-"""How kernels are declared. They are compiled once an installation and kept (see `surebox_verify.kernels`).
+"""How kernels are declared. They are compiled once an installation and kept (see `surebox_core.compiling.cache`).
 
 None takes the lock of the interpreter, and none has the wrapper that C programs would call. Where a kernel copies one
 array to a part of another it does so element by element: for an assignment numba compiles what puts its error messages
@@ -11,8 +11,8 @@ from typing import Any, TypeVar, overload
 
 from numba import njit
 
-from surebox_verify.core.inner_kernels import InnerKernel
-from surebox_verify.kernels import located
+from surebox_core.compiling.cache import located
+from surebox_core.compiling.inner_kernels import InnerKernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

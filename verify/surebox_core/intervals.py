@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.compiled import inner_kernel, kernel
-from surebox_verify.core.types import FloatArray
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray
 
 UNIT_ROUNDOFF = 2.0**-53
 _SPLITTER = 134217729.0  # 2**27 + 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surebox_verify.core.types import FloatArray
+from surebox_core.types import FloatArray
 
 
 def extremes(x: FloatArray) -> tuple[FloatArray, FloatArray]:

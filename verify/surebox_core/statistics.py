@@ -20,9 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.moments import Moments
-from surebox_verify.core.types import FloatArray
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.moments import Moments
+from surebox_core.types import FloatArray
 
 Kind = Literal[
     "mean",

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surebox_verify.core.errors import InvalidColumnError
-from surebox_verify.core.extremes import extremes
-from surebox_verify.core.types import BoolArray, FloatArray
+from surebox_core.errors import InvalidColumnError
+from surebox_core.extremes import extremes
+from surebox_core.types import BoolArray, FloatArray
 
 _BLOCK = 8192
 _LARGEST = 1e70  # sums of fourth powers must stay finite: the variance of a variance has them

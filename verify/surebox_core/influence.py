@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_verify.core.errors import UndefinedStatisticError
-from surebox_verify.core.influence_kernels import absolute_block, absolute_half_width_sums, influence_sums
-from surebox_verify.core.moments import Moments
-from surebox_verify.core.statistics import Component, Statistic, check_statistics, components, undefined_because
-from surebox_verify.core.types import BoolArray, FloatArray, IndexArray, IntArray, SingleArray
+from surebox_core.errors import UndefinedStatisticError
+from surebox_core.influence_kernels import absolute_block, absolute_half_width_sums, influence_sums
+from surebox_core.moments import Moments
+from surebox_core.statistics import Component, Statistic, check_statistics, components, undefined_because
+from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray, SingleArray
 
 
 @dataclass(frozen=True)
