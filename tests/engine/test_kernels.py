@@ -66,11 +66,9 @@ class Installation:
 
     def checkout(self, name: str, *, factor: int = 2) -> Path:
         """A copy of what declares and locates kernels, and of two modules, one of which calls the other."""
-        verify, algorithms = (self.folder / name / each for each in ("surebox_verify", "workers/algorithms"))
-        for package in (verify / "core", algorithms):
-            package.mkdir(parents=True, exist_ok=True)
-        for module in ("kernels.py", "core/compiled.py", "core/inner_kernels.py"):
-            shutil.copy(ROOT / "verify/surebox_verify" / module, verify / module)
+        compiling, algorithms = (self.folder / name / each for each in ("surebox_core/compiling", "workers/algorithms"))
+        shutil.copytree(ROOT / "verify/surebox_core/compiling", compiling, dirs_exist_ok=True)
+        algorithms.mkdir(parents=True, exist_ok=True)
         (algorithms / "made_callee.py").write_text(CALLEE.format(factor=factor))
         (algorithms / "made_caller.py").write_text(CALLER)
         return self.folder / name
@@ -142,7 +140,7 @@ def test_the_imports_of_every_module_are_found() -> None:
 
 
 def modules(names: set[str] | frozenset[str]) -> set[str]:
-    ours = {name for name in names if name.split(".")[0] in {"app", "surebox_verify", "workers"}}
+    ours = {name for name in names if name.split(".")[0] in {"app", "surebox_core", "surebox_verify", "workers"}}
     return {name for name in ours if is_there(name)}
 
 

@@ -10,7 +10,8 @@ from tests.meta.project import ROOT
 
 TEXT = (ROOT / "workers/algorithms/README.md").read_text()
 ROWS = re.findall(
-    r"^\|(?P<equation>[^|]+)\| `(?P<function>(?:workers|surebox_verify)\.[^`]+)` \| `(?P<test>tests/[^`]+)` \|$",
+    r"^\|(?P<equation>[^|]+)\| `(?P<function>(?:workers|surebox_(?:core|verify))\.[^`]+)`"
+    r" \| `(?P<test>tests/[^`]+)` \|$",
     TEXT,
     re.MULTILINE,
 )

@@ -44,7 +44,7 @@ def note_compilations() -> None:
 
         def on_end(self, event: event.Event) -> None:
             kernel = event.data["dispatcher"].py_func
-            if kernel.__module__.startswith(("workers.", "surebox_verify.")):
+            if kernel.__module__.startswith(("workers.", "surebox_core.", "surebox_verify.")):
                 log.info("kernel.compiled", kernel=f"{kernel.__module__}.{kernel.__qualname__}")
 
     event.register("numba:compile", Noting())  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ that it imports, directly or not. So nothing depends on a path, and a kernel who
 file is another kernel: numba itself, which looks at the kernel's own file alone, would run the stale one.
 
 An installation that cannot be written is read all the same: its kernels are copied to the folder of NUMBA_CACHE_DIR
-(or the user's cache), where what it lacks is added. `core.compiled.kernel` has numba ask `KernelLocator`; kernels of
+(or the user's cache), where what it lacks is added. `kernels.kernel` has numba ask `KernelLocator`; kernels of
 others, in whose program this package may be a guest, stay numba's.
 """
 
@@ -34,7 +34,7 @@ from numba.core.caching import _CacheLocator
 
 INSTALLED = Path("share/surebox/kernels")
 #: Packages of ours: this one, and the service's where it is installed too.
-_OURS = ("app", "surebox_verify", "workers")
+_OURS = ("app", "surebox_core", "surebox_verify", "workers")
 _NAMES = rf"(?:{'|'.join(_OURS)})[\w.]*"
 _IMPORT = re.compile(rf"^[ \t]*(?:from ({_NAMES}) import (\([^)]*\)|[^\n]*)|import ({_NAMES}))", re.MULTILINE)
 
