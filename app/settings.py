@@ -215,6 +215,11 @@ class Settings(BaseSettings):
     )
 
     # The process
+    idle_minutes: float | None = Field(
+        default=None,
+        gt=0,
+        description="`surebox serve` on a data folder ends once no command has used it for so long, and no job runs.",
+    )
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_file: Path | None = Field(

@@ -49,6 +49,8 @@ class Running:
     pid: int
     sockets: str
     environment: dict[str, str]
+    #: Of the API; empty while the service starts.
+    address: str = ""
 
 
 class DataFolder:
@@ -94,6 +96,16 @@ class DataFolder:
         return self.path / "secrets.json"
 
     @property
+    def uses(self) -> Path:
+        """What commands lock while they use the service; see `app.embedded.idle`."""
+        return self.path / "uses.lock"
+
+    @property
+    def prepared(self) -> Path:
+        """Which migrations the database has."""
+        return self.path / "prepared"
+
+    @property
     def _running(self) -> Path:
         return self.path / "running.json"
 
@@ -133,6 +145,9 @@ class DataFolder:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
         self._lock = descriptor
+        ignored = self.path / ".gitignore"
+        if not ignored.exists():
+            write_private(ignored, "*\n")
 
     def leave(self) -> None:
         """Remove what only a running service needs, and let others be master."""
@@ -240,9 +255,9 @@ class DataFolder:
             "and so has every temporary folder. Choose a shorter --data-dir."
         )
 
-    def write_running(self, *, sockets: Path, environment: dict[str, str]) -> None:
+    def write_running(self, *, sockets: Path, environment: dict[str, str], address: str = "") -> None:
         """Tell other commands where the running service is."""
-        running = Running(pid=os.getpid(), sockets=str(sockets), environment=environment)
+        running = Running(pid=os.getpid(), sockets=str(sockets), environment=environment, address=address)
         write_private(self._running, json.dumps(asdict(running)))
 
     def running(self) -> Running:

@@ -10,22 +10,26 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from secrets import token_urlsafe
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
 from app.embedded.folder import DataFolder
+from app.embedded.idle import IdleWatch
 from app.embedded.listening import address, is_ready
 from app.embedded.logs import LogFiles
 from app.embedded.postgres import PostgresServer
 from app.embedded.supervisor import Command, Supervisor
-from app.errors import CannotStartError
+from app.errors import CannotStartError, UnavailableError
 from app.processes.tied import tied_to_parent
 from app.settings import get_settings
 
 LOOK_SECONDS = 0.1
 ROTATE_SECONDS = 60.0
+IDLE_LOOK_SECONDS = 1.0
 READY_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
@@ -67,6 +71,7 @@ class Launcher:
         self._stop = False
         settings = get_settings()
         self._logs = LogFiles(folder.logs, days=settings.log_file_days, total_bytes=settings.log_files_bytes)
+        self._idle: IdleWatch | None = None
 
     def run(self) -> None:
         """Start, keep running until SIGTERM or SIGINT, stop.
@@ -89,6 +94,8 @@ class Launcher:
                     self.supervisor.stop_all()
         finally:
             self.folder.leave()
+            if self._idle is not None:
+                self._idle.release()
 
     def _start(self) -> None:
         settings = get_settings()
@@ -121,10 +128,32 @@ class Launcher:
         self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
         self._add("Valkey", broker, stage=BROKER)
         inherited = child_environment(environment)
-        self._prepare(inherited, with_key=not secrets.admin_key_written)
+        if not secrets.admin_key_written or not self._is_prepared():
+            self._prepare(inherited, with_key=not secrets.admin_key_written)
+            self.folder.prepared.write_text(self._preparation(), encoding="utf-8")
         self._start_processes(inherited)
         self._wait_until_ready()
+        self.folder.write_running(sockets=sockets, environment=environment, address=address(self.listener))
+        self._watch_idleness(environment["DATABASE_URL"])
         self._announce()
+
+    def _preparation(self) -> str:
+        """Which folder of Postgres and which migrations: where either is another one, its database is looked at."""
+        revisions = sorted(path.name for path in (files("migrations") / "versions").iterdir() if path.is_file())
+        return "\n".join([str(self.folder.postgres.stat().st_ino), *revisions])
+
+    def _is_prepared(self) -> bool:
+        """Whether the database was brought to these migrations by a start before this one."""
+        try:
+            return self.folder.prepared.read_text(encoding="utf-8") == self._preparation()
+        except OSError:
+            return False
+
+    def _watch_idleness(self, database_url: str) -> None:
+        minutes = get_settings().idle_minutes
+        if minutes is not None:
+            busy = partial(has_unfinished_jobs, database_url)
+            self._idle = IdleWatch(self.folder.uses, seconds=60 * minutes, busy=busy)
 
     def _add(
         self, name: str, part: PostgresServer | BrokerServer | Command, *, stage: int, **options: signal.Signals
@@ -201,9 +230,14 @@ class Launcher:
         self.say("Stop with Ctrl-C.")
 
     def _watch(self) -> None:
-        rotate_at = time.monotonic()
+        rotate_at = idle_look_at = time.monotonic()
         while True:
             self.supervisor.look()
+            if self._idle is not None and time.monotonic() >= idle_look_at:
+                if self._idle.is_over():
+                    self.say("Nobody has used the service for a while.")
+                    raise StopAsked
+                idle_look_at = time.monotonic() + IDLE_LOOK_SECONDS
             if time.monotonic() >= rotate_at:
                 self._logs.rotate(datetime.now(UTC))
                 rotate_at = time.monotonic() + ROTATE_SECONDS
@@ -232,6 +266,21 @@ class Launcher:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def has_unfinished_jobs(database_url: str) -> bool:
+    """Whether a job waits or runs; a database that does not answer is not known to have none."""
+    from app.db.repositories.reaping import any_unfinished
+    from app.db.session import Database
+
+    database = Database(database_url, pool_size=1)
+    try:
+        with database.read() as connection:
+            return any_unfinished(connection)
+    except UnavailableError:
+        return True
+    finally:
+        database.close()
 
 
 def surebox(*arguments: str) -> list[str]:

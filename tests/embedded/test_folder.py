@@ -33,6 +33,7 @@ def test_a_new_folder_and_all_secrets_in_it_are_private(tmp_path: Path) -> None:
         "secrets.json": 0o600,
         "admin.key": 0o600,
         "running.json": 0o600,
+        ".gitignore": 0o600,
     }
 
 

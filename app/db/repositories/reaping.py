@@ -28,6 +28,12 @@ def count_queued(connection: Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 
+def any_unfinished(connection: Connection) -> bool:
+    """Whether a job of anybody waits or runs."""
+    unfinished = job.c.state.in_((JobState.QUEUED, JobState.RUNNING))
+    return connection.execute(select(job.c.id).where(unfinished).limit(1)).first() is not None
+
+
 def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) -> list[QueuedJob]:
     """Queued jobs whose id was last sent long ago (or never), marked as sent now, oldest first."""
     due = (
