@@ -1,9 +1,12 @@
 """A service that is used for an hour, killed and denied its storage: what it holds, how fast it answers, what it loses.
 
-    PYTHONPATH=. python benchmarks/soak.py [--seconds 3600] [--fault-seconds 60] [--picture docs/pictures/soak.svg]
+    PYTHONPATH=. python benchmarks/soak.py [--seconds 3600] [--fault-seconds 150] [--pause-seconds 1] [--csv soak.csv]
+    PYTHONPATH=. python benchmarks/soak.py --draw soak.csv --picture docs/pictures/soak.svg
 
 Starts `surebox serve` in a folder of its own and asks for every method in turn (the two examples of each, about new
-data in every round), questions and uploads among them. Every `--fault-seconds` one fault, in turn: a SIGKILL of a
+data in every round), questions and uploads among them; each round also makes a release of 60,000
+rows and puts a question to all of those so far, which fills the cache of the processes that answer. `--pause-seconds`
+lie between jobs. Every `--fault-seconds` one fault, in turn: a SIGKILL of a
 process that runs jobs, of the interactive one, of the API, of the broker, of Postgres, of everything at once; storage
 that is read-only for 20 s (where it can be mounted so: as root). A request that is not answered is repeated with its
 Idempotency-Key. A sample every five seconds: memory and file descriptors by process, bytes on disk, rows of tables,
@@ -30,6 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+import numpy as np
 import polars as pl
 import psutil
 from psycopg import connect, sql
@@ -44,6 +48,7 @@ from tests.service import Service, bare_environment, wait_for_line
 
 SAMPLE_SECONDS: Final = 5.0
 READ_ONLY_SECONDS: Final = 20.0
+LARGE_ROWS: Final = 60_000
 TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "family_sketch", "idempotency")
 #: What a process is, by a part of its command line; its children are jobs.
 ROLES: Final = {
@@ -62,6 +67,8 @@ class Soak:
     folder: Path
     process: "subprocess.Popen[bytes]"
     service: Service
+    pause: float = 0.0
+    large: list[str] = field(default_factory=list)
     accepted: dict[str, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
@@ -101,6 +108,7 @@ class Soak:
 
     def submit(self, body: dict[str, Any]) -> dict[str, Any]:
         """One job to its end; what is refused is counted."""
+        self.stop.wait(self.pause)
         kind = METHODS[body["method"]].spec.kind.value
         where = "audits" if kind == "audit" else "anonymizations"
         answer = self.ask("POST", f"/v1/{where}", self.asking, json=body)
@@ -123,7 +131,8 @@ class Soak:
         return str(dataset["id"])
 
     def round(self, number: int) -> None:
-        """Every method about new data."""
+        """Every method about new data, and questions to all large releases."""
+        self.ask_large(number)
         people = microfile(number, people=60, bases={4: 40, 11: 34, 23: 45}).with_row_index("row")
         places = {DATASET: self.upload(people)}
         places[GROUP_JOB] = self.submit(_named(EXAMPLES["group"][0], places)).get("id", "")
@@ -140,6 +149,19 @@ class Soak:
             release_id = self.submit(named).get("release_id")
             if release_id:
                 self.kept[f"/v1/releases/{release_id}"] = ""
+
+    def ask_large(self, number: int) -> None:
+        """One large release more; a question to each."""
+        columns = [f"x{at}" for at in range(4)]
+        x = np.random.default_rng(number).normal(size=(LARGE_ROWS, len(columns))).round(4)
+        dataset_id = self.upload(pl.DataFrame(x, schema=columns))
+        body = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": columns, "k": 5}
+        if release_id := self.submit(body).get("release_id"):
+            self.kept[f"/v1/releases/{release_id}"] = ""
+            self.large.append(release_id)
+        question = {"queries": [{"x0": [-0.5, 0.5], "x1": [0.0, None]}]}
+        for release_id in self.large:
+            self.ask("POST", f"/v1/releases/{release_id}/count", self.asking, json=question)
 
     def work(self) -> None:
         """Rounds until it is time to stop."""
@@ -315,6 +337,25 @@ def losses(soak: Soak) -> list[str]:
     return lost
 
 
+def write_samples(rows: list[dict[str, float]], faults: list[tuple[float, str]], path: Path) -> None:
+    """Samples as CSV, each fault beside the sample before it."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    struck = {max((row["seconds"] for row in rows if row["seconds"] <= at), default=0.0): name for at, name in faults}
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*names, "fault"])
+        writer.writeheader()
+        writer.writerows({**row, "fault": struck.get(row["seconds"], "")} for row in rows)
+
+
+def read_samples(path: Path) -> tuple[list[dict[str, float]], list[tuple[float, str]]]:
+    """What `write_samples` has written."""
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    faults = [(float(line["seconds"]), line.pop("fault")) for line in lines]
+    rows = [{name: float(value) for name, value in line.items() if value} for line in lines]
+    return rows, [(at, name) for at, name in faults if name]
+
+
 def draw(rows: list[dict[str, float]], faults: list[tuple[float, str]], path: Path) -> None:
     """Memory, file descriptors, disk, rows and latency over time; faults as lines."""
     from docs.plots import FAINT, picture
@@ -341,12 +382,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--fault-seconds", type=float, default=60.0)
+    parser.add_argument("--pause-seconds", type=float, default=0.0)
     parser.add_argument("--csv", type=Path, default=Path("soak.csv"))
     parser.add_argument("--picture", type=Path, default=None)
+    parser.add_argument("--draw", type=Path, default=None, help="draw this CSV instead of a run")
     options = parser.parse_args()
+    if options.draw is not None:
+        draw(*read_samples(options.draw), options.picture)
+        return
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-"))) / "data"
-        soak = Soak(folder, *start(folder))
+        soak = Soak(folder, *start(folder), pause=options.pause_seconds)
         mounted = stack.enter_context(storage_of_its_own(folder))
         try:
             rows = run(soak, seconds=options.seconds, fault_seconds=options.fault_seconds, mounted=mounted)
@@ -357,11 +403,7 @@ def main() -> None:
             with suppress(subprocess.TimeoutExpired):
                 soak.process.wait(60)
             soak.process.send_signal(signal.SIGKILL)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with options.csv.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_samples(rows, soak.faults, options.csv)
     if options.picture is not None:
         draw(rows, soak.faults, options.picture)
     print(f"{len(soak.accepted)} jobs accepted, {len(soak.kept)} datasets and releases, {len(soak.faults)} faults, ")
