@@ -1,6 +1,6 @@
 """What jobs are expected to need against what they take: CPU seconds and bytes, for each method over several tables.
 
-    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small wide long]
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small groups ...]
 
 Each case runs in a process of its own, whose kernels are made ready, twice: of the first run the memory is measured,
 how far its high-water mark (VmHWM, reset before) exceeds what the process held; of the second the CPU seconds. The
@@ -13,8 +13,9 @@ import gc
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,12 +23,19 @@ import numpy as np
 import polars as pl
 
 from app.jobs.estimates import Estimate, estimated
+from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench
 from workers.engine.registry import runner_for
 from workers.methods.protocol import Warming
 
 #: Rows and columns of each table.
 SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "long": (100_000, 5)}
+#: A table that is small as a file, and not as a matrix.
+WIDEST: Final = (300, 2_000)
+#: Columns of it that noise shaped by each record's neighbours is asked for: of all it is refused.
+ROTATED: Final = 150
+#: People of each of the thirty regions of a microfile.
+PEOPLE: Final = {"groups": 150, "large groups": 3_000}
 #: A job is never smaller than that: below it nothing can be refused, or made to wait.
 LEAST: Final = Estimate(1.0, 60e6)
 FACTOR: Final = 3.0
@@ -91,23 +99,71 @@ def bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "table, proposing", {"method": "table", **base}
 
 
+def widest_bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Jobs whose matrices are of all columns."""
+    base = {"dataset_id": "d", "quasi_identifiers": [f"x{at}" for at in range(columns)]}
+    means = [{"kind": "mean", "of": [one]} for one in base["quasi_identifiers"][:5]]
+    yield "boxes", {**base, "method": "boxes", "k": 10, "statistics": means}
+    yield "uncertain", {**base, "method": "uncertain", "k": 10.0}
+    condensed = {**base, "method": "condensation", "k": 100}
+    yield "condensation", condensed
+    rotated = {**base, "quasi_identifiers": base["quasi_identifiers"][:ROTATED], "axes": "rotated"}
+    yield f"uncertain, {ROTATED} rotated", {**rotated, "method": "uncertain", "k": 10.0}
+    bench.release("c", {**condensed, "quasi_identifiers": base["quasi_identifiers"][:ROTATED]})
+    yield f"linkage, {ROTATED} condensed", {"method": "linkage", "release_id": "c", "knowledge_dataset_id": "d"}
+
+
+def group_bodies(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The attack on a group by both searches, what masks it by both, and the audits of that."""
+    regions = ["region"]
+    attack = {
+        "method": "group", "auxiliary_dataset_id": "d", "region_columns": regions, "variables": VARIABLES,
+        "hidden_group": {"column": "job", "values": ["army"]},
+    }  # fmt: skip
+    exhaustive = {**attack, "search": {"method": "exhaustive"}}
+    yield "group, exhaustive", exhaustive
+    yield "group, evolution", attack
+    yield "group, the paper's evolution", {**attack, "search": {"method": "evolution", "diversity": False}}
+    bench.job("g", exhaustive)
+    masked = {"method": "swaps", "dataset_id": "d", "region_columns": regions, "model_job_id": "g"}
+    cheapest = {**masked, "search": {"method": "assignment"}}
+    yield "swaps, assignment", cheapest
+    yield "swaps, assignment, rules not learned again", {**cheapest, "learn_again": False}
+    yield "swaps, memetic", masked
+    bench.release("s", cheapest)
+    audit = {"model_job_id": "g", "release_ids": ["s"], "dataset_ids": ["d"], "masked_regions": [["R04"]]}
+    yield "group_profile", {**audit, "method": "group_profile"}
+    yield "swap_detection", {**audit, "method": "swap_detection"}
+
+
+def cases() -> Iterator[tuple[str, pl.DataFrame, Callable[[Bench], Iterator[tuple[str, dict[str, Any]]]]]]:
+    """What each case is called, its table, and its jobs."""
+    for name, (rows, columns) in SHAPES.items():
+        yield name, table(rows, columns), partial(bodies, columns=columns)
+    yield "widest", table(*WIDEST), partial(widest_bodies, columns=WIDEST[1])
+    for name, people in PEOPLE.items():
+        bases = {4: people // 4, 11: people // 5, 23: people // 3}
+        yield name, microfile(1, people=people, bases=bases), group_bodies
+
+
 def main() -> None:
     """Measure the chosen cases, and count the figures that differ by more than the factor."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*")
-    parser.add_argument("--case", nargs="*", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--case", nargs="*", default=None, choices=[*SHAPES, "widest", *PEOPLE])
     options = parser.parse_args()
     print("| method | table | CPU s expected, taken | ratio | MB expected, taken | ratio |\n|---|---|---|---|---|---|")
     different = 0
-    for case in options.case:
-        rows, columns = SHAPES[case]
+    for case, frame, jobs in cases():
+        if options.case is not None and case not in options.case:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(Path(folder), seed=1)
-            bench.dataset("d", table(rows, columns))
-            for name, body in bodies(bench, columns):
+            bench.dataset("d", frame)
+            for name, body in jobs(bench):
                 if options.methods and body["method"] not in options.methods:
                     continue
-                different += _shown(name, f"{rows:,} x {columns}", _measured(bench, body))
+                different += _shown(name, f"{frame.height:,} x {frame.width:,}", _measured(bench, body))
     print(f"{different} figures differ by more than a factor of {FACTOR:g}")
 
 
