@@ -273,12 +273,6 @@ class JobTooLargeError(InvalidError):
     code = "job-too-large"
 
 
-class NotBuiltError(InvalidError):
-    """This option is not built yet."""
-
-    code = "not-built"
-
-
 class IdempotencyMismatchError(InvalidError):
     """The Idempotency-Key was used for another request."""
 

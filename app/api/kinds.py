@@ -38,7 +38,6 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "invalid": ("A field or a parameter is not valid.", "`errors` names each by its place and says what would work."),
     "unreadable": ("The file is not what its format says.", "Mend the file or the options of its upload."),
     "infeasible": ("No release of this data has what is asked.", "Ask for less: a smaller `k`, fewer columns."),
-    "not-built": ("The option is described and does not exist yet.", "Leave it out."),
     "idempotency-mismatch": ("The `Idempotency-Key` belongs to another body.", "Use a new key for a new request."),
     "too-many-requests": ("You asked more often than this service allows.", "Wait for as long as `Retry-After` says."),
     "too-many-jobs": ("You have as many unfinished jobs as one owner may.", "Wait for some, or cancel some."),

@@ -115,6 +115,18 @@ class Inputs:
         return next(iter(self.datasets.values()), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Given(Inputs):
+    """What a specification names, by its fields; all of it is there for the asker."""
+
+    #: Draws from the data of the first dataset that were ever published; 0 for methods whose draws do not add up.
+    earlier_draws: int = 0
+
+    def profile(self, field: str = "dataset_id") -> Profile:
+        """The profile of the dataset that a field names."""
+        return self.datasets[field].profile
+
+
 def listed(by_role: Mapping[str, T], name: str) -> dict[str, T]:
     """Those that a list of ids names, by their roles and in their order."""
     return {role: one for role, one in by_role.items() if role.startswith(f"{name}/")}

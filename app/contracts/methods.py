@@ -121,14 +121,6 @@ METHODS: Final[dict[str, Method]] = {
 #: What any release can be put to, whichever method made it.
 FOR_ALL: Final = frozenset({"release_report", "job_report"})
 
-#: Methods of the contract that are not built yet: refused by name.
-NOT_BUILT: Final[dict[JobKind, frozenset[str]]] = {
-    JobKind.ANONYMIZATION: frozenset(),
-    JobKind.AUDIT: frozenset(),
-    JobKind.QUERY: frozenset(),
-    JobKind.REPORT: frozenset(),
-}
-
 #: All that a worker runs, by name: the methods, and the reading of uploads, which nobody asks for by name.
 SPECS: Final[dict[str, type[JobSpec]]] = {name: method.spec for name, method in METHODS.items()} | {
     method_name(IngestSpec): IngestSpec

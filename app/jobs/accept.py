@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.auth.principal import Principal
-from app.contracts.inputs import DatasetInput
+from app.contracts.inputs import DatasetInput, Given
 from app.contracts.jobs import JobSpec
 from app.contracts.log import LogAction
 from app.contracts.method import Method
@@ -15,7 +15,7 @@ from app.db.repositories.release_access import Viewer
 from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.admission import admitted
-from app.jobs.inputs import Given, LookUp
+from app.jobs.inputs import LookUp
 from app.jobs.methods import RULES, Rules, wrong_gate, wrong_releases
 from app.jobs.refusals import refusals, withheld
 from app.jobs.submit import Submission, submit

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.auth.principal import Principal
+from app.contracts.inputs import Given
 from app.contracts.jobs import JobSpec
 from app.contracts.usage import LimitedResource, limit_met
 from app.db.repositories import jobs, quotas, workers
 from app.db.session import Connection
 from app.errors import FieldError, JobTooLargeError, TooMuchWorkError
 from app.jobs.estimates import Estimate, columns_field, columns_of, estimated
-from app.jobs.inputs import Given
 from app.jobs.quotas import DAY, admit_job
 from app.jobs.refusals import withheld
 from app.observability.job_metrics import WORKER_SECONDS

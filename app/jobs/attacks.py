@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from app.contracts.attacks import CompositionSpec, DeterminationSpec
-from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.inputs import Given, ReleaseInput, listed
 from app.contracts.quasi_identifiers import all_understood
 from app.errors import FieldError, meant, pointer
-from app.jobs.inputs import Given
 
 DEFAULT_K: Final = 5.0
 

@@ -6,6 +6,7 @@ from app.contracts.box_columns import ColumnKind
 from app.contracts.box_statistics import WITH_SAMPLE_FORM
 from app.contracts.boxes import BoxesSpec, BoxMeans, RareRecords, ReleasedWeights
 from app.contracts.datasets import DatasetColumn
+from app.contracts.inputs import Given
 from app.errors import FieldError, pointer
 from app.jobs import series, versions
 from app.jobs.box_columns import complete_records, kept_kinds, kinds_of, wrong_columns, wrong_weights
@@ -13,7 +14,6 @@ from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_st
 from app.jobs.check_undefined import undefined, wrong_content
 from app.jobs.columns import named, too_few, wrong_column
 from app.jobs.columns import wrong_columns as unknown_columns
-from app.jobs.inputs import Given
 
 
 def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:

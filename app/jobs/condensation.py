@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from app.contracts.condensation import CondensationSpec
+from app.contracts.inputs import Given
 from app.errors import FieldError, pointer
 from app.jobs.columns import complete_records, named, too_few, wrong_columns, wrong_values
-from app.jobs.inputs import Given
 
 
 def check(spec: CondensationSpec, given: Given) -> list[FieldError]:

@@ -16,6 +16,7 @@ from app.contracts.condensation import CondensationSpec
 from app.contracts.group_audits import SwapDetectionSpec
 from app.contracts.groups import EvolutionSearch, GroupSearch, GroupSpec
 from app.contracts.influence import FrontierSpec, InfluenceSpec
+from app.contracts.inputs import Given
 from app.contracts.jobs import JobSpec
 from app.contracts.linkage import LinkageSpec
 from app.contracts.methods import METHODS
@@ -23,7 +24,6 @@ from app.contracts.microfiles import FuzzyVariable
 from app.contracts.swaps import MemeticSearch, SwapsSpec
 from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
 from app.contracts.uncertain import DensityAxes, UncertainSpec
-from app.jobs.inputs import Given
 
 #: What every job takes and holds.
 _SECONDS: Final = 0.3

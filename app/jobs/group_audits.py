@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 from app.contracts.group_audits import GroupProfileSpec, SwapDetectionSpec
 from app.contracts.groups import GroupSpec
-from app.contracts.inputs import JobInput, listed
+from app.contracts.inputs import Given, JobInput, listed
 from app.contracts.jobs import JobState
 from app.contracts.microfiles import FuzzyVariable, Recodings
 from app.contracts.rule_models import group_spec
 from app.errors import FieldError, pointer
 from app.jobs.harmonising import Harmonised
-from app.jobs.inputs import Given
 
 
 def fill_profile(spec: GroupProfileSpec, given: Given) -> GroupProfileSpec:

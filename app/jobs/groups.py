@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from app.contracts.datasets import Profile
 from app.contracts.groups import GroupSpec
+from app.contracts.inputs import Given
 from app.contracts.microfiles import DerivedColumn, Recodings
 from app.contracts.recoding import unparsable
 from app.errors import FieldError, meant, pointer
@@ -15,7 +16,6 @@ from app.jobs.harmonising import (
     wrong_regions,
     wrong_variables,
 )
-from app.jobs.inputs import Given
 
 
 def fill(spec: GroupSpec, given: Given) -> GroupSpec:  # noqa: ARG001 - every method's signature

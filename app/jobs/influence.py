@@ -1,10 +1,9 @@
 """What the specifications of `influence` and `frontier` and what they name decide before a job is accepted."""
 
 from app.contracts.influence import FrontierSpec, InfluenceSpec
-from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.inputs import Given, ReleaseInput, listed
 from app.errors import FieldError
 from app.jobs import boxes
-from app.jobs.inputs import Given
 
 
 def fill_influence(spec: InfluenceSpec, given: Given) -> InfluenceSpec:

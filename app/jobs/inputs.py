@@ -1,12 +1,11 @@
 """The datasets, releases and earlier jobs that a specification names, looked up for whoever asks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from app.contracts.datasets import DatasetState, Profile
+from app.contracts.datasets import DatasetState
 from app.contracts.ids import Named, Reference, references
-from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.inputs import DatasetInput, Given, JobInput, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.db.repositories import inputs
 from app.db.repositories.release_access import Viewer
@@ -19,18 +18,6 @@ _NOT_READY: Final = {
     DatasetState.INGESTING: "the dataset is still being read; ask again once its state is `ready`",
     DatasetState.FAILED: "the dataset could not be read; its `error` says why",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Inputs):
-    """What a specification names, by its fields; all of it is there for the asker."""
-
-    #: Draws from the data of the first dataset that were ever published; 0 for methods whose draws do not add up.
-    earlier_draws: int = 0
-
-    def profile(self, field: str = "dataset_id") -> Profile:
-        """The profile of the dataset that a field names."""
-        return self.datasets[field].profile
 
 
 class LookUp:

@@ -5,11 +5,10 @@ from typing import Final
 
 from app.contracts import linkable
 from app.contracts.datasets import ColumnType, Profile
-from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.inputs import Given, ReleaseInput, listed
 from app.contracts.linkage import LinkageSpec
 from app.errors import FieldError
 from app.jobs.columns import named, wrong_column, wrong_numbers
-from app.jobs.inputs import Given
 
 #: What several releases that are attacked together may be.
 _JOINTLY: Final = ("boxes", "uncertain")

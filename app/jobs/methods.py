@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any, Final
 
 from app.contracts import linkable
+from app.contracts.inputs import Given
 from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.contracts.method import Method
 from app.contracts.methods import FOR_ALL, METHODS, answering
 from app.errors import FieldError, pointer
 from app.jobs import attacks, group_audits, groups, influence, queries, tables
-from app.jobs.inputs import Given
 
 
 def as_asked(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on what is given

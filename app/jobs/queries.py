@@ -7,12 +7,10 @@ from typing import Any, Final
 from app.contracts.box_columns import ColumnKind, is_day, plain_kind
 from app.contracts.computed_statistics import StatisticsSpec
 from app.contracts.datasets import NUMERIC, ColumnType
-from app.contracts.inputs import ReleaseInput
-from app.contracts.methods import METHODS
+from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.queries import ClassifySpec, CountSpec
 from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import unfit
-from app.jobs.inputs import Given
 
 
 def check_count(spec: CountSpec, given: Given) -> list[FieldError]:
@@ -49,8 +47,7 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
 
     Of boxes those that are kept too, as they are: they divide the boxes.
     """
-    made_by = METHODS.get(release.method)
-    if made_by is not None and "quasi_identifiers" in made_by.spec.model_fields:
+    if "quasi_identifiers" in release.spec:
         names: Sequence[str] = release.spec["quasi_identifiers"]
         published = {column.name for column in release.columns}
         kept = [name for name in release.spec.get("keep") or () if name in published]

@@ -14,10 +14,9 @@ from math import ceil, floor, log10
 from typing import Any, Final
 
 from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Profile
-from app.contracts.inputs import DatasetInput, ReleaseInput
+from app.contracts.inputs import DatasetInput, Given, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.errors import FieldError, InvalidError, pointer
-from app.jobs.inputs import Given
 
 #: What stands in the place of a detail that would say more.
 WITHHELD: Final = "what is asked does not fit these data; a key with the scope jobs:read is told why"

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.contracts.datasets import NUMERIC, Profile
 from app.contracts.groups import GroupSpec
-from app.contracts.inputs import JobInput
+from app.contracts.inputs import Given, JobInput
 from app.contracts.jobs import JobState
 from app.contracts.recoding import parsed, unparsable
 from app.contracts.rule_models import RecordModel, group_spec, model_of
@@ -17,7 +17,6 @@ from app.jobs.harmonising import (
     wrong_regions,
     wrong_variables,
 )
-from app.jobs.inputs import Given
 
 
 def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterator
 
 from app.contracts.datasets import NUMERIC
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.quasi_identifiers import all_understood, understood
 from app.contracts.tables import TableSpec
 from app.errors import FieldError, meant, pointer
-from app.jobs.inputs import Given
 
 
 def check(spec: TableSpec, given: Given) -> list[FieldError]:

@@ -5,6 +5,7 @@ from math import ceil
 
 from app.contracts.datasets import NumericSummary, Profile
 from app.contracts.draws import wrong_repeat
+from app.contracts.inputs import Given
 from app.contracts.uncertain import CELL, DISMISS, DensityAxes, ScaleSharing, UncertainSpec
 from app.errors import FieldError, pointer
 from app.jobs.columns import (
@@ -18,7 +19,6 @@ from app.jobs.columns import (
     wrong_numbers,
     wrong_values,
 )
-from app.jobs.inputs import Given
 
 
 def fill(spec: UncertainSpec, given: Given) -> UncertainSpec:

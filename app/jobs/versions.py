@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, meant, pointer
 from app.jobs.box_columns import kept_kinds, kinds_of, wrong_columns, wrong_weights
 from app.jobs.box_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.jobs.columns import named
 from app.jobs.columns import wrong_columns as unknown_columns
-from app.jobs.inputs import Given
 from app.jobs.series import inherited, otherwise
 
 #: The field that names the release whose boxes are used again.

@@ -15,7 +15,7 @@ from app.contracts import methods
 from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.method import Method
-from app.contracts.methods import METHODS, NOT_BUILT
+from app.contracts.methods import METHODS
 from tests import patient
 
 
@@ -151,11 +151,3 @@ def test_every_text_of_a_body_has_a_limit(methods_of_kind: type[JobSpec]) -> Non
     properties = methods_of_kind.model_json_schema()
     inner = {name: schema for name, schema in properties["properties"].items() if name != "release_id"}
     assert unlimited({"properties": inner, "$defs": properties.get("$defs", {})}) == []
-
-
-def test_a_method_that_is_not_built_is_refused_by_name(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NOT_BUILT, JobKind.AUDIT, frozenset({"later"}))
-    problem = serve(one=OneSpec).post({"method": "later"})
-    assert (problem["status"], problem["type"]) == (422, "/problems/not-built")
-    assert "`later` is not built yet; the methods are: one" in problem["detail"]
-    assert "no audit is built yet" in serve().post({"method": "later"})["detail"]

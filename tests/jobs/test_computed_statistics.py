@@ -3,9 +3,8 @@
 import pytest
 
 from app.contracts.computed_statistics import StatisticsSpec
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseColumn
-from app.jobs.inputs import Given
 from app.jobs.queries import check_statistics
 
 RELEASE = ReleaseInput(

@@ -8,11 +8,10 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.contracts.inputs import listed
+from app.contracts.inputs import Given, listed
 from app.contracts.jobs import JobState
 from app.db.tables.jobs import job_input
 from app.errors import FieldError, InvalidError
-from app.jobs.inputs import Given
 from app.storage.factory import open_storage
 from tests.jobs.many import SECONDS, ManySpec, ask, pointers, published, somebody_waits, wait_for
 from tests.jobs.service import Service

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from app.contracts.boxes import BoxesSpec
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseColumn, ReleaseState
 from app.jobs import boxes
-from app.jobs.inputs import Given
 from app.jobs.submit import echo
 
 SPEC: dict[str, Any] = {"method": "boxes", "quasi_identifiers": ["age", "hours", "town"], "k": 5, "keep": ["job"]}

@@ -5,7 +5,7 @@ import pytest
 from app.contracts.ids import Named, naming_fields
 from app.contracts.jobs import JobKind
 from app.contracts.method import Method
-from app.contracts.methods import METHODS, NOT_BUILT, SPECS
+from app.contracts.methods import METHODS, SPECS
 from app.jobs.methods import NAMED, RULES
 from workers.engine.gate import COMPOSED
 from workers.engine.registry import RUNNERS, known
@@ -17,7 +17,6 @@ def test_every_method_has_its_rules_and_its_runner_and_nothing_else_has() -> Non
     assert set(NAMED) <= set(RULES) == set(METHODS)
     assert all(callable(rules.check) and callable(rules.fill) for rules in RULES.values())
     assert set(RUNNERS) == set(SPECS)
-    assert not set(METHODS) & {name for names in NOT_BUILT.values() for name in names}
 
 
 def test_a_worker_claims_all_versions_between_the_oldest_and_the_newest() -> None:

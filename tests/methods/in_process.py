@@ -11,12 +11,11 @@ import polars as pl
 
 from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.contracts.ids import Named, references
-from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
+from app.contracts.inputs import DatasetInput, Given, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobProgress, JobSpec, JobState
 from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.errors import FieldError
-from app.jobs.inputs import Given
 from app.jobs.methods import RULES, wrong_releases
 from app.jobs.submit import echo
 from workers.engine.randomness import new_generator

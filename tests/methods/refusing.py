@@ -14,10 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 from app.api.invalid import field_errors
 from app.api.schemas.jobs import body_of
 from app.contracts.datasets import Profile
+from app.contracts.inputs import Given
 from app.contracts.jobs import JobKind
 from app.contracts.methods import METHODS
 from app.errors import FieldError, InvalidError
-from app.jobs.inputs import Given
 from app.jobs.methods import RULES
 from app.jobs.refusals import refusals
 from tests.methods.in_process import Bench

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from app.contracts.datasets import DatasetColumn, NumericSummary, Profile
-from app.contracts.inputs import DatasetInput, ReleaseInput
+from app.contracts.inputs import DatasetInput, Given, ReleaseInput
 from app.contracts.methods import METHODS
-from app.jobs.inputs import Given
 from app.jobs.methods import wrong_releases
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from app.contracts.boxes import BoxesSpec
+from app.contracts.inputs import Given
 from app.contracts.releases import ReleaseFormat
 from app.errors import InfeasibleError
 from app.jobs import boxes as rules
-from app.jobs.inputs import Given
 from tests.methods.in_process import Bench
 
 SPEC = {
