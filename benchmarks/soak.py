@@ -40,7 +40,7 @@ from psycopg import connect, sql
 
 from app.cli.settings import running_settings
 from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 from tests import patient
 from tests.methods.bases import microfile
 from tests.methods.examples import EXAMPLES

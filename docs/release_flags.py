@@ -2,7 +2,7 @@
 
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind
-from app.contracts.methods import METHODS, methods_of
+from app.methods.catalogue import METHODS, methods_of
 
 HEAD = """# Flags
 

@@ -23,12 +23,12 @@ from app.api.prefer import wait_seconds
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
-from app.contracts.methods import METHODS
 from app.db.job_record import JobRecord
 from app.db.session import UnitOfWork
 from app.errors import GoneError, NotFoundError
 from app.jobs import read
 from app.jobs.accept import accept
+from app.methods.catalogue import METHODS
 
 #: What a client that was not answered finally is asked to wait before it reads the job, in seconds.
 RETRY_SECONDS: Final = 1

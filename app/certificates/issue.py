@@ -16,11 +16,11 @@ import rfc8785
 import structlog
 
 from app.certificates.signing import SigningKey, envelope, jwk, open_keys
-from app.contracts.methods import public_statistics
 from app.db.repositories import certificates, signing_keys
 from app.db.repositories.certificates import Certifiable, Link
 from app.db.session import Connection, Database
 from app.errors import CannotStartError
+from app.methods.catalogue import public_statistics
 from app.settings import Settings
 
 STATEMENT: Final = "application/vnd.in-toto+json"

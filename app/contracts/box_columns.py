@@ -23,7 +23,7 @@ from typing_extensions import TypeAliasType
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import Bound, Domain, Finite
 from app.contracts.datasets import NUMERIC, ColumnType
-from app.contracts.recoding import parsed
+from app.methods.microfile.recoding import parsed
 
 #: Values of one nominal or ordinal column: a box has a set of them.
 MOST_VALUES: Final = 1_000

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, WithJsonSchema
 
 from app.contracts.base import Contract, Instant, Tags
-from app.contracts.demands import GateDemand
 from app.contracts.examples import Examples
 from app.contracts.findings import Finding
+from app.contracts.gate import GateDemand
 from app.contracts.ids import DatasetId
 from app.contracts.problems import Problem
 from app.contracts.releases import DEFAULT_FORMATS, Delimiter, Formats, PublicationMode

@@ -7,7 +7,6 @@ from typing import Any
 from app.auth.principal import Principal
 from app.contracts.base import new_id
 from app.contracts.datasets import Dataset
-from app.contracts.ingest import INGEST, IngestSpec
 from app.contracts.log import LogAction
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
@@ -16,6 +15,7 @@ from app.db.session import Connection, Database
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.quotas import admit_upload
 from app.jobs.submit import Submission, submit
+from app.methods.ingest.spec import INGEST, IngestSpec
 from app.queue import JobQueue
 from app.settings import Settings
 

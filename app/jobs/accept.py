@@ -8,7 +8,6 @@ from app.auth.principal import Principal
 from app.contracts.inputs import DatasetInput, Given
 from app.contracts.jobs import JobSpec
 from app.contracts.log import LogAction
-from app.contracts.method import Method
 from app.db.job_record import JobRecord
 from app.db.repositories import audit, draws, families, jobs
 from app.db.repositories.release_access import Viewer
@@ -16,9 +15,10 @@ from app.db.session import Database, UnitOfWork
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.admission import admitted
 from app.jobs.inputs import LookUp
-from app.jobs.methods import RULES, Rules, wrong_gate, wrong_releases
 from app.jobs.refusals import refusals, withheld
 from app.jobs.submit import Submission, submit
+from app.methods.method import Method
+from app.methods.rules import RULES, Rules, wrong_gate, wrong_releases
 from app.queue import JobQueue
 from app.settings import Settings
 

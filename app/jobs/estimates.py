@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.contracts.attacks import CompositionSpec, DeterminationSpec
-from app.contracts.boxes import BoxesSpec
-from app.contracts.condensation import CondensationSpec
-from app.contracts.group_audits import SwapDetectionSpec
-from app.contracts.groups import EvolutionSearch, GroupSearch, GroupSpec
-from app.contracts.influence import FrontierSpec, InfluenceSpec
 from app.contracts.inputs import Given
 from app.contracts.jobs import JobSpec
-from app.contracts.linkage import LinkageSpec
-from app.contracts.methods import METHODS
-from app.contracts.microfiles import FuzzyVariable
-from app.contracts.swaps import MemeticSearch, SwapsSpec
-from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
-from app.contracts.uncertain import DensityAxes, UncertainSpec
+from app.methods.boxes.spec import BoxesSpec
+from app.methods.catalogue import METHODS
+from app.methods.composition.spec import CompositionSpec, DeterminationSpec
+from app.methods.condensation.spec import CondensationSpec
+from app.methods.group.spec import EvolutionSearch, GroupSearch, GroupSpec
+from app.methods.group_profile.spec import SwapDetectionSpec
+from app.methods.influence.spec import FrontierSpec, InfluenceSpec
+from app.methods.linkage.spec import LinkageSpec
+from app.methods.microfile.spec import FuzzyVariable
+from app.methods.swaps.spec import MemeticSearch, SwapsSpec
+from app.methods.table.spec import MOST_QUASI_IDENTIFIERS, TableSpec
+from app.methods.uncertain.spec import DensityAxes, UncertainSpec
 
 #: What every job takes and holds.
 _SECONDS: Final = 0.3

@@ -1,9 +1,9 @@
 """From the name of a method to the method."""
 
 from app.contracts.jobs import JobKind
-from app.contracts.method import Method
-from app.contracts.methods import METHODS, methods_of
 from app.errors import InvalidError, meant
+from app.methods.catalogue import METHODS, methods_of
+from app.methods.method import Method
 
 
 def find_method(name: object, *, kind: JobKind) -> Method:

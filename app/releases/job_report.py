@@ -6,13 +6,13 @@ from typing import Any, Final
 from app.contracts.base import rfc3339
 from app.contracts.jobs import JobKind
 from app.contracts.log import LogAction
-from app.contracts.reports import JobReportSpec, ReleaseReportSpec
 from app.db.job_record import JobRecord
 from app.db.repositories import families, log
 from app.db.repositories.release_access import keeper_of
 from app.db.session import Database
 from app.errors import NotFoundError, ResultExpiredError
 from app.jobs.read import check_succeeded, read_job
+from app.methods.report.spec import JobReportSpec, ReleaseReportSpec
 from app.releases.report import release_report
 
 _REPORTED: Final = frozenset({JobKind.ANONYMIZATION, JobKind.AUDIT})

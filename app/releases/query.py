@@ -5,13 +5,13 @@ from typing import Final
 
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
-from app.contracts.methods import METHODS
-from app.contracts.publication import PublicationSpec
 from app.contracts.releases import PublishRequest
 from app.db.job_record import JobRecord
 from app.db.session import Database
 from app.errors import ConflictError, InvalidError, NotFoundError
 from app.jobs.accept import accept
+from app.methods.catalogue import METHODS
+from app.methods.publication.spec import PublicationSpec
 from app.queue import JobQueue
 from app.releases import publishing
 from app.releases.access import viewer_of

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from app.contracts.methods import public_statistics
 from app.contracts.releases import Release, ReleaseFormat
 from app.db.repositories import releases
 from app.db.repositories.release_access import Viewer
 from app.db.repositories.releases import ReleaseFile, ReleaseFilter
 from app.db.session import Database
 from app.errors import InvalidError, NotFoundError
+from app.methods.catalogue import public_statistics
 
 __all__ = [
     "ReleaseFile", "ReleaseFilter", "latest_release", "list_releases", "read_file", "read_provenance",

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from app.certificates.read import certified_at
-from app.contracts.reports import ReleaseReportSpec
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
+from app.methods.report.spec import ReleaseReportSpec
 from app.releases.read import read_provenance, read_release, read_statistics
 
 #: What only keepers see of a release.

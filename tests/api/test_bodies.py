@@ -11,11 +11,11 @@ from pydantic import Field
 
 from app.api import problems
 from app.api.schemas.jobs import body_of
-from app.contracts import methods
 from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec
-from app.contracts.method import Method
-from app.contracts.methods import METHODS
+from app.methods import catalogue as methods
+from app.methods.catalogue import METHODS
+from app.methods.method import Method
 from tests import patient
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.api.openapi import document
 from app.api.schema_names import renamed
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 
 REFERENCE = "#/components/schemas/"
 #: Fields that answers may do without: what a problem or a key has none of, lists that stand in the whole result only.

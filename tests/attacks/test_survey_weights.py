@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.methods import public_statistics
+from app.methods.catalogue import public_statistics
 from surebox_verify.certify import certify
 from surebox_verify.keys import read_keys
 from surebox_verify.verification import verify

@@ -15,8 +15,8 @@ import pytest
 from app.api.openapi import document
 from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
 from app.contracts.jobs import JobKind
-from app.contracts.methods import methods_of
 from app.embedded.folder import DataFolder
+from app.methods.catalogue import methods_of
 from tests.clients.conformity import Conformity
 from tests.methods.asking import SECONDS, upload
 from tests.methods.bases import microfile

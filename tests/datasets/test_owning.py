@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.contracts.datasets import FileFormat, ReadOptions
-from app.contracts.ingest import IngestSpec
 from app.jobs.submit import Submission, submit
+from app.methods.ingest.spec import IngestSpec
 from app.queue import JobQueue
 from app.settings import Settings
 from tests.datasets.conftest import Uploads

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.contracts.base import new_id
-from app.contracts.methods import METHODS
 from app.embedded.broker import BrokerServer
+from app.methods.catalogue import METHODS
 from tests.jobs.service import Service, settings_of
 from tests.servers import Databases
 

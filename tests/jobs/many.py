@@ -9,11 +9,11 @@ from app.contracts.base import Contract, new_id
 from app.contracts.ids import DatasetId, JobId, ReleaseId
 from app.contracts.inputs import Given
 from app.contracts.jobs import JobKind, JobSpec
-from app.contracts.method import Method
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
 from app.jobs.accept import accept
-from app.jobs.methods import Rules
+from app.methods.method import Method
+from app.methods.rules import Rules
 from app.queue import JobQueue
 from tests.jobs.service import COLUMNS, Service
 

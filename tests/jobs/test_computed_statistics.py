@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.contracts.computed_statistics import StatisticsSpec
 from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseColumn
-from app.jobs.queries import check_statistics
+from app.methods.queries.check import check_statistics
+from app.methods.queries.statistics import StatisticsSpec
 
 RELEASE = ReleaseInput(
     id="rel_1",

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from app.contracts.base import new_id
-from app.contracts.draws import refuse_repeat
 from app.contracts.inputs import DatasetInput, Given
 from app.contracts.jobs import JobState
 from app.db.repositories import draws, releases
 from app.errors import FieldError, InfeasibleError
+from app.methods.draws import refuse_repeat
 from tests.jobs.many import SECONDS, ManySpec, ask, somebody_waits, wait_for
 from tests.jobs.service import Service
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.contracts.datasets import ColumnType
-from app.contracts.recoding import parsed, unparsable
+from app.methods.microfile.recoding import parsed, unparsable
 
 LONG = 2**53 + 1  # the first whole number that a double cannot hold
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from app.contracts.boxes import BoxesSpec
 from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseColumn, ReleaseState
-from app.jobs import boxes
 from app.jobs.submit import echo
+from app.methods.boxes import check as boxes
+from app.methods.boxes.spec import BoxesSpec
 
 SPEC: dict[str, Any] = {"method": "boxes", "quasi_identifiers": ["age", "hours", "town"], "k": 5, "keep": ["job"]}
 PUBLISHED = ["box", "age_lo", "age_hi", "hours_lo", "hours_hi", "town_set", "job"]

@@ -5,9 +5,9 @@ import threading
 import httpx
 from sqlalchemy import null
 
-from app.contracts.boxes import BoxesSpec
 from app.contracts.jobs import JobState
 from app.db.repositories import claims
+from app.methods.boxes.spec import BoxesSpec
 from tests.jobs.many import wait_for
 from tests.jobs.service import Service, body
 

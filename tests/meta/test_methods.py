@@ -4,9 +4,9 @@ import pytest
 
 from app.contracts.ids import Named, naming_fields
 from app.contracts.jobs import JobKind
-from app.contracts.method import Method
-from app.contracts.methods import METHODS, SPECS
-from app.jobs.methods import NAMED, RULES
+from app.methods.catalogue import METHODS, SPECS
+from app.methods.method import Method
+from app.methods.rules import NAMED, RULES
 from workers.engine.gate import COMPOSED
 from workers.engine.registry import RUNNERS, known
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from app.api.schemas.examples import ANONYMIZATIONS, AUDITS, CLASSES, COUNTS
 from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 from tests.methods.bases import microfile
 from tests.methods.in_process import Bench
 

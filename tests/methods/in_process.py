@@ -13,11 +13,11 @@ from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, Numeri
 from app.contracts.ids import Named, references
 from app.contracts.inputs import DatasetInput, Given, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobProgress, JobSpec, JobState
-from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.errors import FieldError
-from app.jobs.methods import RULES, wrong_releases
 from app.jobs.submit import echo
+from app.methods.catalogue import METHODS
+from app.methods.rules import RULES, wrong_releases
 from workers.engine.randomness import new_generator
 from workers.engine.registry import runner_for
 from workers.frames.upload.read import read_upload

@@ -16,10 +16,10 @@ from app.api.schemas.jobs import body_of
 from app.contracts.datasets import Profile
 from app.contracts.inputs import Given
 from app.contracts.jobs import JobKind
-from app.contracts.methods import METHODS
 from app.errors import FieldError, InvalidError
-from app.jobs.methods import RULES
 from app.jobs.refusals import refusals
+from app.methods.catalogue import METHODS
+from app.methods.rules import RULES
 from tests.methods.in_process import Bench
 
 

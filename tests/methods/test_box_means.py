@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec
 from app.contracts.inputs import Given
 from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InfeasibleError
-from app.jobs.boxes import check
+from app.methods.boxes.check import check
 from surebox_core.steps import finished
 from surebox_verify import cli
 from surebox_verify.certify import bounded_columns, certify

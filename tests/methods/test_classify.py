@@ -9,7 +9,7 @@ import httpx
 import polars as pl
 import pytest
 
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 from tests.methods.questions import COLUMNS, Release, log_density, people, publish
 
 POINTS = [

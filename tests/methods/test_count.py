@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.expecting import share_of_interval
 from tests.methods.questions import COLUMNS, Release, people, publish

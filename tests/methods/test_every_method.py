@@ -14,8 +14,8 @@ from app.contracts.examples import DATASET, RELEASE
 from app.contracts.findings import AuditResult
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, Queue
-from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseFormat
+from app.methods.catalogue import METHODS
 from tests.methods.examples import EXAMPLES, INCOMPLETE, bench_of_examples, examples
 from tests.methods.in_process import Bench, Done
 from workers.methods.context import CancelRequestedError

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.contracts.jobs import JobKind
-from app.contracts.methods import METHODS
+from app.methods.catalogue import METHODS
 from tests.methods.examples import EXAMPLES
 from tests.methods.refusing import wrong_types
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.contracts.groups import GroupSpec
-from app.contracts.swaps import SwapsSpec
+from app.methods.group.spec import GroupSpec
+from app.methods.swaps.spec import SwapsSpec
 from tests.methods.bases import VARIABLES, microfile
 from workers.algorithms.groups.profile.decoys import Everybody
 from workers.algorithms.groups.rules.fits import Fits

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec
 from tests.methods.in_process import Bench
 
 COLUMNS = ["x", "y"]

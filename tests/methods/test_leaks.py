@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.methods import METHODS
 from app.contracts.releases import ReleaseFormat
+from app.methods.catalogue import METHODS
 from tests import patient
 from tests.methods.asking import succeed, upload
 from tests.methods.examples import examples

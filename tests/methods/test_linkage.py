@@ -10,8 +10,8 @@ import pytest
 
 from app.contracts.datasets import DatasetColumn, NumericSummary, Profile
 from app.contracts.inputs import DatasetInput, Given, ReleaseInput
-from app.contracts.methods import METHODS
-from app.jobs.methods import wrong_releases
+from app.methods.catalogue import METHODS
+from app.methods.rules import wrong_releases
 from tests.methods.asking import released, succeed, upload
 from tests.methods.densities import axes_of, scales_of, true_records, units, upload_frame
 from tests.methods.in_process import Bench

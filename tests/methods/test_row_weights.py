@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.boxes import BoxesSpec
 from app.contracts.inputs import Given
 from app.contracts.releases import ReleaseFormat
 from app.errors import InfeasibleError
-from app.jobs import boxes as rules
+from app.methods.boxes import check as rules
+from app.methods.boxes.spec import BoxesSpec
 from tests.methods.in_process import Bench
 
 SPEC = {

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.contracts.groups import GroupSpec
-from app.contracts.rule_models import model_of
-from app.contracts.swaps import SwapsSpec
+from app.methods.group.spec import GroupSpec
+from app.methods.swaps.rule_models import model_of
+from app.methods.swaps.spec import SwapsSpec
 from tests.methods.asking import run, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench

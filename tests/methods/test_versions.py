@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from app.errors import InfeasibleError
-from app.jobs.methods import RULES
+from app.methods.rules import RULES
 from tests.methods.versioned import SPEC, K, Versions, boxes, differences, people
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec
 from workers.celery_app import app
 from workers.engine import registry
 

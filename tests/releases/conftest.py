@@ -11,7 +11,7 @@ import pytest
 
 from app.contracts.base import new_id
 from app.contracts.datasets import FileFormat, ReadOptions
-from app.contracts.ingest import IngestSpec
+from app.methods.ingest.spec import IngestSpec
 from app.db.repositories import datasets, releases
 from app.db.tables.jobs import provenance
 from app.embedded.broker import BrokerServer

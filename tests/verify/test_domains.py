@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.methods import public_statistics
+from app.methods.catalogue import public_statistics
 from surebox_verify import cli
 from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys

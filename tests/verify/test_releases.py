@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.contracts.methods import public_statistics
 from app.contracts.releases import ReleaseFormat
+from app.methods.catalogue import public_statistics
 from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
 from surebox_verify.verification import Report, verify

@@ -20,7 +20,6 @@ from typing import Any
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
-from app.contracts.ingest import INGEST
 from app.contracts.jobs import JobProgress, JobState
 from app.db.repositories import claims, parts, reaping, turns
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
@@ -36,6 +35,7 @@ from app.errors import (
     TimeLimitError,
     UnavailableError,
 )
+from app.methods.ingest.spec import INGEST
 from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import described
 from app.releases.entries import catch_up, certify_and_write

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from app.contracts.inputs import Inputs
 from app.contracts.jobs import JobProgress
-from app.contracts.methods import METHODS
 from app.db.repositories import draws
 from app.db.repositories.claims import Claim
 from app.errors import NotFoundError
+from app.methods.catalogue import METHODS
 from app.settings import Settings
 from workers.engine.input_files import InputFiles
 from workers.engine.randomness import new_generator

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts import linkable
 from app.contracts.datasets import NUMERIC
 from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.inputs import DatasetInput, Inputs, ReleaseInput
 from app.contracts.jobs import JobSpec
-from app.contracts.methods import METHODS
 from app.contracts.quasi_identifiers import all_understood, understood
-from app.contracts.tables import MOST_QUASI_IDENTIFIERS
 from app.errors import InfeasibleError, InvalidError
+from app.methods.catalogue import METHODS
+from app.methods.linkage import linkable
+from app.methods.table.spec import MOST_QUASI_IDENTIFIERS
 from workers.engine.registry import runner_for
 from workers.methods.context import InputFile, JobContext
 from workers.methods.protocol import run_through

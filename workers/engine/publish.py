@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
-from app.contracts.draws import refuse_repeat
 from app.contracts.findings import Finding
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
@@ -25,6 +24,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.publications import Publishable
 from app.db.session import Connection
 from app.errors import ConflictError
+from app.methods.draws import refuse_repeat
 from app.releases import permission
 from app.releases.holding import with_held
 from app.releases.publishing import Certifier, Decision, decide, publish_reviewed, record_published, standing

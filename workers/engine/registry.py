@@ -7,7 +7,7 @@ been forked (thread pools do not survive a fork).
 from importlib import import_module
 from typing import Final
 
-from app.contracts.methods import SPECS
+from app.methods.catalogue import SPECS
 from workers.methods.protocol import AnyRunner
 
 #: Methods that share a runner's module with others, or have a name of their own.

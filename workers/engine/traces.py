@@ -9,12 +9,12 @@ from pathlib import Path
 
 import structlog
 
-from app.contracts.ingest import INGEST
 from app.datasets.delete import remove_leftovers
 from app.db.repositories import expiry
 from app.db.repositories.claims import Claim
 from app.db.session import Database
 from app.errors import UnavailableError
+from app.methods.ingest.spec import INGEST
 from app.storage.protocol import Storage, Writer
 
 log = structlog.get_logger(__name__)

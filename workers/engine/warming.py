@@ -18,7 +18,7 @@ from pathlib import Path
 
 import structlog
 
-from app.contracts.methods import SPECS
+from app.methods.catalogue import SPECS
 from app.observability.logs import described
 from app.processes.compiler import COMPILE
 from app.processes.tied import tied_to_parent

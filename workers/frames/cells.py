@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from app.contracts.datasets import NUMERIC
-from app.contracts.microfiles import Recodings
+from app.methods.microfile.spec import Recodings
 from workers.frames.harmonised import Slice, column_type, slices
 
 Column = npt.NDArray[Any]

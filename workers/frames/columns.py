@@ -19,7 +19,7 @@ class FloatTable:
     """Numeric columns as doubles.
 
     A double holds every integer up to 2^53. Larger ones become the nearest double, so two different integers may become
-    one: columns that have any are refused before a job is accepted (`app.jobs.columns`).
+    one: columns that have any are refused before a job is accepted (`app.methods.columns`).
 
     Attributes
     ----------

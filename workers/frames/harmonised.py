@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from app.contracts.datasets import ColumnType
-from app.contracts.microfiles import DerivedColumn, Recodings
-from app.contracts.recoding import parsed, recoded_type
+from app.methods.microfile.recoding import parsed, recoded_type
+from app.methods.microfile.spec import DerivedColumn, Recodings
 from workers.frames.upload.building import ARROW_TYPES
 
 _TYPES = {arrow: kind for kind, arrow in ARROW_TYPES.items()}

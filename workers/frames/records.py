@@ -33,7 +33,7 @@ def complete_records(path: Path, columns: Sequence[str]) -> CompleteRecords:
     """Read columns of the typed copy and leave out incomplete records.
 
     That there are none where they are refused, and nothing infinite or too large, was seen in the profile before the
-    job was accepted (`app.jobs.columns`): datasets never change.
+    job was accepted (`app.methods.columns`): datasets never change.
 
     Parameters
     ----------

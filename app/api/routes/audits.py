@@ -6,7 +6,7 @@ from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
 from app.api.schemas.jobs import JOB_ANSWERS, AuditRequest, Job
 from app.contracts.jobs import JobKind
-from app.contracts.methods import methods_of
+from app.methods.catalogue import methods_of
 
 router = APIRouter(tags=["audits"])
 

@@ -8,8 +8,8 @@ from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import CLASSES, COUNTS, MORE_STATISTICS
-from app.contracts.computed_statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
-from app.contracts.queries import Classification, ClassifyRequest, ClassifySpec, CountRequest, CountResult, CountSpec
+from app.methods.queries.spec import Classification, ClassifyRequest, ClassifySpec, CountRequest, CountResult, CountSpec
+from app.methods.queries.statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
 
 router = APIRouter(tags=["queries"])
 

@@ -17,9 +17,9 @@ from app.api.questions import PAST_THE_WAIT, Questioner, Sent, answer_question, 
 from app.api.routes.jobs import JobId
 from app.api.routes.releases import IfNoneMatch, ReleaseId
 from app.auth.principal import Principal, Scope
-from app.contracts.reports import ReleaseReportSpec
 from app.db.repositories.job_results import StoredResult
 from app.errors import UnavailableError
+from app.methods.report.spec import ReleaseReportSpec
 from app.releases import log
 from app.releases.access import viewer_of
 from app.releases.job_report import job_report

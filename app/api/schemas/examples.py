@@ -6,7 +6,7 @@ Those of methods that are asked for by a body of their own stand with their spec
 from typing import Any, Final
 
 from app.contracts.jobs import JobKind
-from app.contracts.methods import methods_of
+from app.methods.catalogue import methods_of
 
 Examples = dict[str, dict[str, Any]]
 

@@ -9,8 +9,8 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract
-from app.contracts.methods import METHODS
 from app.contracts.releases import MEDIA_TYPES, Release
+from app.methods.catalogue import METHODS
 
 if TYPE_CHECKING:
     ReleaseStatistic = Contract

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.box_statistics import CoreStatistic, RestrictedStatistic, Statistic, StatisticKind, steers
-from app.contracts.boxes import BoxesSpec, RareRecords
 from app.contracts.releases import ReleaseFormat
+from app.contracts.statistics import CoreStatistic, RestrictedStatistic, Statistic, StatisticKind, steers
 from app.contracts.warnings import JobWarning
 from app.errors import FieldError, SureboxError
+from app.methods.boxes.spec import BoxesSpec, RareRecords
 from surebox_verify.answering import answering
 from surebox_verify.questions import Question, question
 from surebox_verify.released.boxes import (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InvalidError, pointer
 from surebox_core.statistics import Statistic

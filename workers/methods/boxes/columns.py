@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, typed
-from app.contracts.boxes import BoxesSpec, BoxMeans
+from app.methods.boxes.spec import BoxesSpec, BoxMeans
 from app.contracts.datasets import ColumnType
 from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS

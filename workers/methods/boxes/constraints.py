@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, kind_of, typed
-from app.contracts.boxes import BoxesSpec, DistributionDistance
 from app.contracts.datasets import ColumnType
+from app.methods.boxes.spec import BoxesSpec, DistributionDistance
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.core.winsorized import ends
 from workers.frames.codes import Codes, coded_columns

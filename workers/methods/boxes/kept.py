@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec
 from workers.frames.classes import smallest_class
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
-from app.contracts.boxes import BoxBounds, BoxesMissingPolicy, BoxesSpec
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_core.types import FloatArray
@@ -198,7 +198,7 @@ def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColum
 
 
 def _taking_part(table: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
-    """All records, or the complete ones; values whose lack is refused are all there (`app.jobs.box_columns`)."""
+    """All records, or the complete ones; values whose lack is refused are all there (`app.methods.boxes.check_columns`)."""
     rows = np.arange(len(table.values))
     if spec.missing_policy is not BoxesMissingPolicy.DROP:
         return rows

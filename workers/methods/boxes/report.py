@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.contracts.box_results import BoxesResult, Uncertainty
-from app.contracts.boxes import BoxBounds, BoxesSpec, BoxMeans, RareRecords
 from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
+from app.methods.boxes.result import BoxesResult, Uncertainty
+from app.methods.boxes.spec import BoxBounds, BoxesSpec, BoxMeans, RareRecords
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from app.contracts.box_columns import ColumnKind
-from app.contracts.boxes import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
+from app.methods.boxes.spec import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
 from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
 from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.contracts.boxes import BoxesSpec
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
+from app.methods.boxes.spec import BoxesSpec
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.state import BoxesState
 from workers.frames.classes import shares_certain, smallest_class

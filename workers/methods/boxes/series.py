@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import NominalColumn
-from app.contracts.box_results import BoxesResult
-from app.contracts.boxes import BoxesSpec
+from app.methods.boxes.result import BoxesResult
+from app.methods.boxes.spec import BoxesSpec
 from app.contracts.columns import SuppressedRecords
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag

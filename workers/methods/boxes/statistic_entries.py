@@ -5,7 +5,7 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
-from app.contracts.box_statistics import (
+from app.contracts.statistics import (
     WITH_SAMPLE_FORM,
     CoreStatistic,
     RegressionTerm,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.box_columns import ColumnKind, merged_values
-from app.contracts.box_results import PendingChanges
-from app.contracts.boxes import BoxesSpec
 from app.contracts.columns import SuppressedRecords
 from app.contracts.quasi_identifiers import telling_boxes
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import InfeasibleError
+from app.methods.boxes.result import PendingChanges
+from app.methods.boxes.spec import BoxesSpec
 from surebox_verify.released.boxes import ReleasedBoxes, read_boxes
 from workers.algorithms.boxes.versions import Demanded, Renewed, Sensitive, numbers, renewed, risen
 from workers.algorithms.core.errors import InfeasibleKError

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from app.contracts.box_statistics import StatisticKind
-from app.contracts.boxes import BoxesSpec
+from app.contracts.statistics import StatisticKind
+from app.methods.boxes.spec import BoxesSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import pointer
 from surebox_core.types import BoolArray

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.contracts.attacks import CompositionSpec
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
+from app.methods.composition.spec import CompositionSpec
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Placed
 from workers.frames.generalized import Meanings
 from workers.frames.ledger import write_ledger

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from app.contracts.attacks import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
+from app.methods.composition.spec import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
 from workers.algorithms.tables.composition import Composed
 
 MEANING: Final = {

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.contracts.attacks import CompositionSpec
 from app.contracts.inputs import listed
+from app.methods.composition.spec import CompositionSpec
 from workers.algorithms.tables.composition import Composed, CompositionRequest, Noise, Placed, compose
 from workers.algorithms.tables.locating import rehearse
 from workers.methods.composition.placing import earlier, ledger, tables, terms

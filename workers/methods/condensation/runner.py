@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from app.contracts.columns import SuppressedRecords
-from app.contracts.condensation import CondensationResult, CondensationSpec
 from app.contracts.flags import Flag, raised
 from app.contracts.jobs import JobProgress
 from app.errors import InfeasibleError
+from app.methods.condensation.spec import CondensationResult, CondensationSpec
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from app.contracts.attacks import DeterminationResult, DeterminationSpec, DeterminedRelease
-from app.contracts.demands import DeterminationDemands
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
+from app.contracts.gate import DeterminationDemands
+from app.methods.composition.spec import DeterminationResult, DeterminationSpec, DeterminedRelease
 
 MEANING: Final = {
     "share_single_value": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.groups import EvolutionSearch, GroupSpec
+from app.methods.group.spec import EvolutionSearch, GroupSpec
 from surebox_core.types import BoolArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Kept

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.findings import Finding, FindingSeverity
-from app.contracts.groups import (
+from app.methods.group.spec import (
     FuzzyRule,
     GroupRecordCounts,
     GroupResult,
@@ -18,7 +18,7 @@ from app.contracts.groups import (
     SignalKind,
     UnreachedTerm,
 )
-from app.contracts.microfiles import FuzzyVariable
+from app.methods.microfile.spec import FuzzyVariable
 from app.errors import InfeasibleError
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import SearchOutcome

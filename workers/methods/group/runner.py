@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.contracts.groups import GroupSpec, UnreachedTerm
 from app.contracts.jobs import JobProgress
+from app.methods.group.spec import GroupSpec, UnreachedTerm
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.frames.harmonised import column_names, sources
 from workers.methods.context import JobContext

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.findings import Finding
-from app.contracts.group_audits import GroupProfileResult, GroupProfileSpec, ProfiledFile, ProfiledSignal
-from app.contracts.groups import GroupSpec
-from app.contracts.microfiles import FuzzyVariable, Recodings
+from app.methods.group.spec import GroupSpec
+from app.methods.group_profile.spec import GroupProfileResult, GroupProfileSpec, ProfiledFile, ProfiledSignal
+from app.methods.microfile.spec import FuzzyVariable, Recodings
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import Standing
 from workers.algorithms.groups.signals.families import families

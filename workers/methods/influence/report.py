@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
-from app.contracts.influence import (
+from app.methods.influence.spec import (
     InfluenceDemands,
     InfluencedRelease,
     InfluencedStatistic,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from app.contracts.influence import InfluenceSpec
 from app.contracts.inputs import ReleaseInput, listed
 from app.errors import SureboxError
+from app.methods.influence.spec import InfluenceSpec
 from workers.frames.variants import Variants
 from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.condensation.runner import CondensationRunner

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.demands import LinkageDemands
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
-from app.contracts.linkage import JointMatching, LinkageRanks, LinkageResult
+from app.contracts.gate import LinkageDemands
+from app.methods.linkage.spec import JointMatching, LinkageRanks, LinkageResult
 from workers.algorithms.uncertain.linkage.attack import Linkage
 
 MEANING: Final = {

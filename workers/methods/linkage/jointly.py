@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from app.contracts.linkage import JointMatching
+from app.methods.linkage.spec import JointMatching
 from workers.algorithms.uncertain.linkage import joint
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.joint import Matched

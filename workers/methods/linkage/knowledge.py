@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.inputs import DatasetInput
-from app.contracts.uncertain import UncertainSpec
 from app.errors import InvalidError
+from app.methods.uncertain.spec import UncertainSpec
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
 from workers.frames.records import CompleteRecords, complete_records

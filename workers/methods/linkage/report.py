@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.demands import LinkageDemands
-from app.contracts.linkage import LinkageAttack, LinkageRanks, LinkageResult
+from app.contracts.gate import LinkageDemands
+from app.methods.linkage.spec import LinkageAttack, LinkageRanks, LinkageResult
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.summary import summary
 from workers.methods.linkage.findings import judged

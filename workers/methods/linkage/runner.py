@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import JobProgress
-from app.contracts.linkage import EXHAUSTIVE, LinkageSpec
-from app.contracts.uncertain import ScaleSharing
+from app.methods.linkage.spec import EXHAUSTIVE, LinkageSpec
+from app.methods.uncertain.spec import ScaleSharing
 from workers.algorithms.tables.locating import rehearse
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.state import Calibrated, UnreachableKError

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.inputs import ReleaseInput, listed
-from app.contracts.linkage import EXHAUSTIVE
 from app.errors import InvalidError
+from app.methods.linkage.spec import EXHAUSTIVE
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.uncertain.linkage.attack import Linkage
 from workers.algorithms.uncertain.linkage.several import Groups, Noisy, Ranked, attack

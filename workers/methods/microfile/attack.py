@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.contracts.datasets import ColumnType
-from app.contracts.groups import SignalKind
-from app.contracts.microfiles import FuzzyVariable, OutlierOptions
-from app.contracts.recoding import parsed
+from app.methods.group.spec import SignalKind
+from app.methods.microfile.spec import FuzzyVariable, OutlierOptions
+from app.methods.microfile.recoding import parsed
 from app.errors import FieldError, InfeasibleError, pointer
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fits import Fits, fits

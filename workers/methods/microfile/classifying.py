@@ -7,15 +7,15 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.group_attacks import (
+from app.methods.microfile.attacks import (
     ClassifierReport,
     ClassifierScope,
     DrivingColumn,
     MovedRecords,
     PrecisionAtRecall,
 )
-from app.contracts.groups import GroupSpec
-from app.contracts.microfiles import OutlierOptions, Recodings
+from app.methods.group.spec import GroupSpec
+from app.methods.microfile.spec import OutlierOptions, Recodings
 from app.errors import InfeasibleError
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.classifiers.attack import (

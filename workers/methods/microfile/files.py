@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from app.contracts.findings import Finding, MeasuredDemand, all_met
-from app.contracts.groups import GroupSpec
 from app.contracts.inputs import listed
-from app.contracts.microfiles import Recodings, Region
+from app.methods.group.spec import GroupSpec
+from app.methods.microfile.spec import Recodings, Region
 from workers.methods.context import JobContext
 from workers.methods.microfile.attack import Places
 from workers.methods.microfile.microfile import Regions

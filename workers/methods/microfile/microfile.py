@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.microfiles import ExcludedRecords, FuzzyVariable, GroupCondition, Recodings
+from app.methods.microfile.spec import ExcludedRecords, FuzzyVariable, GroupCondition, Recodings
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, fuzzify
 from workers.algorithms.groups.rules.membership import Term

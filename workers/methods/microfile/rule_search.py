@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.groups import EvolutionSearch, ExhaustiveSearch, GroupSpec
+from app.methods.group.spec import EvolutionSearch, ExhaustiveSearch, GroupSpec
 from app.errors import FieldError, InfeasibleError
 from surebox_core.types import BoolArray
 from workers.algorithms.groups.enumeration import search as enumeration

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.contracts.findings import Finding, FindingSeverity
-from app.contracts.microfiles import OutlierOptions
+from app.methods.microfile.spec import OutlierOptions
 from workers.algorithms.groups.signals.criteria import Judge, Standing, failing, known_among
 from workers.methods.microfile.attack import Places
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import SCALING_UNIT
+from app.methods.uncertain.spec import SCALING_UNIT
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.columns import numeric_columns
 from workers.methods.context import JobContext

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from app.contracts.jobs import JobKind
-from app.contracts.methods import METHODS, methods_of
+from app.methods.catalogue import METHODS, methods_of
 
 #: Methods of whose releases a ledger keeps what composing needs.
 LEDGERED: Final = frozenset(method.name for method in METHODS.values() if method.ledgered)

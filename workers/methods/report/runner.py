@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from app.contracts.reports import JobReportSpec, ReleaseReportSpec
+from app.methods.report.spec import JobReportSpec, ReleaseReportSpec
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.report import writing

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 
 from app.contracts.findings import Finding, FindingSeverity
-from app.contracts.group_audits import DetectedFile, SwapDetectionResult, SwapDetectionSpec
-from app.contracts.groups import GroupSpec
-from app.contracts.rule_models import group_spec
+from app.methods.group.spec import GroupSpec
+from app.methods.group_profile.spec import DetectedFile, SwapDetectionResult, SwapDetectionSpec
+from app.methods.swaps.rule_models import group_spec
 from workers.methods.context import JobContext
 from workers.methods.microfile.classifying import Learned, Standing, common_columns, learn, reports, score
 from workers.methods.microfile.files import AuditedFile, audited_files, detections, wanted_places

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from app.contracts.group_attacks import ClassifierReport
-from app.contracts.groups import GroupSpec
+from app.methods.group.spec import GroupSpec
+from app.methods.microfile.attacks import ClassifierReport
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.harmonised import sources

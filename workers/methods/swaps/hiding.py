@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.contracts.swaps import SwapsSpec
+from app.methods.swaps.spec import SwapsSpec
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.fits import Fits
 from workers.algorithms.groups.signals.criteria import Judge, Standing, failing

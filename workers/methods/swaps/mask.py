@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.swaps import RegionMask, SwapsSpec
+from app.methods.swaps.spec import RegionMask, SwapsSpec
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers

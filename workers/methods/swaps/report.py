@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.group_attacks import ClassifierReport
-from app.contracts.groups import SignalKind
-from app.contracts.swap_results import (
+from app.methods.microfile.attacks import ClassifierReport
+from app.methods.group.spec import SignalKind
+from app.methods.swaps.result import (
     LISTED_SWAPS,
     AttackAfterSwaps,
     AttackAgain,
@@ -17,7 +17,7 @@ from app.contracts.swap_results import (
     SwapRun,
     SwapsResult,
 )
-from app.contracts.swaps import SwapsSpec
+from app.methods.swaps.spec import SwapsSpec
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import Standing

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.contracts.groups import SignalKind
 from app.contracts.jobs import JobProgress
-from app.contracts.rule_models import model_of
-from app.contracts.swaps import SwapsSpec
+from app.methods.group.spec import SignalKind
+from app.methods.swaps.rule_models import model_of
+from app.methods.swaps.spec import SwapsSpec
 from workers.algorithms.groups.rules.fits import confidence_order
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.swaps import MemeticSearch, SwapsSpec
+from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from app.errors import InfeasibleError
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.contracts.groups import GroupSpec
-from app.contracts.rule_models import RecordModel, model_of
-from app.contracts.swaps import SwapsSpec
+from app.methods.group.spec import GroupSpec
+from app.methods.swaps.rule_models import RecordModel, model_of
+from app.methods.swaps.spec import SwapsSpec
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.profile.decoys import Everybody
 from workers.algorithms.groups.rules.fuzzified import Fuzzified

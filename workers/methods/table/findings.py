@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand
-from app.contracts.table_results import TableResult
-from app.contracts.tables import TableSpec
+from app.methods.table.result import TableResult
+from app.methods.table.spec import TableSpec
 
 Measure = Callable[[TableResult], float | None]
 

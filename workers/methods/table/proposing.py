@@ -17,14 +17,14 @@ import numpy as np
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier, all_understood
 from app.contracts.releases import ReleaseColumn
-from app.contracts.table_results import (
+from app.methods.table.result import (
     IdentifyingColumn,
     ProposedColumn,
     ProposedPair,
     QuasiIdentifierProposal,
     TableResult,
 )
-from app.contracts.tables import MOST_QUASI_IDENTIFIERS, TableSpec
+from app.methods.table.spec import MOST_QUASI_IDENTIFIERS, TableSpec
 from workers.algorithms.tables.classes import classes
 from workers.frames.columns import numeric_columns
 from workers.methods.table.reading import Audited

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.demands import MissingMatches
+from app.contracts.gate import MissingMatches
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
-from app.contracts.tables import TableSpec
 from app.errors import InvalidError
+from app.methods.table.spec import TableSpec
 from workers.frames.codes import Coded, coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.quasi_identifiers import cells

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from app.contracts import table_results
 from app.contracts.columns import SuppressedRecords
-from app.contracts.demands import MissingMatches
+from app.contracts.gate import MissingMatches
 from app.contracts.findings import all_met
-from app.contracts.tables import SumsAudit, TableSpec
+from app.methods.table.spec import SumsAudit, TableSpec
 from surebox_core.types import IntArray
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells

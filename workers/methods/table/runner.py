@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from app.contracts.datasets import DatasetColumn
-from app.contracts.demands import MissingMatches
+from app.contracts.gate import MissingMatches
 from app.contracts.releases import ReleaseColumn
-from app.contracts.table_results import ProposedColumn
-from app.contracts.tables import TableSpec
+from app.methods.table.result import ProposedColumn
+from app.methods.table.spec import TableSpec
 from workers.algorithms.tables.special_uniques import Special, scored, unscored
 from workers.algorithms.tables.uniques import minimal_uniques
 from workers.methods.context import JobContext

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainSpec
+from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainSpec
 from workers.algorithms.uncertain.calibration.expected import Anonymity as Evaluated
 from workers.algorithms.uncertain.calibration.expected import anonymity
 from workers.algorithms.uncertain.calibration.state import Calibrated

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from app.contracts.uncertain import SCALING_UNIT, EstimatedStatistic
+from app.methods.uncertain.spec import SCALING_UNIT, EstimatedStatistic
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.density.estimates import estimates
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
-from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainResult, UncertainSpec
+from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainResult, UncertainSpec
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.records import CompleteRecords

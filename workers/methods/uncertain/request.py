@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.uncertain import UncertainSpec
+from app.methods.uncertain.spec import UncertainSpec
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import units
 from workers.frames.records import CompleteRecords, complete_records

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.draws import refuse_repeat
 from app.contracts.jobs import JobProgress
-from app.contracts.uncertain import UncertainSpec
 from app.contracts.warnings import JobWarning
 from app.errors import InfeasibleError
+from app.methods.draws import refuse_repeat
+from app.methods.uncertain.spec import UncertainSpec
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from app.contracts.uncertain import Anonymity, ScaleSharing, UncertainSpec
+from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated

@@ -1,0 +1,122 @@
+"""What the specification of `boxes` and the dataset's profile decide before a job is accepted."""
+
+from collections.abc import Iterator, Mapping
+
+from app.contracts.box_columns import ColumnKind
+from app.contracts.datasets import DatasetColumn
+from app.contracts.inputs import Given
+from app.contracts.statistics import WITH_SAMPLE_FORM
+from app.errors import FieldError, pointer
+from app.methods.boxes import series, versions
+from app.methods.boxes.check_columns import complete_records, kept_kinds, kinds_of, wrong_columns, wrong_weights
+from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
+from app.methods.boxes.check_undefined import undefined, wrong_content
+from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords, ReleasedWeights
+from app.methods.columns import named, too_few, wrong_column
+from app.methods.columns import wrong_columns as unknown_columns
+
+
+def fill(spec: BoxesSpec, given: Given) -> BoxesSpec:
+    """The specification with its defaults written out; in a series, with all that is its base's."""
+    if (base := given.releases.get(series.BASE)) is not None:
+        return series.fill(spec, base)
+    if (previous := versions.previous_of(spec, given)) is not None:
+        return versions.fill(spec, given, previous)
+    return with_steering(_with_row_weights(spec), kinds_of(spec, given.profile()))
+
+
+def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
+    """Weights of rows are a kept column that k counts; other kept columns count only on request."""
+    name = spec.survey_weight_column
+    if spec.released_weights is not ReleasedWeights.ROW or name is None:
+        return spec
+    keep = spec.keep if name in spec.keep else (*spec.keep, name)
+    return spec.model_copy(update={"keep": keep, "k_counts_kept": spec.k_counts_kept or keep == (name,)})
+
+
+def check(spec: BoxesSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on this dataset or this base, each with its pointer."""
+    if (base := given.releases.get(series.BASE)) is not None:
+        return series.check(spec, base)
+    if (previous := given.releases.get(versions.PREVIOUS)) is not None:
+        return versions.check(spec, given, previous)
+    profile = given.profile()
+    columns, kinds = named(profile), kinds_of(spec, profile)
+    return [
+        *undefined(spec, kinds, profile),
+        *wrong_content(spec, kinds),
+        *wrong_columns(spec, profile),
+        *wrong_weights(spec, columns, profile),
+        *_unknown(spec, columns),
+        *wrong_statistics(spec, kinds, kept_kinds(spec, profile)),
+        *_names(spec, kinds),
+        *too_many_statistics(spec, kinds),
+        *_diverse(spec, columns),
+        *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),
+        *_no_sample_form(spec, records=complete_records(spec, profile)),
+    ]
+
+
+def _unknown(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
+    yield from unknown_columns("keep", spec.keep, columns)
+    yield from unknown_columns("sensitive", spec.sensitive, columns)
+    for name in spec.min_separation:
+        if (wrong := wrong_column(name, columns, numeric=True)) is not None:
+            yield FieldError(pointer("min_separation", name), wrong)
+
+
+def _no_sample_form(spec: BoxesSpec, *, records: int) -> Iterator[FieldError]:
+    if spec.ddof == 0:
+        return
+    if spec.rare_records is RareRecords.WEIGH or spec.survey_weight_column is not None:
+        yield FieldError(
+            "/ddof",
+            "weighed records (`rare_records: weigh`, `survey_weight_column`) have no sample size: "
+            "`ddof` is 0 with them",
+        )
+    if records <= spec.ddof and any(one.kind in WITH_SAMPLE_FORM for one in spec.statistics or ()):
+        yield FieldError("/ddof", f"`ddof` 1 takes two records or more, the dataset has {records} complete")
+
+
+def _diverse(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[FieldError]:
+    """More values in a box than a column has altogether."""
+    if spec.l is None:
+        return
+    counted = {name: columns[name].distinct for name in (*spec.sensitive, *spec.min_separation) if name in columns}
+    fewest = min(counted, key=counted.__getitem__, default=None)
+    if fewest is not None and counted[fewest] < spec.l:
+        detail = f"column {fewest!r} has {counted[fewest]} values: the largest l is {counted[fewest]}"
+        yield FieldError("/l", f"l = {spec.l} asked, {detail}")
+
+
+def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]:
+    """Names of the release's columns but for the kept ones."""
+    yield "box"
+    for name, kind in kinds.items():
+        if kind is not ColumnKind.NOMINAL:
+            yield from (f"{name}_lo", f"{name}_hi")
+            if spec.box_means is not BoxMeans.NONE:
+                yield from (f"{name}_mean_lo", f"{name}_mean_hi")
+            continue
+        declared = spec.nominal.get(name)
+        if declared is not None and declared.hierarchy is not None:
+            yield name
+        yield f"{name}_set"
+    if spec.survey_weight_column is not None and spec.released_weights is ReleasedWeights.BOX:
+        yield from ("weight_mean_lo", "weight_mean_hi")
+    elif spec.rare_records is RareRecords.WEIGH or spec.survey_weight_column is not None:
+        yield "weight"
+    if spec.rare_records is RareRecords.MARK:
+        yield "core"
+
+
+def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:
+    own = list(own_names(spec, kinds))
+    for name in {name for name in own if own.count(name) > 1}:
+        place = next(index for index, one in enumerate(spec.quasi_identifiers) if name.startswith(one))
+        yield FieldError(pointer("quasi_identifiers", place), f"two columns of the release would be called {name!r}")
+    for index, name in enumerate(spec.keep):
+        if name in spec.quasi_identifiers:
+            yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
+        elif name in own:
+            yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")

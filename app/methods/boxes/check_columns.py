@@ -1,0 +1,200 @@
+"""What a dataset's profile decides about the columns of a box release: what each is, and what would make it usable."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any, Final, cast
+
+from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, plain_kind, typed
+from app.contracts.columns import Domain
+from app.contracts.datasets import DatasetColumn, Profile
+from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
+from app.errors import FieldError, pointer
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec
+from app.methods.columns import missing_values, named, not_quasi_identifiers, outside, wrong_column, wrong_numbers
+
+#: Texts of which nearly every record has its own are names, not classes.
+_NAMES: Final = 0.9
+_FEW: Final = 20
+_SETTINGS: Final = ("domains", "value_step", "min_width")
+
+
+def kinds_of(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
+    """How each column that the dataset has is cut and published."""
+    columns = named(profile)
+    return {name: kind_of(spec, name, columns[name].type) for name in spec.quasi_identifiers if name in columns}
+
+
+def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
+    """The kind of each column that rows keep, of those that the dataset has."""
+    columns = named(profile)
+    return {name: plain_kind(columns[name].type) for name in spec.keep if name in columns}
+
+
+def lacks_values(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> bool:
+    """Whether missing values of a column make its records incomplete."""
+    declared = spec.nominal.get(column.name, NominalColumn())
+    own = kind is ColumnKind.NOMINAL and (declared.missing_is_value or None in (declared.values or ()))
+    return column.missing > 0 and not own
+
+
+def complete_records(spec: BoxesSpec, profile: Profile) -> int:
+    """The most records that can take part: all, or those left by the column with most missing values."""
+    if spec.missing_policy is not BoxesMissingPolicy.DROP:
+        return profile.rows
+    columns, kinds = named(profile), kinds_of(spec, profile)
+    missing = (columns[name].missing for name, kind in kinds.items() if lacks_values(spec, columns[name], kind))
+    return profile.rows - max(missing, default=0)
+
+
+def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
+    """Columns that are not there or cannot become sides of boxes, and what is said of others than these."""
+    columns, kinds = named(profile), kinds_of(spec, profile)
+    for index, name in enumerate(spec.quasi_identifiers):
+        if (wrong := wrong_column(name, columns)) is not None:
+            yield FieldError(pointer("quasi_identifiers", index), wrong)
+        else:
+            yield from _unusable(spec, index, columns[name], kinds[name], profile)
+    for field in ("nominal", *_SETTINGS):
+        yield from not_quasi_identifiers(field, getattr(spec, field), spec.quasi_identifiers)
+    yield from not_quasi_identifiers("ordinal", spec.ordinal, spec.quasi_identifiers, or_in=spec.sensitive)
+    for name in spec.t_distance:
+        if name not in spec.sensitive:
+            yield FieldError(pointer("t_distance", name), f"{name!r} is not one of `sensitive`")
+
+
+def _unusable(
+    spec: BoxesSpec, index: int, column: DatasetColumn, kind: ColumnKind, profile: Profile
+) -> Iterator[FieldError]:
+    where = pointer("quasi_identifiers", index)
+    if spec.missing_policy is BoxesMissingPolicy.REFUSE and lacks_values(spec, column, kind):
+        yield FieldError(where, f"{missing_values(column)}: {_ways_out(column, kind)}")
+    if column.name in profile.numeric and kind in (ColumnKind.NUMBER, ColumnKind.INTEGER):
+        yield from wrong_numbers(where, column, profile.numeric[column.name])
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        for field in _SETTINGS:
+            if column.name in getattr(spec, field) and (field, kind) != ("min_width", ColumnKind.ORDINAL):
+                yield FieldError(pointer(field, column.name), f"{column.name!r} is {kind}: it has no `{field}`")
+    if kind is ColumnKind.NOMINAL:
+        yield from _wrong_nominal(spec, index, column, profile)
+    elif kind is ColumnKind.ORDINAL:
+        yield from _wrong_ordinal(spec, column)
+    else:
+        yield from _wrong_settings(spec, column, kind, profile)
+
+
+def _ways_out(column: DatasetColumn, kind: ColumnKind) -> str:
+    advice = "`missing_policy: drop` leaves those records out, `missing_policy: pattern` publishes them as missing"
+    if kind is ColumnKind.NOMINAL:
+        advice += f', `"nominal": {{"{column.name}": {{"missing_is_value": true}}}}` makes missing a value'
+    return advice
+
+
+def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: Profile) -> Iterator[FieldError]:
+    declared = spec.nominal.get(column.name, NominalColumn())
+    listed: list[Any] = [value for value in declared.values or () if value is not None]
+    yield from _mistyped(column, listed, "nominal", column.name, "values")
+    if declared.hierarchy is not None:
+        leaves = [row[0] for row in declared.hierarchy.rows]
+        yield from _mistyped(column, leaves, "nominal", column.name, "hierarchy", "rows")
+        listed = listed or leaves
+    if listed and column.distinct > len(listed):
+        detail = f"column {column.name!r} has {column.distinct} values, {len(listed)} are declared: declare all of them"
+        yield FieldError(pointer("nominal", column.name), detail)
+    if not listed and column.distinct > max(_FEW, _NAMES * (profile.rows - column.missing)):
+        detail = (
+            f"column {column.name!r} is {column.type} with {column.distinct} values in {profile.rows} records: it "
+            "names records. Leave it out, or give a `hierarchy` of classes under `nominal`"
+        )
+        yield FieldError(pointer("quasi_identifiers", index), detail)
+
+
+def _wrong_ordinal(spec: BoxesSpec, column: DatasetColumn) -> Iterator[FieldError]:
+    values = spec.ordinal[column.name]
+    yield from _mistyped(column, values, "ordinal", column.name)
+    if column.distinct > len(values):
+        detail = f"column {column.name!r} has {column.distinct} values, its order lists {len(values)}: list all of them"
+        yield FieldError(pointer("ordinal", column.name), detail)
+
+
+def _mistyped(column: DatasetColumn, values: Any, *where: str) -> Iterator[FieldError]:
+    """Values that a column of this type cannot have."""
+    for place, value in enumerate(values):
+        try:
+            right = typed(value, column.type) is not None
+        except ValueError:
+            right = False
+        if not right:
+            yield FieldError(pointer(*where, place), f"not a value of column {column.name!r}, which is {column.type}")
+
+
+def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, profile: Profile) -> Iterator[FieldError]:
+    """Domains, grids and widths that do not fit a column of numbers or days."""
+    name, domain = column.name, spec.domains.get(column.name)
+    if domain is not None and isinstance(domain[0], date) is not (kind is ColumnKind.DATE):
+        expected = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
+        yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {expected}")
+    elif domain is not None and name in profile.numeric and outside(profile.numeric[name], cast("Domain", domain)):
+        yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
+    for field in ("value_step", "min_width"):
+        step = getattr(spec, field).get(name)
+        if step is not None and kind is not ColumnKind.NUMBER and not float(step).is_integer():
+            yield FieldError(pointer(field, name), f"column {name!r} has whole values: its `{field}` is whole")
+    if spec.bounds is BoxBounds.GRID and domain is None and name not in spec.value_step:
+        detail = (
+            f"`bounds: grid` needs the `domains` or the `value_step` of column {name!r}: steps from the data would "
+            "reveal its extremes"
+        )
+        yield FieldError(pointer("bounds"), detail)
+
+
+def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile: Profile) -> Iterator[FieldError]:
+    """Persons and design weights that are not there, or do not make sense."""
+    for field in ("person_column", "survey_weight_column"):
+        name = getattr(spec, field)
+        if name is None:
+            continue
+        if (wrong := wrong_column(name, columns, numeric=field == "survey_weight_column")) is not None:
+            yield FieldError(pointer(field), wrong)
+        elif columns[name].missing:
+            yield FieldError(pointer(field), missing_values(columns[name]))
+        elif name in spec.quasi_identifiers:
+            yield FieldError(pointer(field), f"{name!r} is one of `quasi_identifiers`")
+    name = spec.survey_weight_column
+    if name in profile.numeric and name is not None:
+        yield from wrong_numbers(pointer("survey_weight_column"), columns[name], profile.numeric[name])
+        if (least := profile.numeric[name].finite_minimum) is not None and least <= 0:
+            yield FieldError(pointer("survey_weight_column"), f"column {name!r} has weights that are not above 0")
+
+
+def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
+    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
+
+    Parameters
+    ----------
+    statistic, position
+        The statistic, and the place of the column in its `of`.
+    kind
+        Of the column.
+    kept
+        Whether rows have the column as it is, so that a number is a value too.
+    """
+    valued = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL)
+    if statistic.interval is not None and position == len(statistic.of) - 1:
+        return _unfit_interval(statistic.interval, kind)
+    if position in ABOUT_VALUES.get(statistic.kind, ()):
+        if valued or kept:
+            return None
+        ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
+        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
+    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
+        return None
+    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+
+
+def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:
+    """Why a column of this kind has no such interval."""
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        return "it has no `interval`; name its `values`"
+    if any(isinstance(end, date) is not (kind is ColumnKind.DATE) for end in interval if end is not None):
+        return "the ends of its `interval` are " + ("days" if kind is ColumnKind.DATE else "numbers")
+    return None

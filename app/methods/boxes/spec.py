@@ -1,0 +1,295 @@
+"""Anonymization `boxes`: k-anonymity of tables by subdividing the data space."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.contracts.base import MisplacedError
+from app.contracts.box_columns import BoxDomain, NominalColumn, Values, Width, check_values
+from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import QUASI_IDENTIFIERS, Examples
+from app.contracts.ids import DatasetId, ReleaseId
+from app.contracts.jobs import JobKind, ReleasingSpec
+from app.contracts.statistics import MOST_STATISTICS, Statistic
+
+#: Who knows all but one record of a box has that one's values from an exact mean.
+_LEAST_K_OF_MEANS = 4
+
+
+class BoxBounds(StrEnum):
+    """What the bounds of a box are."""
+
+    CELLS = "cells"
+    GRID = "grid"
+    TIGHT = "tight"
+
+
+class BoxMeans(StrEnum):
+    """Whether a release has the means of the records in a box: none, an interval, or the exact ones."""
+
+    NONE = "none"
+    ROUNDED = "rounded"
+    EXACT = "exact"
+
+
+class RareRecords(StrEnum):
+    """What becomes of records that make statistics wide."""
+
+    KEEP = "keep"
+    MARK = "mark"
+    SUPPRESS = "suppress"
+    WEIGH = "weigh"
+
+
+class SuppressionObjective(StrEnum):
+    """What is weighed against what when rare records are left out."""
+
+    BIAS_AWARE = "bias_aware"
+    PAPER = "paper"
+
+
+class PartitionMethod(StrEnum):
+    """How the data space is subdivided."""
+
+    OPTIMAL = "optimal"
+    FAST = "fast"
+    MONDRIAN = "mondrian"
+
+
+class BoxesMissingPolicy(StrEnum):
+    """What becomes of records with a missing value in `quasi_identifiers`."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+    PATTERN = "pattern"
+
+
+class DistributionDistance(StrEnum):
+    """How far two distributions of a sensitive column are apart, for `t`."""
+
+    EQUAL = "equal"
+    ORDERED = "ordered"
+
+
+class ReleasedWeights(StrEnum):
+    """What a release says of the weights of its records."""
+
+    BOX = "box"
+    ROW = "row"
+
+
+class BoxesSpec(ReleasingSpec):
+    """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
+
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
+    # without which a worker publishes what one value does to all boxes
+    version: ClassVar[int] = 9
+    examples: ClassVar[Examples] = {
+        "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
+        "chosen statistics, rare records left out": {
+            **QUASI_IDENTIFIERS,
+            "k": 5,
+            "statistics": [
+                {"kind": "mean", "of": ["income"], "weight": 2.0},
+                {"kind": "regression", "of": ["income", "age"]},
+            ],
+            "rare_records": "suppress",
+            "domains": {"age": [0, 120]},
+            "keep": ["job"],
+        },
+    }
+
+    method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
+    dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have
+        default=None, description="The dataset to work on; required, and absent with `base_release_id`."
+    )
+    base_release_id: ReleaseId | None = Field(
+        default=None,
+        description="A published release of boxes: the new one is a later release of its series, made from what it "
+        "publishes and from nothing else. `quasi_identifiers` and `keep` are among the base's, `k` is at least the "
+        "base's; all else but `statistics` and `ddof` is the base's and may be left out.",
+    )
+    previous_release_id: ReleaseId | None = Field(
+        default=None,
+        description="A published release of boxes of the data that the dataset is a new version of "
+        "(`version_of_dataset_id`): the new one has its boxes, and shows additions and removals only where none or at "
+        "least k rows changed; "
+        "`quasi_identifiers`, `keep` and `k` are the same, all else but `statistics` and `ddof` may be left out. "
+        "Default: the last one with these `quasi_identifiers`, `keep` and `k`, where the dataset is a new version; "
+        "null: none.",
+    )
+    quasi_identifiers: tuple[ColumnName, ...] = Field(
+        min_length=1, description="Quasi-identifiers, published as boxes: numbers, days, texts, booleans."
+    )
+    nominal: dict[ColumnName, NominalColumn] = Field(
+        default_factory=dict,
+        description="Columns whose values have no order; texts and booleans are nominal unless they are `ordinal`.",
+    )
+    ordinal: dict[ColumnName, Values] = Field(
+        default_factory=dict, description="Columns whose values have this order; published as first and last value."
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(
+        description="Least number of records (with `person_column`, of persons) in a box."
+    )
+    person_column: ColumnName | None = Field(
+        default=None, description="Who a record is of, where persons have several: k counts persons."
+    )
+    statistics: tuple[Statistic, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_STATISTICS,
+        description="What to keep narrow; default: all means, variances and correlations of numeric "
+        "`quasi_identifiers`, and all shares of nominal ones.",
+    )
+    unlisted_column_weight: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.03,
+        description="Weight of every column that no statistic names, as a share of the least one named (in natural "
+        "scales), so that it is cut too; 0 leaves such columns whole.",
+    )
+    ddof: Annotated[int, Field(strict=True, ge=0, le=1)] = Field(
+        default=0,
+        description="Variances, standard deviations and covariances have the divisor N - ddof, N the release's rows.",
+    )
+    l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)
+        default=None,
+        description="Least number of distinct values in a box, of each column of `sensitive` and `min_separation`.",
+    )
+    t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
+        default=None,
+        description="Largest distance between the distribution of a `sensitive` column in a box and in all boxes.",
+    )
+    t_distance: dict[ColumnName, DistributionDistance] = Field(
+        default_factory=dict,
+        description="How `t` measures a column; default: `ordered` where it is numeric or ordinal, else `equal`.",
+    )
+    alpha: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
+        default=None, description="Largest share of a box that one value of a `sensitive` column may have."
+    )
+    min_separation: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
+        default_factory=dict, description="Columns whose `l` values must be this far apart, pairwise."
+    )
+    sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that `l`, `t` and `alpha` are about.")
+    domains: dict[ColumnName, BoxDomain] = Field(
+        default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
+    )
+    bounds: BoxBounds = Field(
+        default=BoxBounds.CELLS,
+        description="`cells` tile the space; `grid` ones are narrowed to a grid; `tight` ones are values of records.",
+    )
+    value_step: dict[ColumnName, Width] = Field(
+        default_factory=dict,
+        description="Steps of columns: their values are multiples of them, and `grid` bounds are a step apart.",
+    )
+    min_records_at_bound: Annotated[int, Field(strict=True, ge=1, le=2)] = Field(
+        default=1, description="Records that share the last step of the grid at a `grid` bound."
+    )
+    min_width: dict[ColumnName, Width] = Field(
+        default_factory=dict, description="Least width of a box in a column, so that it leaves more than one value."
+    )
+    box_means: BoxMeans = Field(
+        default=BoxMeans.NONE, description="Whether boxes also have the means of their records, or intervals for them."
+    )
+    mean_interval_in_boxes: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+        default=1.0, description="For `rounded` means: width of the interval of a sum, in widths of its box."
+    )
+    p_percent: Annotated[float, Field(strict=True, gt=0, le=100)] = Field(
+        default=10.0,
+        description="Means are left out where the largest value could be estimated within this percentage.",
+    )
+    rare_records: RareRecords = Field(
+        default=RareRecords.KEEP, description="What becomes of records that make the statistics wide."
+    )
+    max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.05,
+        description="Largest share of records, whatever they weigh, that are left out (`suppress`, `weigh`), or not of "
+        "the core (`mark`).",
+    )
+    objective: SuppressionObjective = Field(
+        default=SuppressionObjective.BIAS_AWARE,
+        description="`suppress`, `weigh`: whether leaving records out, or giving them less weight, is weighed against "
+        "how it shifts the statistics, or not (`paper`: then `max_suppressed` does not count either).",
+    )
+    confidence: float = Field(
+        default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
+    )
+    partition: PartitionMethod = Field(default=PartitionMethod.OPTIMAL, description="`mondrian` is for comparison.")
+    keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")
+    k_counts_kept: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
+    max_suppressed_classes: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
+        default=0.02,
+        description="Largest share of records left out because their kept values are too rare (`k_counts_kept`), and "
+        "largest share left out because fewer than k have a value of a column whose codebook is taken from the data.",
+    )
+    survey_weight_column: ColumnName | None = Field(
+        default=None, description="Design weights, above 0, that all statistics count records with."
+    )
+    released_weights: ReleasedWeights = Field(
+        default=ReleasedWeights.BOX,
+        description="`box`: rows carry an interval that holds the mean weight of their box; `row`: their own, which "
+        "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`k_counts_kept`).",
+    )
+    missing_policy: BoxesMissingPolicy = Field(
+        default=BoxesMissingPolicy.REFUSE,
+        description="Whether a missing value in `quasi_identifiers` is refused, its record left out, or missing in "
+        "the release.",
+    )
+
+    @model_validator(mode="after")
+    def _made_from(self) -> Self:
+        if self.dataset_id is None and self.base_release_id is None:
+            msg = "field required: the dataset to work on, or `base_release_id` for a later release of a series"
+            raise MisplacedError(msg, "dataset_id")
+        if self.dataset_id is not None and self.base_release_id is not None:
+            msg = "a later release of a series is made from its base alone, no dataset is read: leave it out"
+            raise MisplacedError(msg, "dataset_id")
+        if self.previous_release_id is not None and self.base_release_id is not None:
+            msg = "a release is made of new data in earlier boxes, or of its base alone: name one of both"
+            raise MisplacedError(msg, "previous_release_id")
+        return self
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for name in ("quasi_identifiers", "keep", "sensitive"):
+            check_different(field=name, names=getattr(self, name))
+        _check_domains(self.domains)
+        for name, values in self.ordinal.items():
+            check_values("ordinal", values, name)
+            if name in self.nominal:
+                msg = f"{name!r} is either ordinal or nominal"
+                raise MisplacedError(msg, "ordinal", name)
+        return self
+
+    @model_validator(mode="after")
+    def _sensitive_columns(self) -> Self:
+        constrained = self.l is not None or self.t is not None or self.alpha is not None
+        if self.sensitive and not constrained:
+            msg = "`sensitive` columns need `l`, `t` or `alpha`"
+            raise MisplacedError(msg, "l")
+        if self.min_separation and self.l is None:
+            msg = "columns of `min_separation` need `l`"
+            raise MisplacedError(msg, "l")
+        if self.l is not None and not (self.min_separation or self.sensitive):
+            msg = "`l` needs `sensitive` or `min_separation` columns that it counts"
+            raise MisplacedError(msg, "l")
+        for name in ("t", "alpha"):
+            if getattr(self, name) is not None and not self.sensitive:
+                msg = f"`{name}` needs `sensitive` columns that it is about"
+                raise MisplacedError(msg, name)
+        return self
+
+    @model_validator(mode="after")
+    def _exact_means(self) -> Self:
+        if self.box_means is BoxMeans.EXACT and self.k < _LEAST_K_OF_MEANS:
+            msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: who knows the others has the last one's values"
+            raise MisplacedError(msg, "k")
+        return self
+
+
+def _check_domains(domains: dict[str, BoxDomain]) -> None:
+    """Raise an error when a domain is empty."""
+    for column, (lo, hi) in domains.items():
+        if not lo < hi:  # type: ignore[operator]  # both of one kind
+            msg = f"the domain of {column!r} must be [lo, hi] with lo below hi"
+            raise MisplacedError(msg, "domains", column)

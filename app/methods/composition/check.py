@@ -1,0 +1,71 @@
+"""What the specifications of audits of several releases and what they name decide before a job is accepted."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.contracts.inputs import Given, ReleaseInput, listed
+from app.contracts.quasi_identifiers import all_understood
+from app.errors import FieldError, meant, pointer
+from app.methods.composition.spec import CompositionSpec, DeterminationSpec
+
+DEFAULT_K: Final = 5.0
+
+
+def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
+    """The specification with the releases' original, with their least k, and counting persons as the newest does."""
+    releases = listed(given.releases, "release_ids").values()
+    newest = max(reversed([*releases]), key=lambda one: one.made_at or 0.0, default=None)
+    original = spec.dataset_id or (None if newest is None else newest.dataset_id)
+    least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
+    person = None if newest is None or newest.dataset_id != original else newest.spec.get("person_column")
+    return spec.model_copy(
+        update={
+            "dataset_id": original,
+            "k_required": spec.k_required if spec.k_required is not None else max(least, 1.0),
+            "person_column": spec.person_column or person,
+        }
+    )
+
+
+def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases and this original, each with its pointer."""
+    original = {column.name for column in given.profile().columns}
+    return [
+        *_releases(listed(given.releases, "release_ids")),
+        *_tables(spec, given),
+        *(
+            FieldError(where, f"the original has no column {name!r}{meant(name, original)}")
+            for where, name in _named(spec)
+            if name not in original
+        ),
+    ]
+
+
+def _releases(releases: dict[str, ReleaseInput]) -> Iterator[FieldError]:
+    for role, one in releases.items():
+        if one.base is not None:
+            detail = f"it was made from {one.base} alone and tells no more than that one: name it in its place"
+            yield FieldError(f"/{role}", detail)
+
+
+def _tables(spec: CompositionSpec, given: Given) -> Iterator[FieldError]:
+    for role, one in listed(given.datasets, "dataset_ids").items():
+        if not all_understood(tuple(spec.join_columns), {column.name for column in one.columns}):
+            yield FieldError(f"/{role}", "this table has none of `join_columns`")
+
+
+def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:
+    if spec.person_column is not None:
+        yield "/person_column", spec.person_column
+    for index, name in enumerate(spec.sensitive):
+        yield pointer("sensitive", index), name
+
+
+def check_determination(spec: DeterminationSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases, each with its pointer."""
+    columns = {name for one in given.releases.values() for name in one.spec["quasi_identifiers"]}
+    return [
+        FieldError(pointer("value_step", name), f"none of the releases is about {name!r}")
+        for name in spec.value_step
+        if name not in columns
+    ]

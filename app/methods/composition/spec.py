@@ -1,0 +1,205 @@
+"""Audits of releases together and of what they leave: `composition`, `determination`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+from typing_extensions import TypeAliasType
+
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import ColumnName, Share, check_different
+from app.contracts.examples import DATASET, RELEASE, Examples
+from app.contracts.families import OverlayDiversity
+from app.contracts.findings import AuditResult
+from app.contracts.gate import DeterminationDemands
+from app.contracts.ids import DatasetId, ReleaseId
+from app.contracts.jobs import JobKind, JobSpec
+from app.methods.table.result import SpecifiedColumn
+
+
+def _joined(columns: Any) -> str:
+    return "mapping" if isinstance(columns, Mapping) else "names"
+
+
+#: Names of columns, or by their earlier names those that the original has for them.
+JoiningColumns = TypeAliasType(
+    "JoiningColumns",
+    Annotated[
+        Annotated[tuple[ColumnName, ...], Field(max_length=60), Tag("names")]
+        | Annotated[dict[ColumnName, ColumnName], Field(max_length=60), Tag("mapping")],
+        Discriminator(_joined),
+        Field(
+            description="Names of columns; or by the names in earlier data, or in tables of others, what the original "
+            "calls the same columns."
+        ),
+    ],
+)
+
+
+class CompositionDemands(Contract):
+    """What is required of releases together."""
+
+    k: float | None = Field(default=None, strict=True, ge=1, description="Least persons that boxes together leave.")
+    candidates: float | None = Field(default=None, strict=True, ge=1, description="Least rows joined by kept columns.")
+    expected: float | None = Field(
+        default=None, strict=True, ge=1, description="Least records that fit all noisy rows."
+    )
+    l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
+    alpha: Share | None = Field(default=None, description="Largest share of a sensitive value.")
+    share_below: Share | None = Field(default=None, description="Largest share of persons with fewer than k.")
+
+
+class CompositionSpec(JobSpec):
+    """What several releases of the same data reveal together."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `join_columns` as a mapping
+    examples: ClassVar[Examples] = {
+        "what a release and those before it reveal together": {
+            "release_ids": [RELEASE],
+            "sensitive": ["job"],
+        },
+        "tables that others released of the same people": {
+            "dataset_ids": [DATASET],
+            "dataset_id": DATASET,
+            "join_columns": ["region", "age"],
+            "k_required": 2,
+            "require": {"k": 2, "share_below": 0.01},
+        },
+    }
+
+    method: Literal["composition"] = Field(description="What several releases reveal together.")
+    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=50, description="Releases of this service.")
+    dataset_ids: tuple[DatasetId, ...] = Field(
+        default=(), max_length=50, description="Tables of the same persons that others released, uploaded here."
+    )
+    dataset_id: DatasetId | None = Field(
+        default=None, description="The original, as it is today; default: that of the newest of the releases."
+    )
+    join_columns: JoiningColumns = Field(
+        default=(),
+        description="Columns that join the tables of `dataset_ids` to the original: as they are, as bounds or as sets; "
+        "a table is joined by those that it has. As a mapping: old names to those of the original, also of columns "
+        "that were renamed or recoded since a release; whether that can be is checked.",
+    )
+    k_required: float | None = Field(
+        default=None,
+        strict=True,
+        ge=1,
+        description="Persons that are to remain; default: the least k of the releases, or 5.",
+    )
+    sensitive: tuple[ColumnName, ...] = Field(
+        default=(), max_length=50, description="Columns of the original whose diversity is looked at."
+    )
+    person_column: ColumnName | None = Field(
+        default=None, description="Column of the original that says whose record it is; default: the newest release's."
+    )
+    require: CompositionDemands | None = Field(default=None, description="Demands; default: k.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="release_ids", names=self.release_ids)
+        check_different(field="dataset_ids", names=self.dataset_ids)
+        if not self.release_ids and not self.dataset_ids:
+            raise MisplacedError("there is nothing to compose", "release_ids")
+        if self.dataset_ids and self.dataset_id is None:
+            raise MisplacedError("tables that others released are composed over their original", "dataset_id")
+        if self.dataset_ids and not self.join_columns:
+            raise MisplacedError("these columns join the tables to the original", "join_columns")
+        return self
+
+
+class ComposedColumn(OverlayDiversity, SpecifiedColumn):
+    """A sensitive column over the persons that cannot be distinguished."""
+
+
+class CompositionResult(AuditResult):
+    """Result of a `composition` job; restricted to its owner."""
+
+    method: Literal["composition"] = Field(default="composition", description="The job's method.")
+    records: int = Field(description="Records of the original that are in some release.")
+    release_count: int = Field(description="Releases and tables that were composed.")
+    k_required: float = Field(description="Persons that are to remain.")
+    composed_k: float = Field(
+        description="Persons that remain: the least of what follows; 1 where one cannot be placed."
+    )
+    unplaced: int = Field(default=0, description="Persons whose place in some release cannot be determined.")
+    new: int = Field(default=0, description="Persons of the original who were not in the data of some release.")
+    left: int = Field(default=0, description="Persons of a release's data who are no more in the original.")
+    group_count: int = Field(description="Sets of records that agree in all boxes.")
+    overlay: int | None = Field(description="Persons in the smallest such set; null: no release has boxes.")
+    overlay_below: float | None = Field(description="Share of the persons in sets of fewer than k.")
+    candidates: int | None = Field(description="Fewest rows that may be a person's, joined by kept columns alone.")
+    candidates_below: float | None = Field(description="Share of the persons with fewer than k of them.")
+    expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
+    expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
+    changed: int | None = Field(
+        description="Fewest rows by which a box differs from today's records, or between versions; null: by none."
+    )
+    sensitive: tuple[ComposedColumn, ...] = Field(
+        description="By column; empty where all rows are the original's or follow them: they make no groups."
+    )
+    meaning: dict[str, str] = Field(description="What each figure says.")
+
+
+class DeterminationSpec(JobSpec):
+    """Which values a release gives away although it names no person."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+    examples: ClassVar[Examples] = {
+        "what a release gives away": {"release_ids": [RELEASE]},
+        "incomes in hundreds": {
+            "release_ids": [RELEASE],
+            "value_step": {"income": 100.0},
+            "require": {"share_single_value": 0.05, "share_certain": 0.2},
+        },
+    }
+
+    method: Literal["determination"] = Field(description="Which values a release gives away.")
+    release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")
+    value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
+    )
+    require: DeterminationDemands | None = Field(
+        default=None, description="Demands; default: none, and what is given away is found all the same."
+    )
+
+
+class DeterminedColumn(Contract):
+    """A column whose values were generalized."""
+
+    column: str = Field(description="The column.")
+    share_single_value: float = Field(description="Share of its cells that leave a single value.")
+    mean_values: float | None = Field(
+        description="Mean number of values a cell leaves; null: any number between bounds."
+    )
+
+
+class HomogeneousColumn(Contract):
+    """A column that was kept."""
+
+    column: str = Field(description="The column.")
+    share_certain: float = Field(description="Share of rows whose box has one value of it.")
+    share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
+    t_closeness: float = Field(
+        description="Largest distance of a box to the release: ordered for numbers and days, else equal."
+    )
+    attribution: float = Field(description="How often a value drawn from a row's box is its own (CAP).")
+    baseline: float = Field(description="The same with the whole release as one box.")
+
+
+class DeterminedRelease(Contract):
+    """What one release gives away."""
+
+    release_id: str = Field(description="The release.")
+    columns: tuple[DeterminedColumn, ...] = Field(description="Columns that were generalized.")
+    kept_columns: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
+
+
+class DeterminationResult(AuditResult):
+    """Result of a `determination` job; restricted to its owner."""
+
+    method: Literal["determination"] = Field(default="determination", description="The job's method.")
+    releases: tuple[DeterminedRelease, ...] = Field(description="One by one.")
+    meaning: dict[str, str] = Field(description="What each figure says.")

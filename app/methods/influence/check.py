@@ -1,0 +1,49 @@
+"""What the specifications of `influence` and `frontier` and what they name decide before a job is accepted."""
+
+from app.contracts.inputs import Given, ReleaseInput, listed
+from app.errors import FieldError
+from app.methods.boxes import check as boxes
+from app.methods.influence.spec import FrontierSpec, InfluenceSpec
+
+
+def fill_influence(spec: InfluenceSpec, given: Given) -> InfluenceSpec:
+    """The specification with the releases' original."""
+    originals = [one.dataset_id for one in listed(given.releases, "release_ids").values()]
+    return spec.model_copy(update={"dataset_id": spec.dataset_id or next(iter(originals), None)})
+
+
+def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on these releases, each with its pointer."""
+    return [
+        FieldError(f"/{role}", wrong)
+        for role, one in listed(given.releases, "release_ids").items()
+        if (wrong := _wrong(spec, one)) is not None
+    ]
+
+
+def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
+    if release.forgotten:
+        return "its job was deleted, and with it how it was made: it cannot be made again without a record"
+    if release.previous is not None:
+        return f"a new version shows rows of several versions in the boxes of {release.previous}: audit the first one"
+    if release.base is not None:
+        return f"it was made from {release.base} and from no record: audit that one"
+    if release.dataset_id != spec.dataset_id:
+        return f"its original is {release.dataset_id}: audit it by itself"
+    return None
+
+
+def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:
+    """The specification with the statistics that `boxes` has by default."""
+    filled = boxes.fill(spec.at(spec.k[0]), given)
+    return spec.model_copy(update={"statistics": filled.statistics})
+
+
+def check_frontier(spec: FrontierSpec, given: Given) -> list[FieldError]:
+    """Everything that is wrong at some k, once, each with its pointer."""
+    errors: dict[FieldError, None] = {}
+    for index, k in enumerate(spec.k):
+        for one in boxes.check(spec.at(k), given):
+            where = f"/k/{index}" if one.pointer == "/k" else one.pointer
+            errors.setdefault(FieldError(where, one.detail))
+    return list(errors)

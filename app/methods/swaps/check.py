@@ -1,0 +1,205 @@
+"""What the specification of `swaps`, its model and the dataset's profile decide before a job is accepted."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from app.contracts.datasets import NUMERIC, Profile
+from app.contracts.inputs import Given, JobInput
+from app.contracts.jobs import JobState
+from app.errors import FieldError, meant, pointer
+from app.methods.group.spec import GroupSpec
+from app.methods.microfile.harmonising import (
+    Harmonised,
+    wrong_region_columns,
+    wrong_regions,
+    wrong_variables,
+)
+from app.methods.microfile.recoding import parsed, unparsable
+from app.methods.swaps.rule_models import RecordModel, group_spec, model_of
+from app.methods.swaps.spec import RecordDistance, SwapsSpec
+
+
+def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:
+    """The specification with its model's defaults: the metric, the columns that name the group among those dropped."""
+    learned = _learned(given)
+    model = model_of(spec, learned)
+    if model is None:
+        return spec
+    profile = given.profile()
+    updates: dict[str, Any] = {}
+    names = {column.name for column in profile.columns}
+    updates["drop"] = (*spec.drop, *(name for name in model.group_columns if name in names and name not in spec.drop))
+    if spec.metric is None:
+        updates["metric"] = _metric(model, Harmonised(profile, model.recode))
+    if spec.auxiliary_dataset_id is None and spec.learn_again and learned is not None:
+        updates["auxiliary_dataset_id"] = learned.auxiliary_dataset_id
+    return spec.model_copy(update=updates)
+
+
+def _metric(model: RecordModel, file: Harmonised) -> RecordDistance:
+    """Numbers are ordinal, everything else is categorical."""
+    names = [variable.column for variable in model.variables]
+    ordinal = {name: 1.0 for name in names if file.type_of(name) in NUMERIC}
+    return RecordDistance(ordinal=ordinal, categorical={name: 1.0 for name in names if name not in ordinal})
+
+
+def _learned(given: Given) -> GroupSpec | None:
+    job = given.jobs.get("model_job_id")
+    return group_spec(job.spec) if job is not None and job.method == "group" else None
+
+
+def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with the specification on this dataset, each with its pointer."""
+    if errors := list(_model_job(given.jobs.get("model_job_id"))):
+        return errors
+    model = model_of(spec, _learned(given))
+    if model is None:
+        return []
+    profile = given.profile()
+    file = Harmonised(profile, model.recode)
+    return [
+        *(file.wrong("/rules_model/recode") if spec.rules_model is not None else ()),
+        *_variables(model, file, profile),
+        *_region_columns(spec, model, file),
+        *_regions(spec, file),
+        *_disjoint(spec, file),
+        *_exchanged(spec, file),
+        *_ceilings(spec),
+        *_dropped(spec, profile),
+        *_weighed(spec, file),
+        *_again(spec, given, _learned(given)),
+    ]
+
+
+def _model_job(job: JobInput | None) -> Iterator[FieldError]:
+    if job is None:
+        return
+    if job.method != "group":
+        yield FieldError("/model_job_id", f"a `group` job is needed, this one is `{job.method}`")
+    elif job.state is not JobState.SUCCEEDED:
+        yield FieldError("/model_job_id", f"the job is {job.state}: its rules are there once it has succeeded")
+
+
+def _variables(model: RecordModel, file: Harmonised, profile: Profile) -> Iterator[FieldError]:
+    for error in wrong_variables(model.variables, file, where=model.where, label="the dataset", rows=profile.rows):
+        if model.where.startswith("/rules_model/"):
+            yield error
+        else:
+            yield FieldError(model.where, f"the model does not fit this dataset: {error.detail}")
+
+
+def _region_columns(spec: SwapsSpec, model: RecordModel, file: Harmonised) -> Iterator[FieldError]:
+    yield from wrong_region_columns(spec.region_columns, file, label="the dataset")
+    used = {source for variable in model.variables for source in file.sources_of(variable.column)}
+    for index, name in enumerate(spec.region_columns):
+        if not set(spec.drop).isdisjoint(file.sources_of(name)):
+            reason = "is dropped" if set(model.group_columns).isdisjoint(file.sources_of(name)) else "names the group"
+            yield FieldError(
+                pointer("region_columns", index), f"{name!r} {reason}: there would be nothing left to exchange"
+            )
+        elif not used.isdisjoint(file.sources_of(name)):
+            yield FieldError(
+                pointer("region_columns", index), f"{name!r} is a variable of the model: swaps would change it"
+            )
+
+
+def _regions(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+    lists: list[tuple[str, tuple[tuple[object, ...], ...], str]] = [
+        ("/sources", spec.sources or (), ""),
+        ("/targets", spec.targets or (), ""),
+        ("/ceilings", tuple(one.region for one in spec.ceilings), "/region"),
+        ("/outliers/ignore", spec.outliers.ignore, ""),
+    ]
+    if spec.mask != "outliers":
+        lists.append(("/mask", tuple(one.region for one in spec.mask), "/region"))
+    for where, regions, inner in lists:
+        yield from wrong_regions(regions, spec.region_columns, file, where=where, inner=inner)
+        seen: set[tuple[object, ...]] = set()
+        for index, region in enumerate(regions):
+            key = _as_columns(region, spec.region_columns, file)
+            if key in seen:
+                yield FieldError(where + pointer(index) + inner, "this region is listed twice")
+            seen.add(key)
+
+
+def _as_columns(region: tuple[object, ...], columns: tuple[str, ...], file: Harmonised) -> tuple[object, ...]:
+    """A region as its columns hold it, so that the same one is recognised however it is written."""
+    kinds = [file.type_of(name) for name in columns]
+    return tuple(
+        part if kind is None or unparsable(part, kind) else parsed(part, kind)
+        for part, kind in zip(region, kinds, strict=False)
+    )
+
+
+def _disjoint(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+    sources = {_as_columns(region, spec.region_columns, file) for region in spec.sources or ()}
+    for index, region in enumerate(spec.targets or ()):
+        if _as_columns(region, spec.region_columns, file) in sources:
+            yield FieldError(pointer("targets", index), "this region is a source: it cannot be a target as well")
+
+
+def _exchanged(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+    """Members leave what is lowered and come to what is raised: the one is a source, the other a target."""
+    listed = {
+        name: None if regions is None else {_as_columns(region, spec.region_columns, file) for region in regions}
+        for name, regions in (("sources", spec.sources), ("targets", spec.targets))
+    }
+    for index, one in enumerate(() if spec.mask == "outliers" else spec.mask):
+        done, wanted, other = ("lowered", "sources", "targets")
+        if one.at_least is not None:
+            done, wanted, other = ("raised", "targets", "sources")
+        for name, should in ((wanted, True), (other, False)):
+            regions = listed[name]
+            if regions is not None and (_as_columns(one.region, spec.region_columns, file) in regions) is not should:
+                detail = f"this region is to be {done} and is {'not ' if should else ''}one of `{name}`"
+                yield FieldError(pointer("mask", index, "region"), detail)
+
+
+def _ceilings(spec: SwapsSpec) -> Iterator[FieldError]:
+    if spec.ceilings and spec.search.method != "assignment":
+        yield FieldError("/ceilings", "ceilings are kept by the search `assignment` only")
+
+
+def _dropped(spec: SwapsSpec, profile: Profile) -> Iterator[FieldError]:
+    names = {column.name for column in profile.columns}
+    for index, name in enumerate(spec.drop):
+        if name not in names:
+            yield FieldError(pointer("drop", index), f"the dataset has no column {name!r}{meant(name, names)}")
+
+
+def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
+    if spec.metric is None:
+        return
+    exchanged = {source for name in spec.region_columns for source in file.sources_of(name)}
+    for field in ("ordinal", "categorical"):
+        for name in getattr(spec.metric, field):
+            kind, at = file.type_of(name), pointer("metric", field, name)
+            if kind is None:
+                yield FieldError(at, f"the dataset has no column {name!r}{meant(name, file.names)}")
+            elif not exchanged.isdisjoint(file.sources_of(name)):
+                yield FieldError(at, f"{name!r} is what is exchanged: it cannot say how near two records are")
+            elif field == "ordinal" and kind not in NUMERIC:
+                yield FieldError(at, f"column {name!r} is {kind}, not numeric: weigh it as categorical")
+
+
+def _again(spec: SwapsSpec, given: Given, learned: GroupSpec | None) -> Iterator[FieldError]:
+    """What new rules would be learned from must have what the model was learned from."""
+    if spec.auxiliary_dataset_id is None:
+        return
+    if not spec.learn_again:
+        yield FieldError(
+            "/auxiliary_dataset_id", "`learn_again` is false: there is nothing to be learned from this dataset"
+        )
+        return
+    if learned is None:
+        yield FieldError(
+            "/auxiliary_dataset_id", "new rules can be learned only where the model is one of a `group` job"
+        )
+        return
+    profile = given.profile("auxiliary_dataset_id")
+    file, label = Harmonised(profile, learned.recode.auxiliary), "the auxiliary dataset"
+    missing = [one.column for one in learned.conditions if file.type_of(one.column) is None]
+    for name in missing:
+        yield FieldError("/auxiliary_dataset_id", f"{label} has no column {name!r}, which names the group")
+    for error in wrong_variables(learned.variables, file, where="", label=label, rows=profile.rows):
+        yield FieldError("/auxiliary_dataset_id", error.detail)

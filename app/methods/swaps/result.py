@@ -1,0 +1,126 @@
+"""What a `swaps` job says; restricted to its owner, for it says what was masked and exchanged."""
+
+from typing import Final, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.contracts.base import Contract, may_lack
+from app.contracts.findings import Finding
+from app.methods.microfile.attacks import ClassifierReport, SignalStanding
+from app.methods.microfile.spec import CellValue, ExcludedRecords
+
+#: Swaps that the restricted result lists; there may be more.
+LISTED_SWAPS: Final = 10_000
+
+
+class SwapRun(Contract):
+    """What one run of the search came to."""
+
+    swap_count: int = Field(description="Exchanges.")
+    distortion: float = Field(description="How far the partners are apart, over all exchanges.")
+    fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
+    valid: bool = Field(description="No outlier that was to be masked is one after it.")
+    valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
+    completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
+
+
+class FitnessByGeneration(Contract):
+    """Fitness of one run's population, generation by generation, the first one drawn at random."""
+
+    best: tuple[float, ...] = Field(description="Greatest.")
+    mean: tuple[float, ...] = Field(description="Mean.")
+    spread: tuple[float, ...] = Field(description="Standard deviation.")
+
+
+class AttackAfterSwaps(Contract):
+    """The attack on the protected file."""
+
+    rule_count: int = Field(description="How many there are.")
+    signal: tuple[float, ...] = Field(description="Auxiliary signal (summed grades) of the protected file.")
+    crisp_signal: tuple[float, ...] = Field(description="Records whose grade is at least `min_membership`.")
+    outliers: tuple[int, ...] = Field(description="Of the signal: indexes of regions.")
+    detected: tuple[int, ...] = Field(description="Masked regions that are outliers still, or again.")
+
+
+class SignalCheck(SignalStanding):
+    """One signal of the profile of the rules, on the protected file, and what it says of the masked regions."""
+
+    precision: float = Field(
+        description="Share of masked regions among as many of its highest, or of its lowest: the greater."
+    )
+
+
+class AttackAgain(Contract):
+    """The attack again: with the rules that were masked against, their profile, and with new rules."""
+
+    old_rules: AttackAfterSwaps = Field(description="With the rules that were masked against.")
+    new_rules: AttackAfterSwaps | None = Field(description="With rules learned afterwards; null: there are none.")
+    learned: str = Field(description="How the new rules were found, or why there are none.")
+    profile: tuple[SignalCheck, ...] = Field(
+        description="What the old rules see, by grade, by number of fitting rules and by the most confident ones."
+    )
+    new_profile: tuple[SignalCheck, ...] = Field(
+        description="What the new rules see likewise, whatever it is; empty: there are none."
+    )
+    classifiers: tuple[ClassifierReport, ...] = Field(
+        description="What classifiers trained on the auxiliary data see, whatever it is; empty where nothing is "
+        "learned again."
+    )
+
+
+class SwapsResult(Contract):
+    """Result of a `swaps` job; restricted to its owner."""
+
+    method: Literal["swaps"] = Field(default="swaps", description="The job's method.")
+    records: int = Field(description="Of the dataset.")
+    in_range: int = Field(description="Records that took part.")
+    excluded: ExcludedRecords = Field(description="Records that did not, by reason.")
+    members: int = Field(description="Records of the fuzzy group.")
+    swap_count: int = Field(description="Exchanges that mask.")
+    distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
+    assignment_distortion: float = Field(
+        description="Least possible for as many moves from each region and set of grades: a lower bound, whatever "
+        "the number of rules that fit."
+    )
+    letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
+    distortion_ratio: float | None = Field(
+        description="Distortion of the exchanges that mask to that: 1.6 is aimed at; null: that is 0."
+    )
+    decoys: int = Field(description="Exchanges between unmasked regions; fewer than specified where members run out.")
+    decoy_distortion: float = Field(description="How far their partners are apart.")
+    protected_alphas: tuple[float, ...] = Field(
+        description="Alphas that were masked; the model's alone where a region is raised, which only members can do."
+    )
+    fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
+    valid: bool = Field(
+        description="No masked region is an outlier of any signal of the profile, and their values in each are as by "
+        "chance. Where the members alone are masked: no outlier that was to be masked is one now."
+    )
+    findings: tuple[Finding, ...] = Field(
+        description="Where that is not so: which signal shows it, and which region, by its index. That given "
+        "bounds set regions low is a finding too, of low severity, which leaves `valid` as it is."
+    )
+    regions: tuple[tuple[CellValue, ...], ...] = Field(
+        description="The regions: signals are in their order, outliers are indexes into them, from 0."
+    )
+    region_sizes: tuple[int, ...] = Field(description="Records of each region, before and after.")
+    masked_regions: tuple[int, ...] = Field(description="Indexes of the regions that were to be masked.")
+    bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of the masked ones.")
+    signal_before: tuple[int, ...] = Field(description="Crisp auxiliary signal of the dataset.")
+    signal_after: tuple[int, ...] = Field(description="Crisp auxiliary signal of the release.")
+    outliers_before: tuple[int, ...] = Field(description="Of the one.")
+    outliers_after: tuple[int, ...] = Field(description="Of the other.")
+    runs: tuple[SwapRun, ...] = Field(description="What each run of the search came to.")
+    generations: tuple[FitnessByGeneration, ...] = Field(description="Per run.")
+    attack_again: AttackAgain = Field(description="The attack on what is released.")
+    telltale_columns: dict[str, int] = Field(
+        description="Published columns that depend on the region columns, and swapped records that contradict that."
+    )
+    swap_list: tuple[tuple[int, int], ...] = Field(description="Rows of the dataset that were exchanged, from 0.")
+    swap_list_complete: bool = Field(description="False: only the first 10,000 are listed.")
+
+
+class SwapsSummary(SwapsResult):
+    """Result of a `swaps` job without who was exchanged, nor the course of a long search."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("generations", "swap_list", "swap_list_complete"))

@@ -1,0 +1,252 @@
+"""Anonymization `swaps`: a group's outlier regions masked by records that exchange their regions."""
+
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from pydantic import Field, model_validator
+from typing_extensions import TypeAliasType
+
+from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import ColumnName, check_different
+from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
+from app.contracts.ids import DatasetId, JobId
+from app.contracts.jobs import JobKind, ReleasingSpec
+from app.methods.microfile.spec import (
+    MOST_VALUES,
+    MOST_VARIABLES,
+    FuzzyVariable,
+    OutlierOptions,
+    Recodings,
+    Region,
+    check_variables,
+)
+
+#: Generations of all runs together: the result tells the course of each.
+MOST_GENERATIONS: Final = 1_000_000
+_Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class RulesModelRule(Contract):
+    """A rule: terms by place among the variables that have terms, 0 = any."""
+
+    terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="Places among the terms of each variable, from 1; 0 = any."
+    )
+
+
+class RulesModel(Contract):
+    """A fuzzy model of the group that was learned elsewhere."""
+
+    variables: tuple[FuzzyVariable, ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="What the rules speak of, and which records count."
+    )
+    rules: tuple[RulesModelRule, ...] = Field(
+        min_length=1, max_length=MOST_VALUES, description="Who fits one of them is taken for the group's."
+    )
+    min_membership: float = Field(
+        default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
+    )
+    recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_variables(self.variables)
+        sizes = [len(variable.terms) for variable in self.variables if variable.terms]
+        for index, rule in enumerate(self.rules):
+            if len(rule.terms) != len(sizes):
+                msg = f"rule {index} has {len(rule.terms)} terms; {len(sizes)} variables have terms"
+                raise MisplacedError(msg, "rules", index, "terms")
+            if not any(rule.terms):
+                msg = f"rule {index} says nothing: every record would belong to the group"
+                raise MisplacedError(msg, "rules", index, "terms")
+            if any(term > most for term, most in zip(rule.terms, sizes, strict=True)):
+                msg = f"rule {index} names a term that its variable does not have"
+                raise MisplacedError(msg, "rules", index, "terms")
+        return self
+
+
+class RegionMask(Contract):
+    """What the crisp auxiliary signal may be in one region: at most a number, or at least one."""
+
+    region: Region = Field(description="The region that is masked.")
+    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
+    zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+        default=None, description="From here on the search sees no merit; default: the value now."
+    )
+    at_least: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(default=None, description="Is met.")
+    zero_below: Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | None = Field(
+        default=None, description="Likewise, up to here."
+    )
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> Self:
+        if (self.at_most is None) == (self.at_least is None):
+            msg = "either `at_most` (to lower the signal) or `at_least` (to raise it) is needed"
+            raise MisplacedError(msg, "at_most")
+        if (self.zero_at is not None and self.at_most is None) or (
+            self.zero_below is not None and self.at_least is None
+        ):
+            msg = "`zero_at` goes with `at_most`, `zero_below` with `at_least`"
+            raise MisplacedError(msg, "zero_at" if self.at_most is None else "zero_below")
+        if self.at_most is not None and self.zero_at is not None and self.zero_at <= self.at_most:
+            msg = "`zero_at` must be above `at_most`"
+            raise MisplacedError(msg, "zero_at")
+        if self.at_least is not None and self.zero_below is not None and self.zero_below >= self.at_least:
+            msg = "`zero_below` must be below `at_least`"
+            raise MisplacedError(msg, "zero_below")
+        return self
+
+
+class RegionCeiling(Contract):
+    """What the crisp auxiliary signal may at most become at a target."""
+
+    region: Region = Field(description="The target.")
+    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] = Field(description="Is met.")
+
+
+class RecordDistance(Contract):
+    """How far two records are apart: columns that count, and how much a difference there weighs."""
+
+    ordinal: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Squared relative difference.")
+    categorical: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Whether they differ.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if both := set(self.ordinal) & set(self.categorical):
+            msg = f"{min(both)!r} cannot be ordinal and categorical at once"
+            raise MisplacedError(msg, "categorical", min(both))
+        if not any((*self.ordinal.values(), *self.categorical.values())):
+            msg = "some column must have a weight above 0"
+            raise ValueError(msg)
+        return self
+
+
+class MemeticSearch(Contract):
+    """Evolution of sets of swaps with local search for the nearest partner."""
+
+    method: Literal["memetic"] = Field(description="Evolution with local search.")
+    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Sets of swaps of a generation.")
+    pairs: int = Field(default=40, strict=True, ge=1, le=10_000, description="Pairs of parents of a generation.")
+    tournament: int = Field(default=5, strict=True, ge=1, le=10_000, description="Sets of which the best is a parent.")
+    generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Generations of a run.")
+    mutation: float = Field(
+        default=0.001, strict=True, ge=0, le=1, description="Probability of each mutation, per row."
+    )
+    local_search: float = Field(
+        default=0.75, strict=True, ge=0, le=1, description="Probability that a swap takes the nearest partner."
+    )
+    runs: int = Field(default=1, strict=True, ge=1, le=1_000, description="Independent searches; the best one counts.")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        made = self.runs * self.generations
+        if made > MOST_GENERATIONS:
+            msg = f"runs * generations is {made:,}; at most {MOST_GENERATIONS:,} are bred"
+            raise ValueError(msg)
+        return self
+
+
+class AssignmentSearch(Contract):
+    """The provably cheapest swaps."""
+
+    method: Literal["assignment"] = Field(description="The provably cheapest swaps.")
+
+
+SwapSearch = TypeAliasType(
+    "SwapSearch",
+    Annotated[MemeticSearch | AssignmentSearch, Field(discriminator="method", description="How swaps are found.")],
+)
+SwapMask = TypeAliasType(
+    "SwapMask",
+    Annotated[
+        Literal["outliers"] | Annotated[tuple[RegionMask, ...], Field(min_length=1, max_length=MOST_VALUES)],
+        Field(description="What is masked: every outlier, or what is listed."),
+    ],
+)
+
+
+class SwapsSpec(ReleasingSpec):
+    """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
+
+    kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
+    version: ClassVar[int] = 5  # 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit
+    examples: ClassVar[Examples] = {
+        "every outlier that a group job found": {
+            "dataset_id": DATASET,
+            "region_columns": ["region"],
+            "model_job_id": GROUP_JOB,
+            "search": {"method": "assignment"},
+        },
+        "one region, by a rule of one's own": {
+            "dataset_id": DATASET,
+            "region_columns": ["region"],
+            "rules_model": {"variables": VARIABLES, "rules": [{"terms": [1, 2, 1]}]},
+            "mask": [{"region": "R04", "at_most": 12}],
+            "drop": ["job"],
+            "search": {"method": "memetic", "population": 30, "pairs": 12, "generations": 50},
+        },
+    }
+
+    method: Literal["swaps"] = Field(description="Outlier regions masked by records that exchange their regions.")
+    region_columns: tuple[ColumnName, ...] = Field(
+        min_length=1, max_length=20, description="Columns whose values, taken together, are exchanged."
+    )
+    model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
+    rules_model: RulesModel | None = Field(default=None, description="A model that was learned elsewhere.")
+    auxiliary_dataset_id: DatasetId | None = Field(
+        default=None,
+        description="Where the attack afterwards learns new rules; default: as the model's.",
+    )
+    learn_again: bool = Field(
+        default=True,
+        strict=True,
+        description="Whether the attack afterwards learns new rules; takes a model of a `group` job.",
+    )
+    mask: SwapMask = Field(
+        default="outliers",
+        description="What is masked; `outliers`: every outlier but those of `outliers.ignore`, down to the largest "
+        "value that is none.",
+    )
+    protected_alphas: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
+        default=(0.5, 0.4, 0.3, 0.2, 0.1),
+        min_length=1,
+        max_length=20,
+        description="Alphas at which masked regions must not stand out, nor by those who almost reach the model's own, "
+        "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, masks "
+        "what the paper masks, by its search with one more operator: partners are sought in all targets too.",
+    )
+    decoys: float = Field(
+        default=0.1,
+        strict=True,
+        ge=0,
+        le=10,
+        description="Swaps between unmasked regions, as a share of those that mask; at 1 it is an even chance that a "
+        "moved member comes from a masked region.",
+    )
+    sources: tuple[Region, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_VALUES, description="Where members leave; default: what is lowered."
+    )
+    targets: tuple[Region, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_VALUES, description="Where they go; default: all others."
+    )
+    ceilings: tuple[RegionCeiling, ...] = Field(
+        default=(), max_length=MOST_VALUES, description="Targets that must not rise above a value of their own."
+    )
+    drop: tuple[ColumnName, ...] = Field(
+        default=(), description="Columns left out of the release; those that name the group always are."
+    )
+    metric: RecordDistance | None = Field(default=None, description="Default: all variables, by their columns' types.")
+    search: SwapSearch = Field(
+        default_factory=lambda: MemeticSearch(method="memetic"), description="How the swaps are found."
+    )
+    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_different(field="region_columns", names=self.region_columns)
+        check_different(field="drop", names=self.drop)
+        if len(set(self.protected_alphas)) < len(self.protected_alphas):
+            raise MisplacedError("an alpha is listed twice", "protected_alphas")
+        if (self.model_job_id is None) == (self.rules_model is None):
+            msg = "either `model_job_id` or `rules_model` is needed"
+            raise MisplacedError(msg, "model_job_id" if self.rules_model is None else "rules_model")
+        return self

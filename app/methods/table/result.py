@@ -1,0 +1,247 @@
+"""What the audit `table` says."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.contracts.base import Contract
+from app.contracts.columns import SuppressedRecords
+from app.contracts.findings import AuditResult
+from app.contracts.gate import MissingMatches
+
+
+class ClassSize(Contract):
+    """Classes of one size."""
+
+    size: int = Field(description="Records of a class.")
+    classes: int = Field(description="How many classes have that size.")
+
+
+class ClassCounts(Contract):
+    """Equivalence classes."""
+
+    count: int = Field(description="Different combinations of the quasi-identifiers.")
+    histogram: tuple[ClassSize, ...] = Field(description="By size, ascending.")
+
+
+class RecursiveDiversity(Contract):
+    """Recursive diversity: (c, l)-diverse for every c above this one."""
+
+    l: int = Field(description="l.")  # noqa: E741 - the field's own name
+    c: float = Field(description="Every c above it holds.")
+
+
+class LDiversity(Contract):
+    """Diversity of a sensitive column, or the least of all."""
+
+    distinct: int = Field(description="Least distinct values in a class.")
+    entropy: float = Field(description="Least exp(entropy) of a class.")
+    recursive: RecursiveDiversity = Field(description="For the l that distinct diversity has.")
+
+
+class TCloseness(Contract):
+    """Largest distance of a class to the table."""
+
+    value: float = Field(description="Ordered distance for numbers and dates, equal distance for others.")
+    equal: float = Field(description="Half the sum of differences of shares.")
+    ordered: float | None = Field(description="Earth mover's distance along the order of values; null: no order.")
+
+
+class BetaLikeness(Contract):
+    """Relative gain of a share."""
+
+    basic: float = Field(description="Largest (p - q) / q over classes and values.")
+    enhanced: float = Field(description="The bound min(basic, -ln q) of the rarest value.")
+    enhanced_holds: bool = Field(description="Whether no value gains more than min(basic, -ln q).")
+
+
+class SpecifiedColumn(Contract):
+    """A column that the specification names."""
+
+    column: str = Field(description="As named.")
+
+
+class SensitiveColumn(SpecifiedColumn):
+    """The measures of one sensitive column."""
+
+    value_count: int = Field(description="Different values; a missing one is one of them.")
+    alpha: float = Field(description="Largest share of one value in a class.")
+    l_diversity: LDiversity = Field(description="Diversity.")
+    t_closeness: TCloseness = Field(description="Closeness.")
+    delta_disclosure: float = Field(description="Largest |ln(p / q)| over values that a class has.")
+    absent_values: bool = Field(description="A class lacks a value: by the letter of the definition delta is infinite.")
+    beta: BetaLikeness = Field(description="Likeness.")
+    share_certain: float = Field(description="Share of records whose class has one value only.")
+    share_nearly_certain: float = Field(description="Share of records whose class gives one value 0.9 or more.")
+
+
+class AdversaryRisk(Contract):
+    """Chances of one adversary."""
+
+    highest: float = Field(description="Of a record.")
+    average: float = Field(description="Over the records.")
+    share_above: float = Field(description="Share of records whose risk is above the threshold.")
+
+
+class ReidentificationRisks(Contract):
+    """Chances of naming the person behind a record."""
+
+    threshold: float = Field(description="Of the specification.")
+    prosecutor: AdversaryRisk = Field(description="He knows that his person is in the table.")
+    journalist: AdversaryRisk = Field(description="He looks for any person of the population.")
+    marketer: AdversaryRisk = Field(description="He matches every record; the average is the share he gets right.")
+
+
+class PopulationUniques(Contract):
+    """Persons who are alone in the population, estimated."""
+
+    sampling_fraction: float = Field(description="As given, or records by the sum of weights.")
+    pitman: float | None = Field(description="By Pitman's sampling formula; null: it does not fit.")
+    zayatz: float | None = Field(description="By Zayatz' estimate.")
+
+
+class UniqueCombination(Contract):
+    """Records that one set of columns singles out, and no part of it."""
+
+    columns: tuple[str, ...] = Field(description="Quasi-identifiers.")
+    records: int = Field(description="Records that are minimally unique on them.")
+
+
+class SampleUniques(Contract):
+    """Minimal sample uniques."""
+
+    depth: int = Field(description="Columns of the largest sets that were looked at.")
+    records: int = Field(description="Records that some set singles out.")
+    by_size: tuple[int, ...] = Field(description="Minimal uniques of one column, of two, of three.")
+    combinations: tuple[UniqueCombination, ...] = Field(description="Sets that single records out, most records first.")
+
+
+class SpecialUniques(Contract):
+    """Scores of special uniques (SUDA), and what they mean (DIS)."""
+
+    dis: float | None = Field(
+        description="Chance that a match of a unique is right; null: no record is unique, or no sample."
+    )
+    highest_score: float = Field(description="Largest score of a record.")
+    highest_risk: float | None = Field(description="Largest DIS-SUDA score of a record; null without a sample.")
+    risk_quantiles: dict[str, float] | None = Field(description="Of the DIS-SUDA scores above 0; null: there are none.")
+
+
+class IdentifyingColumn(Contract):
+    """How much one quasi-identifier identifies."""
+
+    column: str = Field(description="The quasi-identifier.")
+    distinct: int = Field(description="Different values.")
+    missing: int = Field(description="Records without one.")
+    unique_alone: int = Field(description="Records that it alone singles out.")
+    unique_without: int = Field(description="Records that the others still single out.")
+    k_without: int = Field(description="k without it.")
+    classes_without: int = Field(description="Classes without it.")
+    contribution: float = Field(description="Share of the special uniques' scores that comes from it.")
+
+
+class ProposedColumn(Contract):
+    """What one column identifies."""
+
+    column: str = Field(description="The column.")
+    direct_identifier: bool = Field(
+        description="It alone singles out nine of ten records, and is a name or a number that was assigned; a quantity "
+        "or a day that is as fine is a quasi-identifier."
+    )
+    distinct: int = Field(description="Different values.")
+    missing: int = Field(description="Records without one.")
+    unique_alone: int = Field(description="Records that it alone singles out.")
+    unique_without: int | None = Field(
+        description="Records that the others still single out; null of columns that alone single out nine of ten "
+        "records: the others are measured without them."
+    )
+    contribution: float | None = Field(
+        description="Share of the special uniques' scores that comes from it; null as it."
+    )
+    sentence: str = Field(description="The same in words.")
+
+
+class ProposedPair(Contract):
+    """What two columns identify together."""
+
+    columns: tuple[str, str] = Field(description="The columns.")
+    unique: int = Field(description="Records that the two single out.")
+    sentence: str = Field(description="The same in words.")
+
+
+class QuasiIdentifierProposal(Contract):
+    """Which columns identify, where none were named. Nothing is anonymized, and no demand is checked on it."""
+
+    direct_identifiers: tuple[str, ...] = Field(description="Columns to leave out of any release.")
+    quasi_identifiers: tuple[str, ...] = Field(
+        description="Columns that have a part in singling records out, most first."
+    )
+    columns: tuple[ProposedColumn, ...] = Field(description="Direct identifiers first, then by contribution.")
+    pairs: tuple[ProposedPair, ...] = Field(description="Of the columns that contribute most; most records first.")
+
+
+class TableUtility(Contract):
+    """What anonymizing has cost."""
+
+    average_class_size: float = Field(description="Records by classes.")
+    normalized_class_size: float = Field(description="The same by k: 1 is best.")
+    discernibility: int = Field(
+        description="Sum of squared class sizes; a record that was left out counts all records."
+    )
+    ncp: float | None = Field(
+        description="Normalized certainty penalty of bounds, sets and missing cells, also as other programs write them "
+        "(`20-39`, `[20, 40[`, `{a, b}`, `*`): 0 none, 1 all; null: it cannot be measured. Words are single values."
+    )
+    not_measured: tuple[str, ...] = Field(
+        default=(), description="Columns whose cells do not say how much they leave open: why `ncp` is null."
+    )
+
+
+class RegionPopulation(Contract):
+    """Population of regions."""
+
+    region_count: int = Field(description="Different regions.")
+    least: float = Field(description="Persons of the population in the smallest.")
+
+
+class SumsResult(Contract):
+    """Cells of one table of sums."""
+
+    of: str = Field(description="The magnitude.")
+    by: tuple[str, ...] = Field(description="What makes the cells.")
+    cells: int = Field(description="Cells with a record.")
+    few: int = Field(description="Cells with fewer than three contributors.")
+    estimable: int = Field(description="Cells that fail the p %-rule.")
+    dominated: int = Field(description="Cells that fail the rule of dominance.")
+    failing: int = Field(description="Cells that fail either.")
+
+
+class TableResult(AuditResult):
+    """Result of a `table` job; restricted to its owner."""
+
+    method: Literal["table"] = Field(default="table", description="The job's method.")
+    records: int = Field(description="Records that were looked at.")
+    suppressed: SuppressedRecords = Field(description="Records that were not looked at, by reason.")
+    quasi_identifiers: tuple[str, ...] = Field(description="As understood: two bounds or a set are one.")
+    missing_matches: MissingMatches = Field(description="Of the specification.")
+    k: int = Field(description="Records (persons, with `person_column`) of the smallest class.")
+    k_records: int = Field(description="Records of the smallest class.")
+    classes: ClassCounts = Field(description="Equivalence classes.")
+    unique: int = Field(description="Records that are alone in their class.")
+    alpha: float | None = Field(description="Largest of all sensitive columns; null: none was named. So are the next.")
+    l_diversity: LDiversity | None = Field(description="Least.")
+    t_closeness: TCloseness | None = Field(description="Largest.")
+    delta_disclosure: float | None = Field(description="Largest.")
+    beta: BetaLikeness | None = Field(description="Largest.")
+    sensitive: tuple[SensitiveColumn, ...] = Field(description="By column.")
+    risk: ReidentificationRisks = Field(description="Chances of adversaries.")
+    population_k: float | None = Field(description="Least persons of the population in a class; null: not known.")
+    population_uniques: PopulationUniques | None = Field(description="Null: the table is not said to be a sample.")
+    sample_uniques: SampleUniques = Field(description="The smallest sets of columns that single records out.")
+    special_uniques: SpecialUniques = Field(description="SUDA and DIS.")
+    quasi_identifier_risks: tuple[IdentifyingColumn, ...] = Field(description="By how much they identify, most first.")
+    utility: TableUtility = Field(description="What anonymizing has cost.")
+    regions: RegionPopulation | None = Field(description="Null: no region was named.")
+    sums: tuple[SumsResult, ...] = Field(description="Tables of sums, in the order of the specification.")
+    proposal: QuasiIdentifierProposal | None = Field(description="Where no quasi-identifiers were named; else null.")
+    meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")
