@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.db.job_record import JobRecord
 from app.db.notifications import Subscription
-from app.jobs.events import events_after
+from app.jobs.envelope import events_after
 
 #: Seconds of silence after which a comment keeps proxies from closing the connection.
 KEEPALIVE_SECONDS: Final = 15.0

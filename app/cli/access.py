@@ -249,7 +249,7 @@ def set_limit(
     data_dir: DataDir = None,
 ) -> None:
     """Let an owner have more or less than all owners. What it has already stays."""
-    from app.contracts.usage import LimitedResource
+    from app.contracts.owners import LimitedResource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)
@@ -259,7 +259,7 @@ def set_limit(
 @quotas.command("reset")
 def reset_limit(resource: ResourceArgument, owner: Owner, data_dir: DataDir = None) -> None:
     """Let an owner have what all owners may."""
-    from app.contracts.usage import LimitedResource
+    from app.contracts.owners import LimitedResource
     from app.jobs.quotas import change_limit
 
     _, database = open_database(data_dir)

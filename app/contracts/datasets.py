@@ -1,9 +1,9 @@
 """Datasets: how a file is to be read, and what it was found to hold."""
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from app.contracts.base import Contract, Instant, Tags
 from app.contracts.problems import Problem
@@ -157,3 +157,19 @@ class Dataset(Contract):
         default=None,
         description="Of the same data; null until it is read, and without both of `jobs:read` and `datasets:read`.",
     )
+
+
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
+
+
+class DatasetChanges(Contract):
+    """A new name, new tags, or both; what is left out stays as it is."""
+
+    name: Name = Field(default_factory=str, description="What the owner calls it.")
+    tags: Tags = Field(default_factory=dict, description="All its tags from now on, in place of the former.")
+
+    def changes(self) -> dict[str, Any]:
+        """What was sent."""
+        return self.model_dump(mode="json", include=self.model_fields_set)

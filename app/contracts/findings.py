@@ -1,6 +1,7 @@
 """What every audit ends in: whether it passed, each demand with what was measured, findings, and a verdict."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -50,3 +51,23 @@ class AuditResult(Contract):
     demands: dict[str, MeasuredDemand] = Field(description="What was required, by name; empty: nothing.")
     findings: tuple[Finding, ...] = Field(description="What a steward must know, worst first.")
     verdict: str = Field(description="The whole in one sentence.")
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the gate of a release found.
+
+    Attributes
+    ----------
+    findings
+        All of them; those of high severity stand until they are accepted.
+    family_id, composed_after
+        What it was composed with, and how many had been published of it by then; None: of no family.
+    composed
+        What all published releases of the family leave together with this one.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    family_id: str | None = None
+    composed_after: int | None = None
+    composed: Mapping[str, Any] | None = None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from app.contracts.box_columns import ColumnKind, released_kind
+from app.contracts.columns import ColumnKind, released_kind
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState

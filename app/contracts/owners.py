@@ -1,8 +1,13 @@
-"""What an owner decides for all of its keys."""
+"""What an owner decides for all of its keys, what it uses, and what it may use at most."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
 
 from pydantic import Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, may_lack
+from app.errors import QuotaExceededError
 
 
 class OwnerSettings(Contract):
@@ -22,4 +27,105 @@ class OwnerChanges(Contract):
         default=None,
         strict=True,
         description="Whether jobs publish what they make, whichever key created them; null: as it is.",
+    )
+
+
+class LimitedResource(StrEnum):
+    """What is limited for each owner."""
+
+    ROWS = "rows"
+    BYTES = "bytes"
+    DATASETS = "datasets"
+    RELEASES = "releases"
+    JOBS = "jobs"
+    CPU_SECONDS = "cpu_seconds"
+
+
+#: What each counts, and what frees some of it.
+COUNTED: Final[Mapping[LimitedResource, tuple[str, str]]] = {
+    LimitedResource.ROWS: ("rows of datasets", "Deleting datasets frees them."),
+    LimitedResource.BYTES: (
+        "bytes of uploads, of files of releases and of results of jobs",
+        "Deleting datasets, releases or jobs frees them.",
+    ),
+    LimitedResource.DATASETS: ("datasets", "Deleting datasets frees them."),
+    LimitedResource.RELEASES: (
+        "releases, with those that unfinished anonymizations will make",
+        "Deleting releases, or cancelling unfinished anonymizations, frees them.",
+    ),
+    LimitedResource.JOBS: ("jobs", "Deleting jobs frees them; their releases remain."),
+    LimitedResource.CPU_SECONDS: (
+        "seconds of CPU that the jobs of the last 24 hours were expected to take",
+        "Time frees them; a job that is cancelled or fails does not count.",
+    ),
+}
+
+
+class Quota(Contract):
+    """One limit of an owner and how much of it is used."""
+
+    model_config = Contract.model_config | {"json_schema_extra": may_lack("requested")}
+
+    resource: LimitedResource = Field(description="What is limited.")
+    used: float | None = Field(description="How much there is; null for keys without `jobs:read`.")
+    limit: float = Field(description="How much there may be.")
+    requested: float | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="In a refusal: how much more was requested, where that was known.",
+    )
+    counts: str = Field(description="What is counted.")
+    freed_by: str = Field(description="What frees some of it.")
+
+
+class Usage(Contract):
+    """What an owner uses."""
+
+    owner: str = Field(description="Whose usage it is: the owner of the key.")
+    quotas: tuple[Quota, ...] = Field(description="One for each resource.")
+
+
+def quota(resource: LimitedResource, *, used: float | None, limit: float, requested: float | None = None) -> Quota:
+    """A limit and how much of it is used, in words as well."""
+    counts, freed_by = COUNTED[resource]
+    return Quota(resource=resource, used=used, limit=limit, requested=requested, counts=counts, freed_by=freed_by)
+
+
+def limit_met(
+    resource: LimitedResource, *, used: float, limit: float, requested: float | None, keeper: bool
+) -> dict[str, Any]:
+    """The limit that was met, as a problem states it; how much is used is for keepers."""
+    shown = quota(resource, used=used if keeper else None, limit=limit, requested=requested if keeper else None)
+    return shown.model_dump(mode="json")
+
+
+def refuse_above(
+    resource: LimitedResource, *, used: float, limit: float, requested: float | None, keeper: bool
+) -> None:
+    """Refuse what would be kept beyond the limit.
+
+    Parameters
+    ----------
+    resource, used, limit
+        Of what, how much there is, and how much there may be.
+    requested
+        How much more is requested; None: something, but how much is not known yet.
+    keeper
+        Whether the refusal may say how much there is.
+
+    Raises
+    ------
+    QuotaExceededError
+        It would be more than there may be.
+    """
+    fits = used < limit if requested is None else used + requested <= limit
+    if fits:
+        return
+    counts, freed_by = COUNTED[resource]
+    more = "this needs more" if requested is None else f"this needs {requested:,.0f} more"
+    there = f"has {used:,.0f} {counts} of at most {limit:,.0f}, and {more}"
+    unsaid = f"may have at most {limit:,.0f} {counts}, and with this it would be more"
+    raise QuotaExceededError(
+        f"the owner of this key {there if keeper else unsaid}. {freed_by} The operator can allow more",
+        quota=limit_met(resource, used=used, limit=limit, requested=requested, keeper=keeper),
     )

@@ -5,7 +5,7 @@ from operator import not_
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.usage import Quota
+from app.contracts.owners import Quota
 
 
 class FieldProblem(Contract):

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, Instant, Short, Tags
+from app.contracts.datasets import DatasetChanges
 from app.contracts.findings import Finding
 from app.contracts.warnings import JobWarning
 
@@ -172,3 +173,9 @@ class WithdrawRequest(Contract):
     reason: Annotated[Short, Field(min_length=1)] | None = Field(
         default=None, description="Why: those who read it may learn it; null: no reason is given."
     )
+
+
+class ReleaseChanges(DatasetChanges):
+    """A new name, new tags, other readers; what is left out stays as it is."""
+
+    readers: ReleaseReaders = Field(default=(), description="Who else reads it from now on, in place of the former.")

@@ -10,7 +10,7 @@ from app.db.repositories.datasets import Leftover
 from app.db.repositories.job_inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
 from app.errors import DatasetInUseError, NotFoundError
-from app.jobs.links import remove_links
+from app.jobs.erase import remove_links
 from app.storage.protocol import TRASH, Storage
 
 _NAMED_JOBS: Final = 3

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import DatasetChanges
-from app.contracts.datasets import Dataset
+from app.contracts.datasets import Dataset, DatasetChanges
 from app.contracts.problems import Problem
 from app.db.repositories import datasets
 from app.db.repositories.datasets import DatasetFilter

@@ -7,7 +7,7 @@ from typing import Final
 from app.auth.principal import Principal
 from app.contracts.inputs import Given
 from app.contracts.jobs import JobSpec
-from app.contracts.usage import LimitedResource, limit_met
+from app.contracts.owners import LimitedResource, limit_met
 from app.db.repositories import jobs, quotas, workers
 from app.db.session import Connection
 from app.errors import FieldError, JobTooLargeError, TooMuchWorkError

@@ -4,8 +4,8 @@ The database hands over its JSON columns as text, and they go out as they are: a
 made, and building and checking a model for every read costs more than the read itself.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from orjson import Fragment, dumps, loads
 from app.contracts.base import rfc3339
 from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord
-from app.db.repositories.job_history import StateChange
+from app.db.repositories.job_history import JobSnapshot, StateChange
 from app.jobs.refusals import problem_without_figures
 
 
@@ -94,3 +94,30 @@ def _without_figures(text: str | None) -> dict[str, Any] | None:
 
 def _instant(at: datetime | None) -> str | None:
     return None if at is None else rfc3339(at)
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One event: `state` or `progress`, its number, and the job's JSON."""
+
+    name: str
+    id: int
+    data: str
+
+
+def events_after(
+    snapshot: JobSnapshot, *, seen: int, render: Callable[[JobRecord], str] = job_json
+) -> Iterator[JobEvent]:
+    """Every change of state numbered above `seen`, oldest first, then the newest progress.
+
+    Numbers of one job's events and progress come from one sequence and are drawn while its row is locked, so they
+    increase in the order of the commits: nothing that a reader has not seen has a number below what it has seen.
+    """
+    record = snapshot.record
+    last = snapshot.changes[-1] if snapshot.changes else None
+    for change in snapshot.changes:
+        if change.id > seen:
+            yield JobEvent("state", change.id, render(record if change is last else as_of(record, change)))
+            seen = change.id
+    if record.state == JobState.RUNNING and record.version is not None and record.version > seen:
+        yield JobEvent("progress", record.version, render(record))

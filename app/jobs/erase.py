@@ -10,12 +10,11 @@ import structlog
 
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.log import LogAction
-from app.db.repositories import audit, erasing, retention
+from app.db.repositories import audit, erasing, release_links, retention
 from app.db.repositories.erasing import Erasable
 from app.db.repositories.job_inputs import users_of_job, users_of_release
 from app.db.session import Database, UnitOfWork
 from app.errors import JobInUseError, NotFoundError
-from app.jobs.links import remove_links
 from app.storage.protocol import TRASH, Storage
 
 #: Queries and attacks of a release need these fields; its public provenance has each of them as well.
@@ -149,3 +148,30 @@ def _refuse_in_use(unit: UnitOfWork, erasable: Erasable) -> None:
 def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of a specification for as long as its release is there."""
     return {name: spec[name] for name in (*_PUBLIC, *_COMPOSED) if name in spec}
+
+
+def remove_links(
+    *, database: Database, storage: Storage, release_id: str | None = None, dataset_id: str | None = None
+) -> int:
+    """Remove the links of deleted releases, of releases of deleted originals, and of those whose job was deleted.
+
+    Deleting one of them calls this for what hangs on it; housekeeping for all, to end what a crash interrupted.
+
+    Returns
+    -------
+    int
+        Links removed.
+    """
+    removed = 0
+    while keys := _due(database, release_id=release_id, dataset_id=dataset_id):
+        for key in keys:
+            storage.delete(key)
+        with database.unit_of_work() as unit:
+            release_links.forget(unit.connection, keys=keys)
+        removed += len(keys)
+    return removed
+
+
+def _due(database: Database, *, release_id: str | None, dataset_id: str | None) -> list[str]:
+    with database.read() as connection:
+        return release_links.due(connection, limit=_BATCH, release_id=release_id, dataset_id=dataset_id)

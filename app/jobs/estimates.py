@@ -14,13 +14,15 @@ from app.contracts.inputs import Given
 from app.contracts.jobs import JobSpec
 from app.methods.boxes.spec import BoxesSpec
 from app.methods.catalogue import METHODS
-from app.methods.composition.spec import CompositionSpec, DeterminationSpec
+from app.methods.composition.spec import CompositionSpec
 from app.methods.condensation.spec import CondensationSpec
+from app.methods.determination.spec import DeterminationSpec
+from app.methods.frontier.spec import FrontierSpec
 from app.methods.group.spec import EvolutionSearch, GroupSearch, GroupSpec
-from app.methods.group_profile.spec import SwapDetectionSpec
-from app.methods.influence.spec import FrontierSpec, InfluenceSpec
+from app.methods.influence.spec import InfluenceSpec
 from app.methods.linkage.spec import LinkageSpec
 from app.methods.microfile.spec import FuzzyVariable
+from app.methods.swap_detection.spec import SwapDetectionSpec
 from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from app.methods.table.spec import MOST_QUASI_IDENTIFIERS, TableSpec
 from app.methods.uncertain.spec import DensityAxes, UncertainSpec

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.jobs import JobKind, JobSpec
 from app.contracts.log import LogAction
-from app.contracts.usage import LimitedResource, Usage, quota, refuse_above
+from app.contracts.owners import LimitedResource, Usage, quota, refuse_above
 from app.db.repositories import audit, jobs, quotas
 from app.db.session import Connection, Database
 from app.settings import Settings

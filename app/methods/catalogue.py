@@ -1,38 +1,36 @@
 """The methods that jobs can use, in the order in which they stand in the OpenAPI document."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, get_args
 
+from app.contracts.base import Contract
 from app.contracts.flags import Flag
-from app.contracts.jobs import JobKind, JobSpec
-from app.contracts.statistics import StatisticResult
-from app.methods.boxes.result import BoxesResult
+from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.errors import InvalidError, meant
+from app.methods.boxes.result import BoxesResult, StatisticResult
 from app.methods.boxes.spec import BoxesSpec
-from app.methods.composition.spec import CompositionResult, CompositionSpec, DeterminationResult, DeterminationSpec
+from app.methods.composition.spec import CompositionResult, CompositionSpec
 from app.methods.condensation.spec import CondensationResult, CondensationSpec
+from app.methods.determination.spec import DeterminationResult, DeterminationSpec
+from app.methods.frontier.spec import FrontierResult, FrontierSpec
 from app.methods.group.spec import GroupResult, GroupSpec, GroupSummary
-from app.methods.group_profile.spec import (
-    GroupProfileResult,
-    GroupProfileSpec,
-    GroupProfileSummary,
-    SwapDetectionResult,
-    SwapDetectionSpec,
-    SwapDetectionSummary,
-)
-from app.methods.influence.spec import FrontierResult, FrontierSpec, InfluenceResult, InfluenceSpec
+from app.methods.group_profile.spec import GroupProfileResult, GroupProfileSpec, GroupProfileSummary
+from app.methods.influence.spec import InfluenceResult, InfluenceSpec
 from app.methods.ingest.spec import IngestSpec
 from app.methods.linkage.spec import LinkageResult, LinkageSpec
-from app.methods.method import Method, method_name
 from app.methods.publication.spec import PublicationResult, PublicationSpec
 from app.methods.queries.spec import (
     Classification,
     ClassificationSummary,
     ClassifySpec,
+    ComputedStatistics,
+    ComputedSummary,
     CountResult,
     CountSpec,
     CountSummary,
+    StatisticsSpec,
 )
-from app.methods.queries.statistics import ComputedStatistics, ComputedSummary, StatisticsSpec
 from app.methods.report.spec import (
     JobReport,
     JobReportSpec,
@@ -41,11 +39,72 @@ from app.methods.report.spec import (
     ReleaseReportSpec,
     ReleaseReportSummary,
 )
+from app.methods.swap_detection.spec import SwapDetectionResult, SwapDetectionSpec, SwapDetectionSummary
 from app.methods.swaps.result import SwapsResult, SwapsSummary
 from app.methods.swaps.spec import SwapsSpec
 from app.methods.table.result import TableResult
 from app.methods.table.spec import TableSpec
 from app.methods.uncertain.spec import EstimatedStatistic, UncertainResult, UncertainSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of anonymizing, auditing or asking.
+
+    Attributes
+    ----------
+    spec : what is asked; it says the method's name, kind, queue and version, and by its types what it works on.
+    result : what comes of it, whole.
+    summary : what the job shows of the result, where that is not all of it.
+    statistic : what its release says of a statistic; other fields of the runner's statistics are withheld.
+    flags : those that its releases may bear, beside `reproducible`.
+    draws : every job draws anew from the data, and draws add up to more than one may tell: `check` is told how many
+        were published, and it is looked at again when a job publishes.
+    ledgered : of its releases a ledger keeps what composing them with others needs. Rows of all other releases count as
+        the original's, or as following them one by one: together with those nobody is hidden.
+    answers : names of the audits and questions that its releases can be put to.
+    """
+
+    spec: type[JobSpec]
+    result: type[Contract]
+    summary: type[Contract] | None = None
+    statistic: type[Contract] | None = None
+    flags: tuple[Flag, ...] = ()
+    draws: bool = False
+    ledgered: bool = False
+    answers: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The one value of the specification's `method`."""
+        return method_name(self.spec)
+
+    @property
+    def kind(self) -> JobKind:
+        """The endpoint that it is asked of."""
+        return self.spec.kind
+
+    @property
+    def queue(self) -> Queue:
+        """Whose processes run it."""
+        return self.spec.queue
+
+    @property
+    def folder(self) -> str:
+        """Where its parts are, here and among the workers: a folder of `methods`."""
+        return folder_of(self.spec)
+
+    @property
+    def shown(self) -> type[Contract]:
+        """What the job shows of its result."""
+        return self.summary or self.result
+
+
+def method_name(spec: type[JobSpec]) -> str:
+    """The method that a type of specification is of."""
+    (name,) = get_args(spec.model_fields["method"].annotation)
+    return str(name)
+
 
 METHODS: Final[dict[str, Method]] = {
     method.name: method
@@ -127,6 +186,11 @@ SPECS: Final[dict[str, type[JobSpec]]] = {name: method.spec for name, method in 
 }
 
 
+def folder_of(spec: type[JobSpec]) -> str:
+    """The folder of `methods` in which a type of specification is."""
+    return spec.__module__.split(".")[-2]
+
+
 def methods_of(kind: JobKind) -> tuple[Method, ...]:
     """The methods of one kind, in their order."""
     return tuple(method for method in METHODS.values() if method.kind is kind)
@@ -150,3 +214,21 @@ def public_statistics(method: str, statistics: Iterable[Mapping[str, Any]]) -> l
     known = METHODS[method].statistic if method in METHODS else None
     public = frozenset() if known is None else frozenset(known.model_fields)
     return [{name: value for name, value in each.items() if name in public} for each in statistics]
+
+
+def find_method(name: object, *, kind: JobKind) -> Method:
+    """Find the method that a body names.
+
+    Raises
+    ------
+    InvalidError
+        If there is no such method of this kind; says which there are.
+    """
+    known = sorted(built.name for built in methods_of(kind))
+    names = f"the methods are: {', '.join(known)}"
+    if isinstance(name, str) and name in known:
+        return METHODS[name]
+    detail = f"`method` is missing; {names}" if name is None else f"there is no such {kind}; {names}"
+    if isinstance(name, str):
+        detail += meant(name, known)
+    raise InvalidError.at("/method", detail)

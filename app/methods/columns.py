@@ -1,10 +1,12 @@
 """What a dataset's profile decides about the columns of a specification, for every method alike."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from datetime import date
+from typing import Any, Protocol
 
-from app.contracts.columns import LARGEST, MissingPolicy
+from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, meant, pointer
 
 #: A double holds every integer up to this size.
@@ -132,3 +134,37 @@ def outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
     if summary.finite_minimum is None or summary.finite_maximum is None:
         return False
     return summary.finite_minimum < lo or summary.finite_maximum > hi
+
+
+def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
+    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
+
+    Parameters
+    ----------
+    statistic, position
+        The statistic, and the place of the column in its `of`.
+    kind
+        Of the column.
+    kept
+        Whether rows have the column as it is, so that a number is a value too.
+    """
+    valued = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL)
+    if statistic.interval is not None and position == len(statistic.of) - 1:
+        return _unfit_interval(statistic.interval, kind)
+    if position in ABOUT_VALUES.get(statistic.kind, ()):
+        if valued or kept:
+            return None
+        ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
+        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
+    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
+        return None
+    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+
+
+def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:
+    """Why a column of this kind has no such interval."""
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        return "it has no `interval`; name its `values`"
+    if any(isinstance(end, date) is not (kind is ColumnKind.DATE) for end in interval if end is not None):
+        return "the ends of its `interval` are " + ("days" if kind is ColumnKind.DATE else "numbers")
+    return None

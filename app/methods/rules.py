@@ -1,29 +1,24 @@
 """What every method fills in and refuses before one of its jobs is accepted.
 
-Rules are found by the method's name, as its runner is on the other side: `check`, and `fill` where there is one, of
-`app/methods/<method>/check.py`.
+The rules of a method are found by its folder, as its runner is on the other side: `check_<method>` of `check.py`, and
+`fill_<method>` where a default hangs on what is named. A folder without them has specifications that the service itself
+writes.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
 from app.contracts.inputs import Given
 from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.errors import FieldError, pointer
-from app.methods.catalogue import FOR_ALL, METHODS, answering
-from app.methods.composition import check as attacks
-from app.methods.group import check as groups
-from app.methods.group_profile import check as group_audits
-from app.methods.influence import check as influence
-from app.methods.linkage import linkable
-from app.methods.method import Method
-from app.methods.queries import check as queries
-from app.methods.table import check as tables
+from app.methods.catalogue import FOR_ALL, METHODS, Method, answering
+from app.methods.linkage.check import unlinked
 
 
-def as_asked(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on what is given
+def as_sent(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on what is given
     """The specification itself: none of its defaults hangs on what it names."""
     return spec
 
@@ -41,37 +36,20 @@ class Rules:
     all that can be told without computing.
     """
 
-    check: Callable[[Any, Given], list[FieldError]]
-    fill: Callable[[Any, Given], Any] = as_asked
+    check: Callable[[Any, Given], list[FieldError]] = nothing_wrong
+    fill: Callable[[Any, Given], Any] = as_sent
 
 
-#: Rules that stand in a module with those of other methods or under another name, or that there are none of.
-NAMED: Final[dict[str, Rules]] = {
-    "group": Rules(groups.check, groups.fill),
-    "group_profile": Rules(group_audits.check_profile, group_audits.fill_profile),
-    "swap_detection": Rules(group_audits.check_detection, group_audits.fill_detection),
-    "table": Rules(tables.check),
-    "composition": Rules(attacks.check_composition, attacks.fill_composition),
-    "determination": Rules(attacks.check_determination),
-    "influence": Rules(influence.check_influence, influence.fill_influence),
-    "frontier": Rules(influence.check_frontier, influence.fill_frontier),
-    "publication": Rules(nothing_wrong),
-    "count": Rules(queries.check_count),
-    "classify": Rules(queries.check_classify),
-    "statistics": Rules(queries.check_statistics),
-    "release_report": Rules(nothing_wrong),
-    "job_report": Rules(nothing_wrong),
-}
-
-
-def _usual(method: str) -> Rules:
-    """`check` of the module that has the method's name, and its `fill` where it has one."""
-    module = import_module(f"app.methods.{method}.check")
-    return Rules(module.check, getattr(module, "fill", as_asked))
+def _rules_of(method: Method) -> Rules:
+    name = f"app.methods.{method.folder}.check"
+    if find_spec(name) is None:
+        return Rules()
+    module = import_module(name)
+    return Rules(getattr(module, f"check_{method.name}"), getattr(module, f"fill_{method.name}", as_sent))
 
 
 #: method -> its rules.
-RULES: Final[dict[str, Rules]] = {method: NAMED.get(method) or _usual(method) for method in METHODS}
+RULES: Final[dict[str, Rules]] = {name: _rules_of(method) for name, method in METHODS.items()}
 
 
 def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
@@ -98,7 +76,7 @@ def wrong_gate(method: Method, spec: JobSpec) -> Iterator[FieldError]:
         if demand.method not in method.answers:
             able = ", ".join(f"`{one.name}`" for one in answering(demand.method))
             yield FieldError(where, f"a release of `{method.name}` cannot be put to it; releases of {able} can")
-        elif demand.method == "linkage" and (why := linkable.unlinked(*_continued(spec))) is not None:
+        elif demand.method == "linkage" and (why := unlinked(*_continued(spec))) is not None:
             yield FieldError(where, f"a release like this cannot be put to it: {why}")
 
 

@@ -9,7 +9,7 @@ from app.db.repositories import audit, certificates, erasing, families, publicat
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
-from app.jobs.links import remove_links
+from app.jobs.erase import remove_links
 from app.releases import publishing
 from app.storage.protocol import Storage
 

@@ -8,12 +8,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from app.contracts.changes import ReleaseChanges
-from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.flags import Flag
 from app.contracts.log import LogAction
-from app.contracts.releases import PublicationMode, PublishRequest, ReleaseReaders, ReleaseState
-from app.contracts.review import Review
+from app.contracts.releases import PublicationMode, PublishRequest, ReleaseChanges, ReleaseReaders, ReleaseState
 from app.db.repositories import families, log, publications, releases
 from app.db.repositories.installation import is_publishing_held
 from app.db.repositories.publications import Publishable

@@ -14,8 +14,7 @@ from app.api.schemas.jobs import body_of
 from app.contracts.base import Contract, Id
 from app.contracts.jobs import JobKind, JobSpec
 from app.methods import catalogue as methods
-from app.methods.catalogue import METHODS
-from app.methods.method import Method
+from app.methods.catalogue import METHODS, Method
 from tests import patient
 
 
@@ -68,7 +67,6 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
         others = {name: method for name, method in METHODS.items() if method.kind is not JobKind.AUDIT}
         made = others | {name: Method(spec_type, Contract) for name, spec_type in audits.items()}
         monkeypatch.setattr(methods, "METHODS", made)
-        monkeypatch.setattr("app.jobs.lookup.METHODS", made)
         app = FastAPI()
         problems.install(app)
 

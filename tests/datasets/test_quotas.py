@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.contracts.usage import LimitedResource
+from app.contracts.owners import LimitedResource
 from app.jobs.quotas import change_limit
 from tests.datasets.conftest import Uploads
 from tests.service import bare_environment

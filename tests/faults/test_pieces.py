@@ -20,7 +20,7 @@ from app.contracts.jobs import JobState
 from app.db.repositories.claims import Claim
 from workers.engine.provenance import Published, public_document, restricted_document
 from workers.engine.randomness import new_generator, pack_generator, unpack_generator
-from workers.engine.registry import RUNNERS, register, runner_for
+from workers.engine.registry import RUNNERS, runner_for
 from workers.engine.scratch import scratch_folder, sweep
 from workers.methods.protocol import Runner, Stepwise
 
@@ -118,11 +118,9 @@ def test_provenance_can_be_read_as_prov_json() -> None:
     assert [name for name in inputs if name not in json.dumps(made)] == []
 
 
-def test_every_registered_runner_is_there_and_no_method_has_two() -> None:
+def test_every_runner_is_there_and_either_runs_through_or_steps() -> None:
     for method in list(RUNNERS):
         runner = runner_for(method)
         assert isinstance(runner, Stepwise) != isinstance(runner, Runner)
-    with pytest.raises(ValueError, match="already has the runner"):
-        register("boxes", "somewhere:Else")
     with pytest.raises(LookupError, match="no runner serves the method nonsense"):
         runner_for("nonsense")

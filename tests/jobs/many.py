@@ -12,7 +12,7 @@ from app.contracts.jobs import JobKind, JobSpec
 from app.db.repositories import releases
 from app.errors import FieldError, InvalidError
 from app.jobs.accept import accept
-from app.methods.method import Method
+from app.methods.catalogue import Method
 from app.methods.rules import Rules
 from app.queue import JobQueue
 from tests.jobs.service import COLUMNS, Service

@@ -5,7 +5,7 @@ import pytest
 from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseColumn
 from app.methods.queries.check import check_statistics
-from app.methods.queries.statistics import StatisticsSpec
+from app.methods.queries.spec import StatisticsSpec
 
 RELEASE = ReleaseInput(
     id="rel_1",

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.contracts.columns import parsed, unparsable
 from app.contracts.datasets import ColumnType
-from app.methods.microfile.recoding import parsed, unparsable
 
 LONG = 2**53 + 1  # the first whole number that a double cannot hold
 

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 
 from app.contracts.base import new_id
 from app.contracts.jobs import JobState
-from app.contracts.usage import LimitedResource
+from app.contracts.owners import LimitedResource
 from app.db.tables.jobs import job
 from app.db.tables.releases import release, release_file
 from app.jobs.quotas import change_limit

@@ -26,8 +26,8 @@ def base(method: str = "boxes", state: ReleaseState = ReleaseState.PUBLISHED, **
 def checked(made_from: ReleaseInput, **more: Any) -> tuple[BoxesSpec, dict[str, str]]:
     later = {"method": "boxes", "quasi_identifiers": ["age"], "k": 5, "base_release_id": "rel_1"} | more
     given = Given(releases={"base_release_id": made_from})
-    filled = boxes.fill(BoxesSpec.model_validate(later), given)
-    return filled, {error.pointer: error.detail for error in boxes.check(filled, given)}
+    filled = boxes.fill_boxes(BoxesSpec.model_validate(later), given)
+    return filled, {error.pointer: error.detail for error in boxes.check_boxes(filled, given)}
 
 
 def test_all_that_is_not_said_is_the_bases() -> None:

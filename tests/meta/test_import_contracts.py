@@ -38,6 +38,10 @@ PLANTED = [
     ("workers/methods/table/planted19.py", "import workers.methods.boxes.reading", "No method knows another"),
     ("workers/methods/released/planted20.py", "import workers.methods.boxes.reading", "No method knows another"),
     ("workers/methods/released/planted21.py", "import workers.methods.microfile.files", "What methods share"),
+    ("app/methods/common.py", "", "Methods in front"),
+    ("app/methods/condensation/planted22.py", "import app.methods.swaps.spec", "Methods in front"),
+    ("app/methods/microfile/planted23.py", "import app.methods.group.spec", "Methods in front"),
+    ("app/contracts/planted24.py", "import app.methods.catalogue", "Layers of app"),
     ("app/api/planted17.py", "import celery", "sent to through app.queue only"),
 ]
 

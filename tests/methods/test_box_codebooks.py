@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from app.contracts.box_columns import Hierarchy, NominalColumn, typed
+from app.contracts.columns import typed
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
-from app.methods.boxes.spec import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec, Hierarchy, NominalColumn
 from tests.meta.project import ROOT
 from workers.frames.codes import coded
 from workers.methods.boxes.canonical_order import Order, in_canonical_order

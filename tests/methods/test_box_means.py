@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.methods.boxes.spec import BoxesSpec
 from app.contracts.inputs import Given
 from app.contracts.quasi_identifiers import telling_boxes
 from app.errors import InfeasibleError
-from app.methods.boxes.check import check
+from app.methods.boxes.check import check_boxes
+from app.methods.boxes.spec import BoxesSpec
 from surebox_core.steps import finished
 from surebox_verify import cli
 from surebox_verify.certify import bounded_columns, certify
@@ -209,7 +209,7 @@ def test_frames_are_certified_with_their_means_where_that_is_said(
 )
 def test_means_that_would_tell_records_are_refused(bench: Bench, change: dict[str, Any], says: str) -> None:
     spec = BoxesSpec.model_validate(spec_for("rounded") | change)
-    errors = check(spec, Given({"dataset_id": bench.datasets["people"]}, {}, {}))
+    errors = check_boxes(spec, Given({"dataset_id": bench.datasets["people"]}, {}, {}))
     assert [error.detail for error in errors if error.pointer == "/box_means" and says in error.detail]
 
 
@@ -218,5 +218,5 @@ def test_names_of_means_are_the_releases_own(bench: Bench) -> None:
     given = Given({"dataset_id": bench.datasets["named"]}, {}, {})
     mean = [{"kind": "mean", "of": ["age"]}]
     spec = spec_for("rounded", quasi_identifiers=["age"], keep=["age_mean_lo"], ordinal={}, statistics=mean)
-    assert [error.pointer for error in check(BoxesSpec.model_validate(spec), given)] == ["/keep/0"]
-    assert not check(BoxesSpec.model_validate(spec | {"box_means": "none", "missing_policy": "drop"}), given)
+    assert [error.pointer for error in check_boxes(BoxesSpec.model_validate(spec), given)] == ["/keep/0"]
+    assert not check_boxes(BoxesSpec.model_validate(spec | {"box_means": "none", "missing_policy": "drop"}), given)

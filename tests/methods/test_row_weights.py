@@ -59,8 +59,8 @@ def test_weights_of_rows_are_kept_and_counted_with_what_else_is_kept(bench: Benc
     given = Given(datasets={"dataset_id": bench.datasets["survey"]})
 
     def filled(**change: object) -> tuple[BoxesSpec, dict[str, str]]:
-        spec = rules.fill(BoxesSpec.model_validate(SPEC | change), given)
-        return spec, {error.pointer: error.detail for error in rules.check(spec, given)}
+        spec = rules.fill_boxes(BoxesSpec.model_validate(SPEC | change), given)
+        return spec, {error.pointer: error.detail for error in rules.check_boxes(spec, given)}
 
     spec, errors = filled()
     assert (spec.keep, spec.k_counts_kept, errors) == (("w",), True, {})

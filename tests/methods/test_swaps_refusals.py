@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from app.methods.group.spec import GroupSpec
-from app.methods.swaps.rule_models import model_of
-from app.methods.swaps.spec import SwapsSpec
+from app.methods.swaps.spec import SwapsSpec, model_of
 from tests.methods.asking import run, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench

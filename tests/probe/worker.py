@@ -2,13 +2,14 @@
 
 import os
 
-from app.methods.boxes.spec import BoxesSpec
+from app.methods.catalogue import SPECS
+from tests.probe.contract import NewerProbeSpec, ProbeSpec
 from workers.celery_app import app
 from workers.engine import registry
 
 __all__ = ["app"]
 
+NEWEST = NewerProbeSpec if os.environ.get("PROBE_VERSION") == "2" else ProbeSpec
+SPECS["probe"] = NEWEST
 registry.RUNNERS.clear()
-NEWEST = int(os.environ.get("PROBE_VERSION", "1"))
-registry.register("probe", "tests.probe.runner:ProbeRunner", versions=range(1, NEWEST + 1))
-registry.register("boxes", "tests.probe.runner:EmptyRunner", versions=range(1, BoxesSpec.version + 1))
+registry.RUNNERS.update(probe="tests.probe.runner:ProbeRunner", boxes="tests.probe.runner:EmptyRunner")

@@ -11,11 +11,11 @@ import pytest
 
 from app.contracts.base import new_id
 from app.contracts.datasets import FileFormat, ReadOptions
-from app.methods.ingest.spec import IngestSpec
 from app.db.repositories import datasets, releases
 from app.db.tables.jobs import provenance
 from app.embedded.broker import BrokerServer
 from app.jobs.submit import Submission, submit
+from app.methods.ingest.spec import IngestSpec
 from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.protocol import Storage

@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
-from app.contracts.review import Review
 from app.db.repositories import families, installation
 from app.errors import FindingsStandError, ForbiddenError, InvalidError, PublishedMeanwhileError
 from app.releases import publishing

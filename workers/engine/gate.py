@@ -11,10 +11,9 @@ from typing import Final
 from uuid import uuid4
 
 from app.contracts.families import FamilyComposition
-from app.contracts.findings import Finding
+from app.contracts.findings import Finding, Review
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
-from app.contracts.review import Review
 from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry

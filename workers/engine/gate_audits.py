@@ -14,7 +14,7 @@ from app.contracts.jobs import JobSpec
 from app.contracts.quasi_identifiers import all_understood, understood
 from app.errors import InfeasibleError, InvalidError
 from app.methods.catalogue import METHODS
-from app.methods.linkage import linkable
+from app.methods.linkage.check import unlinkable
 from app.methods.table.spec import MOST_QUASI_IDENTIFIERS
 from workers.engine.registry import runner_for
 from workers.methods.context import InputFile, JobContext
@@ -93,7 +93,7 @@ def _wrong(audited: Audited, spec: Mapping[str, Any]) -> str | None:
     if made_by is not None and spec["method"] not in made_by.answers:
         return f"a release of `{release.method}` cannot be put to it"
     if spec["method"] == "linkage":
-        return linkable.unfit(release)
+        return unlinkable(release)
     return _wrong_columns(release, spec) if spec["method"] == "table" else None
 
 

@@ -10,13 +10,12 @@ from uuid import uuid4
 
 from app.contracts.base import new_id
 from app.contracts.datasets import Profile
-from app.contracts.findings import Finding
+from app.contracts.findings import Finding, Review
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.jobs import JobKind, JobState
+from app.contracts.owners import LimitedResource, refuse_above
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
-from app.contracts.review import Review
-from app.contracts.usage import LimitedResource, refuse_above
 from app.db.repositories import claims, datasets, draws, families, provenance, quotas, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.families import PersonColumn

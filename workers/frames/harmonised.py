@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from app.contracts.columns import parsed
 from app.contracts.datasets import ColumnType
-from app.methods.microfile.recoding import parsed, recoded_type
-from app.methods.microfile.spec import DerivedColumn, Recodings
+from app.methods.microfile.spec import DerivedColumn, Recodings, recoded_type
 from workers.frames.upload.building import ARROW_TYPES
 
 _TYPES = {arrow: kind for kind, arrow in ARROW_TYPES.items()}

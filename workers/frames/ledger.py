@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
-from app.contracts.box_columns import merged_values
+from app.contracts.columns import merged_values
 from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import BOX, Meanings

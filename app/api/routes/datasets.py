@@ -14,8 +14,7 @@ from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BO
 from app.api.schemas.examples import NAMES
 from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import DatasetChanges
-from app.contracts.datasets import Dataset, DatasetState
+from app.contracts.datasets import Dataset, DatasetChanges, DatasetState
 from app.datasets import delete, read
 from app.datasets.parameters import UploadParameters
 

@@ -24,8 +24,7 @@ from app.auth.principal import Principal
 from app.db.job_record import JobRecord
 from app.errors import UnavailableError
 from app.jobs import erase, read
-from app.jobs.envelope import list_json
-from app.jobs.events import events_after
+from app.jobs.envelope import events_after, list_json
 from app.releases import log
 from app.releases.access import viewer_of
 

@@ -8,8 +8,7 @@ from app.api.deps import ResourcesDep, require
 from app.api.problems import responses
 from app.api.schemas.examples import OWNER_CHANGES
 from app.auth.principal import Principal
-from app.contracts.owners import OwnerChanges, OwnerSettings
-from app.contracts.usage import Usage
+from app.contracts.owners import OwnerChanges, OwnerSettings, Usage
 from app.jobs.quotas import read_usage
 from app.releases import owners
 

@@ -8,8 +8,17 @@ from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import CLASSES, COUNTS, MORE_STATISTICS
-from app.methods.queries.spec import Classification, ClassifyRequest, ClassifySpec, CountRequest, CountResult, CountSpec
-from app.methods.queries.statistics import ComputedStatistics, StatisticsRequest, StatisticsSpec
+from app.methods.queries.spec import (
+    Classification,
+    ClassifyRequest,
+    ClassifySpec,
+    ComputedStatistics,
+    CountRequest,
+    CountResult,
+    CountSpec,
+    StatisticsRequest,
+    StatisticsSpec,
+)
 
 router = APIRouter(tags=["queries"])
 

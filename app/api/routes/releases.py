@@ -26,8 +26,7 @@ from app.api.schemas.releases import (
 )
 from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
-from app.contracts.changes import ReleaseChanges
-from app.contracts.releases import MEDIA_TYPES, Release, ReleaseFormat, ReleaseState
+from app.contracts.releases import MEDIA_TYPES, Release, ReleaseChanges, ReleaseFormat, ReleaseState
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, log, publishing, read
 from app.releases.access import check_readers, viewer_of

@@ -11,9 +11,7 @@ from typing_extensions import TypeAliasType
 from app.api.schemas.examples import ANONYMIZATIONS, AUDITS
 from app.contracts.base import Contract
 from app.contracts.jobs import JobEnvelope, JobKind, JobSpec
-from app.jobs.lookup import find_method
-from app.methods.catalogue import METHODS, methods_of
-from app.methods.method import Method
+from app.methods.catalogue import METHODS, Method, find_method, methods_of
 
 
 def _built(body: Any, *, kind: JobKind) -> Any:

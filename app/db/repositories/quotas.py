@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.contracts.datasets import DatasetState
 from app.contracts.jobs import JobKind
-from app.contracts.usage import LimitedResource
+from app.contracts.owners import LimitedResource
 from app.db.tables.access import owner_quota
 from app.db.tables.datasets import dataset
 from app.db.tables.jobs import job

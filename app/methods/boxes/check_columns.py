@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final, cast
 
-from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind, NominalColumn, kind_of, plain_kind, typed
-from app.contracts.columns import Domain
+from app.contracts.columns import ColumnKind, Domain, plain_kind, typed
 from app.contracts.datasets import DatasetColumn, Profile
-from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, pointer
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kind_of
 from app.methods.columns import missing_values, named, not_quasi_identifiers, outside, wrong_column, wrong_numbers
 
 #: Texts of which nearly every record has its own are names, not classes.
@@ -164,37 +162,3 @@ def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile
         yield from wrong_numbers(pointer("survey_weight_column"), columns[name], profile.numeric[name])
         if (least := profile.numeric[name].finite_minimum) is not None and least <= 0:
             yield FieldError(pointer("survey_weight_column"), f"column {name!r} has weights that are not above 0")
-
-
-def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
-    """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
-
-    Parameters
-    ----------
-    statistic, position
-        The statistic, and the place of the column in its `of`.
-    kind
-        Of the column.
-    kept
-        Whether rows have the column as it is, so that a number is a value too.
-    """
-    valued = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL)
-    if statistic.interval is not None and position == len(statistic.of) - 1:
-        return _unfit_interval(statistic.interval, kind)
-    if position in ABOUT_VALUES.get(statistic.kind, ()):
-        if valued or kept:
-            return None
-        ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
-        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
-    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
-        return None
-    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
-
-
-def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:
-    """Why a column of this kind has no such interval."""
-    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
-        return "it has no `interval`; name its `values`"
-    if any(isinstance(end, date) is not (kind is ColumnKind.DATE) for end in interval if end is not None):
-        return "the ends of its `interval` are " + ("days" if kind is ColumnKind.DATE else "numbers")
-    return None

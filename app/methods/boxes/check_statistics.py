@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from app.contracts.box_columns import NUMERIC_KINDS, ColumnKind
+from app.contracts.columns import NUMERIC_KINDS, ColumnKind
 from app.contracts.statistics import MOST_STATISTICS, Statistic, StatisticKind, steers
 from app.errors import FieldError, meant, pointer
-from app.methods.boxes.check_columns import unfit
 from app.methods.boxes.spec import BoxesSpec
+from app.methods.columns import unfit
 
 
 def default_statistics(columns: Sequence[str], kinds: Mapping[str, ColumnKind]) -> tuple[Statistic, ...] | None:

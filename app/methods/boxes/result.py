@@ -1,12 +1,66 @@
-"""Result of a `boxes` job."""
+"""Result of a `boxes` job, and what its release says of statistics."""
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, may_lack
 from app.contracts.columns import SuppressedRecords
-from app.contracts.statistics import RestrictedStatistic
+from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, StatisticRanges
+
+
+class CoreStatistic(AboutRange):
+    """What a release with marked boxes says of a statistic over the records of its core."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
+
+    estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
+    first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to hold the value over the core's records.")
+    attained: StatisticRanges | None = Field(description="Reached by data consistent with the core's boxes.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the core may have no record with the values, as far as the "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "Null of other statistics, and where the release is older than this field.",
+    )
+
+
+class StatisticResult(AboutRange, NamedStatistic):
+    """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval"))
+
+    weight: float = Field(
+        description="How much it mattered: as given, or 1 over its natural scale; 0 of kept columns and of intervals, "
+        "which are answered from the boxes once they are there."
+    )
+    ddof: int | None = Field(
+        default=None, description="Its divisor is N - ddof, N the release's rows; null where that changes nothing."
+    )
+    estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
+    first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to hold the kept records' value.")
+    attained: StatisticRanges | None = Field(description="Reached by data consistent with the boxes.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the release may have no record with the values, as far as the "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "Null of other statistics, and where the release is older than this field.",
+    )
+    core: CoreStatistic | None = Field(
+        default=None, description="The same about the core alone, where boxes are marked; else null."
+    )
+
+
+class RestrictedStatistic(StatisticResult):
+    """What only the job's owner sees too; null of statistics that are answered from the release alone."""
+
+    true_value: EstimatedValue | None = Field(description="The kept records' value.")
+    shift: EstimatedValue | None = Field(description="All records' value less the kept records'.")
+    delta_at_records: EstimatedValue | None = Field(
+        default=None, description="Linear half-width with influences at the true records."
+    )
 
 
 class PendingChanges(Contract):

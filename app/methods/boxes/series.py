@@ -6,7 +6,7 @@ Source: science.md section 6, "A series is post-processing".
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from app.contracts.box_columns import ColumnKind, plain_kind
+from app.contracts.columns import ColumnKind, plain_kind
 from app.contracts.datasets import ColumnType
 from app.contracts.inputs import ReleaseInput
 from app.contracts.jobs import ReleasingSpec

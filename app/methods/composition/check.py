@@ -1,4 +1,4 @@
-"""What the specifications of audits of several releases and what they name decide before a job is accepted."""
+"""What the specification of `composition` and what it names decide before a job is accepted."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from app.contracts.inputs import Given, ReleaseInput, listed
 from app.contracts.quasi_identifiers import all_understood
 from app.errors import FieldError, meant, pointer
-from app.methods.composition.spec import CompositionSpec, DeterminationSpec
+from app.methods.composition.spec import CompositionSpec
 
 DEFAULT_K: Final = 5.0
 
@@ -59,13 +59,3 @@ def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:
         yield "/person_column", spec.person_column
     for index, name in enumerate(spec.sensitive):
         yield pointer("sensitive", index), name
-
-
-def check_determination(spec: DeterminationSpec, given: Given) -> list[FieldError]:
-    """Everything wrong with the specification on these releases, each with its pointer."""
-    columns = {name for one in given.releases.values() for name in one.spec["quasi_identifiers"]}
-    return [
-        FieldError(pointer("value_step", name), f"none of the releases is about {name!r}")
-        for name in spec.value_step
-        if name not in columns
-    ]

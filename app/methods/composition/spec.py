@@ -1,4 +1,4 @@
-"""Audits of releases together and of what they leave: `composition`, `determination`."""
+"""Audit `composition`: what several releases of the same data reveal together."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -7,14 +7,12 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import ColumnName, Share, check_different
+from app.contracts.columns import ColumnName, Share, SpecifiedColumn, check_different
 from app.contracts.examples import DATASET, RELEASE, Examples
 from app.contracts.families import OverlayDiversity
 from app.contracts.findings import AuditResult
-from app.contracts.gate import DeterminationDemands
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
-from app.methods.table.result import SpecifiedColumn
 
 
 def _joined(columns: Any) -> str:
@@ -139,67 +137,4 @@ class CompositionResult(AuditResult):
     sensitive: tuple[ComposedColumn, ...] = Field(
         description="By column; empty where all rows are the original's or follow them: they make no groups."
     )
-    meaning: dict[str, str] = Field(description="What each figure says.")
-
-
-class DeterminationSpec(JobSpec):
-    """Which values a release gives away although it names no person."""
-
-    kind: ClassVar[JobKind] = JobKind.AUDIT
-    examples: ClassVar[Examples] = {
-        "what a release gives away": {"release_ids": [RELEASE]},
-        "incomes in hundreds": {
-            "release_ids": [RELEASE],
-            "value_step": {"income": 100.0},
-            "require": {"share_single_value": 0.05, "share_certain": 0.2},
-        },
-    }
-
-    method: Literal["determination"] = Field(description="Which values a release gives away.")
-    release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")
-    value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict,
-        description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
-    )
-    require: DeterminationDemands | None = Field(
-        default=None, description="Demands; default: none, and what is given away is found all the same."
-    )
-
-
-class DeterminedColumn(Contract):
-    """A column whose values were generalized."""
-
-    column: str = Field(description="The column.")
-    share_single_value: float = Field(description="Share of its cells that leave a single value.")
-    mean_values: float | None = Field(
-        description="Mean number of values a cell leaves; null: any number between bounds."
-    )
-
-
-class HomogeneousColumn(Contract):
-    """A column that was kept."""
-
-    column: str = Field(description="The column.")
-    share_certain: float = Field(description="Share of rows whose box has one value of it.")
-    share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
-    t_closeness: float = Field(
-        description="Largest distance of a box to the release: ordered for numbers and days, else equal."
-    )
-    attribution: float = Field(description="How often a value drawn from a row's box is its own (CAP).")
-    baseline: float = Field(description="The same with the whole release as one box.")
-
-
-class DeterminedRelease(Contract):
-    """What one release gives away."""
-
-    release_id: str = Field(description="The release.")
-    columns: tuple[DeterminedColumn, ...] = Field(description="Columns that were generalized.")
-    kept_columns: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
-
-
-class DeterminationResult(AuditResult):
-    """Result of a `determination` job; restricted to its owner."""
-
-    method: Literal["determination"] = Field(default="determination", description="The job's method.")
-    releases: tuple[DeterminedRelease, ...] = Field(description="One by one.")
     meaning: dict[str, str] = Field(description="What each figure says.")

@@ -8,7 +8,7 @@ from app.methods.columns import complete_records, named, too_few, wrong_columns,
 from app.methods.condensation.spec import CondensationSpec
 
 
-def check(spec: CondensationSpec, given: Given) -> list[FieldError]:
+def check_condensation(spec: CondensationSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     profile = given.profile()
     columns = named(profile)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from app.contracts.columns import unparsable
 from app.contracts.datasets import Profile
-from app.contracts.inputs import Given
+from app.contracts.inputs import Given, JobInput
+from app.contracts.jobs import JobState
 from app.errors import FieldError, meant, pointer
-from app.methods.group.spec import GroupSpec
+from app.methods.group.spec import GroupSpec, group_spec
 from app.methods.microfile.harmonising import (
     Harmonised,
     cannot_hold,
@@ -14,11 +16,10 @@ from app.methods.microfile.harmonising import (
     wrong_regions,
     wrong_variables,
 )
-from app.methods.microfile.recoding import unparsable
 from app.methods.microfile.spec import DerivedColumn, Recodings
 
 
-def fill(spec: GroupSpec, given: Given) -> GroupSpec:  # noqa: ARG001 - every method's signature
+def fill_group(spec: GroupSpec, given: Given) -> GroupSpec:  # noqa: ARG001 - every method's signature
     """The specification with the target it has by default: the auxiliary dataset itself."""
     return (
         spec
@@ -27,7 +28,7 @@ def fill(spec: GroupSpec, given: Given) -> GroupSpec:  # noqa: ARG001 - every me
     )
 
 
-def check(spec: GroupSpec, given: Given) -> list[FieldError]:
+def check_group(spec: GroupSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on these datasets, each with its pointer."""
     auxiliary, target = given.profile("auxiliary_dataset_id"), given.profile("target_dataset_id")
     return [
@@ -105,3 +106,19 @@ def _group_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
             if kind is not None and unparsable(value, kind):
                 at = _condition(spec, index, "values", place)
                 yield FieldError(at, cannot_hold(f"column {one.column!r} of the target dataset", kind))
+
+
+def learned_by(given: Given) -> GroupSpec | None:
+    """The specification of the `group` job that a model is of; None where none is named, or it is another."""
+    job = given.jobs.get("model_job_id")
+    return group_spec(job.spec) if job is not None and job.method == "group" else None
+
+
+def wrong_model_job(job: JobInput | None) -> Iterator[FieldError]:
+    """A job that has found no rules."""
+    if job is None:
+        return
+    if job.method != "group":
+        yield FieldError("/model_job_id", f"this is a `{job.method}` job: rules are found by `group` jobs")
+    elif job.state is not JobState.SUCCEEDED:
+        yield FieldError("/model_job_id", f"this job is {job.state}: there are no rules")

@@ -1,7 +1,7 @@
 """Audit `group`: whether an attack can find a group's regions although the columns that name the group are gone."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
@@ -282,3 +282,8 @@ class GroupSummary(GroupResult):
     """Result of a `group` job without its longest lists: those over 1,000 entries are in the whole result only."""
 
     model_config = ConfigDict(json_schema_extra=may_lack(*GroupResult.long()))
+
+
+def group_spec(stored: Any) -> GroupSpec:
+    """The specification of a `group` job as it is kept: its seed is not."""
+    return GroupSpec.model_validate({**stored, "seed": None})

@@ -1,52 +1,20 @@
-"""Audits `group_profile` and `swap_detection`: what rules and classifiers see of a group's regions in any file."""
+"""Audit `group_profile`: what rules see of a group's regions in any file."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from app.contracts.base import Contract, MisplacedError, may_lack
-from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.findings import AuditResult
-from app.contracts.ids import DatasetId, JobId, ReleaseId
-from app.contracts.jobs import JobKind, JobSpec
-from app.methods.microfile.attacks import ClassifierReport, SignalStanding
-from app.methods.microfile.spec import MOST_VALUES, CellValue, OutlierOptions, Region
-from app.methods.swaps.spec import RulesModel
+from app.contracts.ids import JobId
+from app.methods.microfile.attacks import SignalStanding
+from app.methods.microfile.spec import CellValue, FilesSpec, RulesModel
 
-MOST_FILES = 20
 _DEFAULT_ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-class _FilesSpec(JobSpec):
-    """Releases and datasets that a model of the group is held against."""
-
-    kind: ClassVar[JobKind] = JobKind.AUDIT
-
-    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=MOST_FILES, description="Releases.")
-    dataset_ids: tuple[DatasetId, ...] = Field(default=(), max_length=MOST_FILES, description="Datasets.")
-    region_columns: tuple[ColumnName, ...] = Field(
-        default=(), max_length=20, description="Columns that divide each file; default: those of the `group` job."
-    )
-    masked_regions: tuple[Region, ...] | None = Field(
-        default=None,
-        min_length=1,
-        max_length=MOST_VALUES,
-        description="Regions that must not stand out; default: none in particular, `passed` is null.",
-    )
-    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
-
-    @model_validator(mode="after")
-    def _files(self) -> Self:
-        check_different(field="release_ids", names=self.release_ids)
-        check_different(field="dataset_ids", names=self.dataset_ids)
-        check_different(field="region_columns", names=self.region_columns)
-        if not self.release_ids and not self.dataset_ids:
-            raise MisplacedError("there is nothing to look at", "release_ids")
-        return self
-
-
-class GroupProfileSpec(_FilesSpec):
+class GroupProfileSpec(FilesSpec):
     """What the rules see of regions below, at and above their alpha."""
 
     examples: ClassVar[Examples] = {
@@ -119,64 +87,5 @@ class GroupProfileResult(AuditResult):
 
 class GroupProfileSummary(GroupProfileResult):
     """Result of a `group_profile` job; the signals of large files are in the whole result only."""
-
-    model_config = ConfigDict(json_schema_extra=may_lack("inputs"))
-
-
-class SwapDetectionSpec(_FilesSpec):
-    """What classifiers trained on the auxiliary data see of regions."""
-
-    examples: ClassVar[Examples] = {
-        "what classifiers see of a file": {
-            "dataset_ids": [DATASET],
-            "model_job_id": GROUP_JOB,
-            "masked_regions": [["R00"]],
-        },
-        "of a dataset, without a column": {
-            "dataset_ids": [DATASET],
-            "model_job_id": GROUP_JOB,
-            "drop": ["sex"],
-            "sample": 2000,
-        },
-    }
-
-    method: Literal["swap_detection"] = Field(description="Classifiers of who is the group's, region by region.")
-    model_job_id: JobId = Field(
-        description="A `group` job: who the group is, which columns say so, and how they are recoded."
-    )
-    auxiliary_dataset_id: DatasetId | None = Field(
-        default=None, description="What classifiers are trained on; default: the auxiliary dataset of the `group` job."
-    )
-    drop: tuple[ColumnName, ...] = Field(default=(), max_length=1_000, description="Columns that they do not read.")
-    sample: int = Field(default=50_000, strict=True, ge=1_000, le=500_000, description="Records trained on.")
-
-
-class DetectedFile(Contract):
-    """One file, seen by classifiers."""
-
-    id: str = Field(description="The release or dataset.")
-    records: int = Field(description="Records that have a region.")
-    in_range: int = Field(description="Of these, those that the rules see.")
-    regions: tuple[tuple[CellValue, ...], ...] = Field(
-        description="The regions: signals are in their order, outliers are indexes into them, from 0."
-    )
-    masked_regions: tuple[int, ...] = Field(
-        description="Indexes of those of the specification of which there are records."
-    )
-    classifiers: tuple[ClassifierReport, ...] = Field(description="What each sees.")
-
-
-class SwapDetectionResult(AuditResult):
-    """Result of a `swap_detection` job; restricted to its owner."""
-
-    method: Literal["swap_detection"] = Field(default="swap_detection", description="The job's method.")
-    auxiliary_records: int = Field(description="Of the auxiliary dataset.")
-    inputs: tuple[DetectedFile, ...] = Field(
-        description="Releases first, then datasets, in the order of the specification."
-    )
-
-
-class SwapDetectionSummary(SwapDetectionResult):
-    """Result of a `swap_detection` job; the signals of large files are in the whole result only."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("inputs"))

@@ -1,9 +1,8 @@
-"""What the specifications of `influence` and `frontier` and what they name decide before a job is accepted."""
+"""What the specification of `influence` and the releases decide before a job is accepted."""
 
 from app.contracts.inputs import Given, ReleaseInput, listed
 from app.errors import FieldError
-from app.methods.boxes import check as boxes
-from app.methods.influence.spec import FrontierSpec, InfluenceSpec
+from app.methods.influence.spec import InfluenceSpec
 
 
 def fill_influence(spec: InfluenceSpec, given: Given) -> InfluenceSpec:
@@ -31,19 +30,3 @@ def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
     if release.dataset_id != spec.dataset_id:
         return f"its original is {release.dataset_id}: audit it by itself"
     return None
-
-
-def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:
-    """The specification with the statistics that `boxes` has by default."""
-    filled = boxes.fill(spec.at(spec.k[0]), given)
-    return spec.model_copy(update={"statistics": filled.statistics})
-
-
-def check_frontier(spec: FrontierSpec, given: Given) -> list[FieldError]:
-    """Everything that is wrong at some k, once, each with its pointer."""
-    errors: dict[FieldError, None] = {}
-    for index, k in enumerate(spec.k):
-        for one in boxes.check(spec.at(k), given):
-            where = f"/k/{index}" if one.pointer == "/k" else one.pointer
-            errors.setdefault(FieldError(where, one.detail))
-    return list(errors)

@@ -7,14 +7,13 @@ from app.contracts.datasets import ColumnType, Profile
 from app.contracts.inputs import Given, ReleaseInput, listed
 from app.errors import FieldError
 from app.methods.columns import named, wrong_column, wrong_numbers
-from app.methods.linkage import linkable
 from app.methods.linkage.spec import LinkageSpec
 
 #: What several releases that are attacked together may be.
 _JOINTLY: Final = ("boxes", "uncertain")
 
 
-def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
+def fill_linkage(spec: LinkageSpec, given: Given) -> LinkageSpec:
     """The specification with the adversary's knowledge: by default the original, which is needed beside any other."""
     if spec.release_ids:
         first = given.releases["release_ids/0"].dataset_id
@@ -30,13 +29,13 @@ def fill(spec: LinkageSpec, given: Given) -> LinkageSpec:
     )
 
 
-def check(spec: LinkageSpec, given: Given) -> list[FieldError]:
+def check_linkage(spec: LinkageSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this release and this dataset, each with its pointer."""
     if spec.release_ids:
         return list(_several(spec, listed(given.releases, "release_ids")))
     release = given.releases["release_id"]
-    if (unfit := linkable.unfit(release)) is not None:
-        return [FieldError("/release_id", unfit)]
+    if (why := unlinkable(release)) is not None:
+        return [FieldError("/release_id", why)]
     wrong = []
     if spec.original_dataset_id not in {None, release.dataset_id}:
         wrong.append(FieldError("/original_dataset_id", f"the original of this release is {release.dataset_id}"))
@@ -49,8 +48,8 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
     for role, one in releases.items():
         if one.method not in _JOINTLY:
             yield FieldError(f"/{role}", f"{' and '.join(_JOINTLY)} are attacked jointly, not {one.method}")
-        elif (unfit := linkable.unfit(one)) is not None:
-            yield FieldError(f"/{role}", unfit)
+        elif (why := unlinkable(one)) is not None:
+            yield FieldError(f"/{role}", why)
         elif one.dataset_id != original:
             yield FieldError(
                 f"/{role}", f"releases of one original are attacked jointly; the first one's is {original}"
@@ -88,3 +87,26 @@ def _no_numbers(release: ReleaseInput) -> tuple[set[str], set[str]]:
     names = set(release.spec["quasi_identifiers"]) - orders
     dates = {name for name in names if types.get(f"{name}_lo") == ColumnType.DATE}
     return dates, orders | {name for name in names if f"{name}_set" in types}
+
+
+#: Records and boxes find each other; of rows of all other methods it has to be written which record they stand for.
+_LINKED_BY_VALUES: Final = "boxes"
+
+
+def unlinked(base: str | None, previous: str | None) -> str | None:
+    """Why rows of a release stand for no records: of the base of its series, or of the version before it."""
+    if base is not None:
+        return f"it was made from {base} alone and tells no more than that one, which can be linked: name it"
+    if previous is not None:
+        return f"a new version shows rows of several versions in the boxes of {previous}: link the first one"
+    return None
+
+
+def unlinkable(release: ReleaseInput) -> str | None:
+    """Why it is not known which record a row of a release stands for."""
+    if release.method != _LINKED_BY_VALUES and not release.linked:
+        return (
+            "it is no longer known which record each row of this release stands for: its job or its original was "
+            "deleted; make the release again to audit it"
+        )
+    return unlinked(release.base, release.previous)

@@ -8,11 +8,12 @@ which columns there are then and of which type, without a record at hand; worker
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from app.contracts.columns import unparsable
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.inputs import Given, listed
 from app.errors import FieldError, meant, pointer
 from app.methods.columns import infinite_values
-from app.methods.microfile.recoding import recoded_type, unparsable
-from app.methods.microfile.spec import DerivedColumn, FuzzyVariable, Recodings
+from app.methods.microfile.spec import DerivedColumn, FuzzyVariable, Recodings, recoded_type
 
 #: How a value of each type is written.
 _WRITTEN: Final = {
@@ -148,3 +149,19 @@ def wrong_regions(
         for name, kind, part in zip(region_columns, kinds, region, strict=True):
             if kind is not None and unparsable(part, kind):
                 yield FieldError(at, cannot_hold(f"column {name!r}", kind))
+
+
+def wrong_files(
+    region_columns: tuple[str, ...], variables: tuple[FuzzyVariable, ...], recode: Recodings, given: Given
+) -> Iterator[FieldError]:
+    """Files that lack a column which divides them, or which the rules read."""
+    columns = {
+        **{role: [c.name for c in one.columns] for role, one in listed(given.releases, "release_ids").items()},
+        **{role: [c.name for c in one.columns] for role, one in listed(given.datasets, "dataset_ids").items()},
+    }
+    for role, there in columns.items():
+        for name in dict.fromkeys((*region_columns, *(one.column for one in variables))):
+            recoding = recode.get(name)
+            needed = getattr(recoding, "columns", (name,))
+            if missing := [one for one in needed if one not in there]:
+                yield FieldError(pointer(*role.split("/")), f"there is no column {missing[0]!r} in this file")

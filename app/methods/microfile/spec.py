@@ -1,7 +1,7 @@
-"""What group anonymity says of a microfile: values, recoding, linguistic variables, the group, outliers."""
+"""What specifications say of a microfile: values, recoding, linguistic variables, the group, outliers, models."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -18,6 +18,9 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, Finite, check_different
+from app.contracts.datasets import ColumnType
+from app.contracts.ids import DatasetId, ReleaseId
+from app.contracts.jobs import JobKind, JobSpec
 
 #: A point of a membership function; beyond this size differences of points would overflow.
 Point = Annotated[float, Field(strict=True, ge=-1e150, le=1e150, allow_inf_nan=False)]
@@ -241,3 +244,99 @@ class ExcludedRecords(Contract):
     records: int = Field(description="Left out altogether.")
     missing: dict[str, int] = Field(default_factory=dict, description="By column: no value there.")
     out_of_range: dict[str, int] = Field(default_factory=dict, description="By column: outside the accepted range.")
+
+
+def recoded_type(recoding: dict[str, Any] | DerivedColumn, types: Mapping[str, ColumnType], name: str) -> ColumnType:
+    """The type of a recoded column; its own columns exist.
+
+    Numbers where everything it can become is a number (a text that reads as a number counts as that number, any other
+    text as missing), else texts.
+    """
+    if isinstance(recoding, DerivedColumn) and not recoding.cases:
+        return types[recoding.columns[0]]
+    if isinstance(recoding, DerivedColumn):
+        made = [*(case.to for case in recoding.cases), recoding.otherwise]
+    else:
+        made = list(recoding.values())
+    numbers = [one for one in made if one is not None]
+    if not all(isinstance(one, int | float) for one in numbers):
+        return ColumnType.STRING
+    is_integer = all(isinstance(one, int) for one in numbers)
+    if isinstance(recoding, DerivedColumn):
+        return ColumnType.INTEGER if is_integer else ColumnType.NUMBER
+    own = types[name]
+    if not numbers:  # nothing but values that become missing
+        return own
+    if own is ColumnType.INTEGER:
+        return ColumnType.INTEGER if is_integer else ColumnType.NUMBER
+    return ColumnType.STRING if own in {ColumnType.BOOLEAN, ColumnType.DATE} else ColumnType.NUMBER
+
+
+class RulesModelRule(Contract):
+    """A rule: terms by place among the variables that have terms, 0 = any."""
+
+    terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="Places among the terms of each variable, from 1; 0 = any."
+    )
+
+
+class RulesModel(Contract):
+    """A fuzzy model of the group that was learned elsewhere."""
+
+    variables: tuple[FuzzyVariable, ...] = Field(
+        min_length=1, max_length=MOST_VARIABLES, description="What the rules speak of, and which records count."
+    )
+    rules: tuple[RulesModelRule, ...] = Field(
+        min_length=1, max_length=MOST_VALUES, description="Who fits one of them is taken for the group's."
+    )
+    min_membership: float = Field(
+        default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
+    )
+    recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_variables(self.variables)
+        sizes = [len(variable.terms) for variable in self.variables if variable.terms]
+        for index, rule in enumerate(self.rules):
+            if len(rule.terms) != len(sizes):
+                msg = f"rule {index} has {len(rule.terms)} terms; {len(sizes)} variables have terms"
+                raise MisplacedError(msg, "rules", index, "terms")
+            if not any(rule.terms):
+                msg = f"rule {index} says nothing: every record would belong to the group"
+                raise MisplacedError(msg, "rules", index, "terms")
+            if any(term > most for term, most in zip(rule.terms, sizes, strict=True)):
+                msg = f"rule {index} names a term that its variable does not have"
+                raise MisplacedError(msg, "rules", index, "terms")
+        return self
+
+
+MOST_FILES = 20
+
+
+class FilesSpec(JobSpec):
+    """Releases and datasets that a model of the group is held against."""
+
+    kind: ClassVar[JobKind] = JobKind.AUDIT
+
+    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=MOST_FILES, description="Releases.")
+    dataset_ids: tuple[DatasetId, ...] = Field(default=(), max_length=MOST_FILES, description="Datasets.")
+    region_columns: tuple[ColumnName, ...] = Field(
+        default=(), max_length=20, description="Columns that divide each file; default: those of the `group` job."
+    )
+    masked_regions: tuple[Region, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_VALUES,
+        description="Regions that must not stand out; default: none in particular, `passed` is null.",
+    )
+    outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
+
+    @model_validator(mode="after")
+    def _files(self) -> Self:
+        check_different(field="release_ids", names=self.release_ids)
+        check_different(field="dataset_ids", names=self.dataset_ids)
+        check_different(field="region_columns", names=self.region_columns)
+        if not self.release_ids and not self.dataset_ids:
+            raise MisplacedError("there is nothing to look at", "release_ids")
+        return self

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, Final
 
-from app.contracts.box_columns import ColumnKind, is_day, plain_kind
+from app.contracts.columns import ColumnKind, is_day, plain_kind
 from app.contracts.datasets import NUMERIC, ColumnType
 from app.contracts.inputs import Given, ReleaseInput
 from app.errors import FieldError, meant, pointer
-from app.methods.boxes.check_columns import unfit
-from app.methods.queries.spec import ClassifySpec, CountSpec
-from app.methods.queries.statistics import StatisticsSpec
+from app.methods.columns import unfit
+from app.methods.queries.spec import ClassifySpec, CountSpec, StatisticsSpec
 
 
 def check_count(spec: CountSpec, given: Given) -> list[FieldError]:

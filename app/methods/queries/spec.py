@@ -1,4 +1,4 @@
-"""Questions to a release: how many records lie in a box, and which class points belong to."""
+"""Questions to a release: how many records lie in a box, which class points belong to, and statistics."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, with_config
 from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.box_columns import ColumnValue, Interval, Values
-from app.contracts.columns import ColumnName
+from app.contracts.columns import ColumnName, ColumnValue, Interval, Values
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
+from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, Statistic, StatisticRanges
 
 #: Queries or points of one question.
 MOST_QUERIES: Final = 10_000
@@ -118,3 +118,72 @@ class ClassifySpec(JobSpec):
     target: ColumnName = Field(description="A column that the release keeps unchanged.")
     neighbours: Neighbours = Field(description="Released records that fit a point best, and vote.")
     points: Points = Field(description="A value for each quasi-identifier of the release, by name.")
+
+
+#: Statistics of one question.
+MOST_COMPUTED: Final = 100
+
+Statistics = Annotated[tuple[Statistic, ...], Field(min_length=1, max_length=MOST_COMPUTED)]
+
+Ddof = Annotated[int, Field(strict=True, ge=0, le=1)]
+
+
+class StatisticsRequest(Contract):
+    """Which statistics of the released records, by their boxes alone."""
+
+    statistics: Statistics = Field(description="Over columns that were anonymized or kept; a weight changes nothing.")
+    ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: that of the release.")
+
+
+class ComputedStatistic(AboutRange, NamedStatistic):
+    """One statistic as the boxes give it; lists for a regression, intercept first."""
+
+    ddof: int | None = Field(description="Its divisor is N - ddof; null where that changes nothing.")
+    estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
+    first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to hold the released records' value.")
+    attained: StatisticRanges | None = Field(description="Reached by data consistent with the boxes.")
+    domain_may_be_empty: bool | None = Field(
+        default=None,
+        description="domain_mean: whether the release may have no record with the values, as far as the boxes show: "
+        "the ranges are then about the mean if there is one. Null of other statistics.",
+    )
+    value_known: bool = Field(
+        description="Whether `guaranteed` is one value (of a regression each of them): then the release "
+        "determines the statistic. `sharp` does not say this.",
+    )
+    reason: str | None = Field(
+        description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
+        "there are both."
+    )
+
+
+class ComputedStatistics(Contract):
+    """One answer a statistic, in their order; of a share, a mean within values or a cross-table one for each value."""
+
+    method: Literal["statistics"] = Field(default="statistics", description="The method.")
+    statistics: tuple[ComputedStatistic, ...] = Field(
+        description="In the order of the request; where no value was named, one for each, named in `values`."
+    )
+    share_single_value: dict[str, float] = Field(
+        description="Of each column of the boxes that a statistic is about, the share of rows whose box leaves one "
+        "value: these values are published. Kept columns are published as they are."
+    )
+
+
+class ComputedSummary(ComputedStatistics):
+    """Answer in a job: the statistics are in its whole result."""
+
+    model_config = ConfigDict(json_schema_extra=may_lack("statistics", "share_single_value"))
+
+
+class StatisticsSpec(JobSpec):
+    """The unlisted job that computes them."""
+
+    kind: ClassVar[JobKind] = JobKind.QUERY
+    queue: ClassVar[Queue] = Queue.INTERACTIVE
+
+    method: Literal["statistics"] = Field(default="statistics", description="The method.")
+    release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
+    statistics: Statistics = Field(description="Over columns that were anonymized or kept.")
+    ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: that of the release.")

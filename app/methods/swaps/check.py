@@ -3,23 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
+from app.contracts.columns import parsed, unparsable
 from app.contracts.datasets import NUMERIC, Profile
 from app.contracts.inputs import Given, JobInput
 from app.contracts.jobs import JobState
 from app.errors import FieldError, meant, pointer
-from app.methods.group.spec import GroupSpec
+from app.methods.group.spec import GroupSpec, group_spec
 from app.methods.microfile.harmonising import (
     Harmonised,
     wrong_region_columns,
     wrong_regions,
     wrong_variables,
 )
-from app.methods.microfile.recoding import parsed, unparsable
-from app.methods.swaps.rule_models import RecordModel, group_spec, model_of
-from app.methods.swaps.spec import RecordDistance, SwapsSpec
+from app.methods.swaps.spec import RecordDistance, RecordModel, SwapsSpec, model_of
 
 
-def fill(spec: SwapsSpec, given: Given) -> SwapsSpec:
+def fill_swaps(spec: SwapsSpec, given: Given) -> SwapsSpec:
     """The specification with its model's defaults: the metric, the columns that name the group among those dropped."""
     learned = _learned(given)
     model = model_of(spec, learned)
@@ -48,7 +47,7 @@ def _learned(given: Given) -> GroupSpec | None:
     return group_spec(job.spec) if job is not None and job.method == "group" else None
 
 
-def check(spec: SwapsSpec, given: Given) -> list[FieldError]:
+def check_swaps(spec: SwapsSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     if errors := list(_model_job(given.jobs.get("model_job_id"))):
         return errors

@@ -1,5 +1,6 @@
 """Anonymization `swaps`: a group's outlier regions masked by records that exchange their regions."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,58 +11,20 @@ from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.ids import DatasetId, JobId
 from app.contracts.jobs import JobKind, ReleasingSpec
+from app.methods.group.spec import GroupSpec
 from app.methods.microfile.spec import (
     MOST_VALUES,
-    MOST_VARIABLES,
+    DerivedColumn,
     FuzzyVariable,
     OutlierOptions,
     Recodings,
     Region,
-    check_variables,
+    RulesModel,
 )
 
 #: Generations of all runs together: the result tells the course of each.
 MOST_GENERATIONS: Final = 1_000_000
 _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-
-
-class RulesModelRule(Contract):
-    """A rule: terms by place among the variables that have terms, 0 = any."""
-
-    terms: tuple[Annotated[int, Field(strict=True, ge=0)], ...] = Field(
-        min_length=1, max_length=MOST_VARIABLES, description="Places among the terms of each variable, from 1; 0 = any."
-    )
-
-
-class RulesModel(Contract):
-    """A fuzzy model of the group that was learned elsewhere."""
-
-    variables: tuple[FuzzyVariable, ...] = Field(
-        min_length=1, max_length=MOST_VARIABLES, description="What the rules speak of, and which records count."
-    )
-    rules: tuple[RulesModelRule, ...] = Field(
-        min_length=1, max_length=MOST_VALUES, description="Who fits one of them is taken for the group's."
-    )
-    min_membership: float = Field(
-        default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
-    )
-    recode: Recodings = Field(default_factory=dict, description="Harmonisation of the dataset, as in `group`.")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        check_variables(self.variables)
-        sizes = [len(variable.terms) for variable in self.variables if variable.terms]
-        for index, rule in enumerate(self.rules):
-            if len(rule.terms) != len(sizes):
-                msg = f"rule {index} has {len(rule.terms)} terms; {len(sizes)} variables have terms"
-                raise MisplacedError(msg, "rules", index, "terms")
-            if not any(rule.terms):
-                msg = f"rule {index} says nothing: every record would belong to the group"
-                raise MisplacedError(msg, "rules", index, "terms")
-            if any(term > most for term, most in zip(rule.terms, sizes, strict=True)):
-                msg = f"rule {index} names a term that its variable does not have"
-                raise MisplacedError(msg, "rules", index, "terms")
-        return self
 
 
 class RegionMask(Contract):
@@ -250,3 +213,39 @@ class SwapsSpec(ReleasingSpec):
             msg = "either `model_job_id` or `rules_model` is needed"
             raise MisplacedError(msg, "model_job_id" if self.rules_model is None else "rules_model")
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class RecordModel:
+    """What a model says of the records, wherever it comes from; its rules are in a result."""
+
+    variables: tuple[FuzzyVariable, ...]
+    recode: Recodings
+    group_columns: tuple[str, ...]
+    where: str
+
+
+def model_of(spec: SwapsSpec, learned: GroupSpec | None) -> RecordModel | None:
+    """The model that a specification names; None where the job it names is no `group` job."""
+    if spec.rules_model is not None:
+        return RecordModel(spec.rules_model.variables, spec.rules_model.recode, (), "/rules_model/variables")
+    if learned is None:
+        return None
+    is_auxiliary = spec.dataset_id == learned.auxiliary_dataset_id and spec.dataset_id != learned.target_dataset_id
+    recode = learned.recode.auxiliary if is_auxiliary else learned.recode_of_target
+    return RecordModel(learned.variables, recode, tuple(_naming(learned)), "/model_job_id")
+
+
+def _naming(learned: GroupSpec) -> dict[str, None]:
+    """All columns that name the group, in order: under its own name, and raw, in whichever dataset it is made of them.
+
+    A target that is attacked without the group needs no recoding of it, and may have the raw columns all the same.
+    """
+    both = (learned.recode.auxiliary, learned.recode.target)
+    raw = (column for one in learned.conditions for recode in both for column in _raw(one.column, recode))
+    return dict.fromkeys([*raw, *(one.column for one in learned.conditions)])
+
+
+def _raw(name: str, recode: Recodings) -> tuple[str, ...]:
+    recoding = recode.get(name)
+    return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)

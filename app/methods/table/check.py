@@ -9,7 +9,7 @@ from app.errors import FieldError, meant, pointer
 from app.methods.table.spec import TableSpec
 
 
-def check(spec: TableSpec, given: Given) -> list[FieldError]:
+def check_table(spec: TableSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this table, each with its pointer."""
     types = _types(spec, given)
     wrong = [*_quasi_identifiers(spec, types), *_named(spec, types)]

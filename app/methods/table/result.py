@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.contracts.base import Contract
-from app.contracts.columns import SuppressedRecords
+from app.contracts.columns import SpecifiedColumn, SuppressedRecords
 from app.contracts.findings import AuditResult
 from app.contracts.gate import MissingMatches
 
@@ -53,12 +53,6 @@ class BetaLikeness(Contract):
     basic: float = Field(description="Largest (p - q) / q over classes and values.")
     enhanced: float = Field(description="The bound min(basic, -ln q) of the rarest value.")
     enhanced_holds: bool = Field(description="Whether no value gains more than min(basic, -ln q).")
-
-
-class SpecifiedColumn(Contract):
-    """A column that the specification names."""
-
-    column: str = Field(description="As named.")
 
 
 class SensitiveColumn(SpecifiedColumn):

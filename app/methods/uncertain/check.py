@@ -21,7 +21,7 @@ from app.methods.draws import wrong_repeat
 from app.methods.uncertain.spec import CELL, DISMISS, DensityAxes, ScaleSharing, UncertainSpec
 
 
-def fill(spec: UncertainSpec, given: Given) -> UncertainSpec:
+def fill_uncertain(spec: UncertainSpec, given: Given) -> UncertainSpec:
     """The specification with the defaults that hang on its scales: what is suppressed, and how large cells are.
 
     They stay unset where they mean nothing, so that `check` can tell what the request has set. With `levels` no record
@@ -43,7 +43,7 @@ def _largest_k(spec: UncertainSpec, profile: Profile) -> float:
     return 1.0 if summary is None else max(summary.finite_maximum or 1.0, 1.0)
 
 
-def check(spec: UncertainSpec, given: Given) -> list[FieldError]:
+def check_uncertain(spec: UncertainSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset, each with its pointer."""
     profile = given.profile()
     columns = named(profile)

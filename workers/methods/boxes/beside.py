@@ -14,9 +14,10 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.releases import ReleaseFormat
-from app.contracts.statistics import CoreStatistic, RestrictedStatistic, Statistic, StatisticKind, steers
+from app.contracts.statistics import Statistic, StatisticKind, steers
 from app.contracts.warnings import JobWarning
 from app.errors import FieldError, SureboxError
+from app.methods.boxes.result import CoreStatistic, RestrictedStatistic
 from app.methods.boxes.spec import BoxesSpec, RareRecords
 from surebox_verify.answering import answering
 from surebox_verify.questions import Question, question

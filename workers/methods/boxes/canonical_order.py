@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, typed
-from app.methods.boxes.spec import BoxesSpec
+from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InvalidError, pointer
+from app.methods.boxes.spec import BoxesSpec
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import MOST_VALUES, OTHER, Hierarchy, NominalColumn, typed
+from app.contracts.columns import MOST_VALUES, OTHER, typed
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError, pointer
+from app.methods.boxes.spec import Hierarchy, NominalColumn
 from workers.algorithms.boxes import sides
 from workers.frames.codes import Coded, Codes
 

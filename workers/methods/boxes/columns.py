@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, typed
-from app.methods.boxes.spec import BoxesSpec, BoxMeans
+from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
+from app.methods.boxes.spec import BoxesSpec, BoxMeans
 from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS
 from workers.algorithms.boxes.sides import Boxes

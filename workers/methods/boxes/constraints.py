@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, kind_of, typed
+from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
-from app.methods.boxes.spec import BoxesSpec, DistributionDistance
+from app.methods.boxes.spec import BoxesSpec, DistributionDistance, kind_of
 from workers.algorithms.boxes.partition.diversity import BoxConstraints
 from workers.algorithms.core.winsorized import ends
 from workers.frames.codes import Codes, coded_columns

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, NominalColumn, kind_of, typed
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec
+from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kind_of
 from surebox_core.types import FloatArray
 from workers.algorithms.boxes import sides
 from workers.algorithms.core.ordering import canonical_order
@@ -198,7 +198,7 @@ def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColum
 
 
 def _taking_part(table: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:
-    """All records, or the complete ones; values whose lack is refused are all there (`app.methods.boxes.check_columns`)."""
+    """All records, or the complete ones; values whose lack is refused are all there."""
     rows = np.arange(len(table.values))
     if spec.missing_policy is not BoxesMissingPolicy.DROP:
         return rows

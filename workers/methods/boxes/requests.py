@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from app.contracts.box_columns import ColumnKind
-from app.methods.boxes.spec import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
+from app.contracts.columns import ColumnKind
 from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
+from app.methods.boxes.spec import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
 from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.checks import rare_fault

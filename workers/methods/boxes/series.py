@@ -12,14 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import NominalColumn
-from app.methods.boxes.result import BoxesResult
-from app.methods.boxes.spec import BoxesSpec
 from app.contracts.columns import SuppressedRecords
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import ReleaseInput
 from app.contracts.warnings import JobWarning
+from app.methods.boxes.result import BoxesResult
+from app.methods.boxes.spec import BoxesSpec, NominalColumn
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.statistics import check_statistics, depends_on_ddof
 from surebox_core.types import BoolArray

@@ -5,15 +5,8 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
-from app.contracts.statistics import (
-    WITH_SAMPLE_FORM,
-    CoreStatistic,
-    RegressionTerm,
-    RestrictedStatistic,
-    Statistic,
-    StatisticKind,
-    StatisticResult,
-)
+from app.contracts.statistics import WITH_SAMPLE_FORM, RegressionTerm, Statistic, StatisticKind
+from app.methods.boxes.result import CoreStatistic, RestrictedStatistic, StatisticResult
 from surebox_core.intervals import Interval
 from surebox_verify.estimates import Estimate, reason_of
 from surebox_verify.questions import terms

@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import ColumnKind, merged_values
-from app.contracts.columns import SuppressedRecords
+from app.contracts.columns import ColumnKind, SuppressedRecords, merged_values
 from app.contracts.quasi_identifiers import telling_boxes
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import InfeasibleError

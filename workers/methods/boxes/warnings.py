@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from app.contracts.statistics import StatisticKind
-from app.methods.boxes.spec import BoxesSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import pointer
+from app.methods.boxes.spec import BoxesSpec
 from surebox_core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.methods.boxes.columns import Shown

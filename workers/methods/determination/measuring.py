@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import published
-from app.methods.composition.spec import DeterminedColumn, DeterminedRelease, HomogeneousColumn
+from app.methods.determination.spec import DeterminedColumn, DeterminedRelease, HomogeneousColumn
 from workers.algorithms.tables.homogeneity import determined as share_single_value
 from workers.algorithms.tables.homogeneity import homogeneity, points
 from workers.frames.codes import Coded, coded_columns

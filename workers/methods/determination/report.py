@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.gate import DeterminationDemands
-from app.methods.composition.spec import DeterminationResult, DeterminationSpec, DeterminedRelease
+from app.methods.determination.spec import DeterminationResult, DeterminationSpec, DeterminedRelease
 
 MEANING: Final = {
     "share_single_value": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",

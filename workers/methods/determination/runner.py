@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.contracts.inputs import listed
-from app.methods.composition.spec import DeterminationSpec
+from app.methods.determination.spec import DeterminationSpec
 from workers.algorithms.tables.homogeneity import homogeneity
 from workers.methods.context import JobContext
 from workers.methods.determination.measuring import determined, read

@@ -6,7 +6,7 @@ from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all
 from app.contracts.releases import ReleaseFormat
 from app.contracts.statistics import NamedStatistic
 from app.errors import SureboxError
-from app.methods.influence.spec import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
+from app.methods.frontier.spec import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
 from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.context import JobContext
 from workers.methods.determination.measuring import Described, determined, read_file

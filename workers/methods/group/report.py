@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.contracts.findings import Finding, FindingSeverity
+from app.errors import InfeasibleError
 from app.methods.group.spec import (
     FuzzyRule,
     GroupRecordCounts,
@@ -19,7 +20,6 @@ from app.methods.group.spec import (
     UnreachedTerm,
 )
 from app.methods.microfile.spec import FuzzyVariable
-from app.errors import InfeasibleError
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged

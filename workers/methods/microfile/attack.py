@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.contracts.columns import parsed
 from app.contracts.datasets import ColumnType
+from app.errors import FieldError, InfeasibleError, pointer
 from app.methods.group.spec import SignalKind
 from app.methods.microfile.spec import FuzzyVariable, OutlierOptions
-from app.methods.microfile.recoding import parsed
-from app.errors import FieldError, InfeasibleError, pointer
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.rules.fits import Fits, fits
 from workers.algorithms.groups.rules.fuzzified import Fuzzified

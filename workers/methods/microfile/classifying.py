@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from app.errors import InfeasibleError
+from app.methods.group.spec import GroupSpec
 from app.methods.microfile.attacks import (
     ClassifierReport,
     ClassifierScope,
@@ -14,9 +16,7 @@ from app.methods.microfile.attacks import (
     MovedRecords,
     PrecisionAtRecall,
 )
-from app.methods.group.spec import GroupSpec
 from app.methods.microfile.spec import OutlierOptions, Recodings
-from app.errors import InfeasibleError
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.classifiers.attack import (
     CLASSIFIERS,

@@ -6,9 +6,8 @@ from typing import Protocol
 import numpy as np
 
 from app.errors import InfeasibleError
-from app.methods.group.spec import GroupSpec
-from app.methods.swaps.rule_models import group_spec
-from app.methods.swaps.spec import RulesModel
+from app.methods.group.spec import GroupSpec, group_spec
+from app.methods.microfile.spec import RulesModel
 from workers.algorithms.groups.rules.fits import confidence_order
 from workers.algorithms.groups.rules.rules import Rules
 from workers.methods.context import JobContext

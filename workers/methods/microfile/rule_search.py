@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.methods.group.spec import EvolutionSearch, ExhaustiveSearch, GroupSpec
 from app.errors import FieldError, InfeasibleError
+from app.methods.group.spec import EvolutionSearch, ExhaustiveSearch, GroupSpec
 from surebox_core.types import BoolArray
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.enumeration.search import NotFeasibleError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.box_columns import merged_values
+from app.contracts.columns import merged_values
 from app.contracts.inputs import ReleaseInput
 from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
 from workers.frames.generalized import BOX, Meanings, generalized

@@ -7,9 +7,8 @@ from typing import Final
 import numpy as np
 
 from app.contracts.findings import Finding, FindingSeverity
-from app.methods.group.spec import GroupSpec
-from app.methods.group_profile.spec import DetectedFile, SwapDetectionResult, SwapDetectionSpec
-from app.methods.swaps.rule_models import group_spec
+from app.methods.group.spec import GroupSpec, group_spec
+from app.methods.swap_detection.spec import DetectedFile, SwapDetectionResult, SwapDetectionSpec
 from workers.methods.context import JobContext
 from workers.methods.microfile.classifying import Learned, Standing, common_columns, learn, reports, score
 from workers.methods.microfile.files import AuditedFile, audited_files, detections, wanted_places

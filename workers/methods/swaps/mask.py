@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from app.methods.swaps.spec import RegionMask, SwapsSpec
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from app.methods.swaps.spec import RegionMask, SwapsSpec
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers
 from workers.algorithms.groups.swaps.levels import Levels

@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from app.contracts.flags import Flag
-from app.methods.swaps.rule_models import RecordModel
-from app.methods.swaps.spec import SwapsSpec
+from app.methods.swaps.spec import RecordModel, SwapsSpec
 from surebox_core.types import IntArray
 from workers.algorithms.groups.swaps.problem import Swaps
 from workers.frames.dependencies import inconsistent_dependencies

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.methods.microfile.attacks import ClassifierReport
 from app.methods.group.spec import SignalKind
+from app.methods.microfile.attacks import ClassifierReport
 from app.methods.swaps.result import (
     LISTED_SWAPS,
     AttackAfterSwaps,

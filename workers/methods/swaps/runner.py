@@ -7,8 +7,7 @@ import numpy as np
 
 from app.contracts.jobs import JobProgress
 from app.methods.group.spec import SignalKind
-from app.methods.swaps.rule_models import model_of
-from app.methods.swaps.spec import SwapsSpec
+from app.methods.swaps.spec import SwapsSpec, model_of
 from workers.algorithms.groups.rules.fits import confidence_order
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed

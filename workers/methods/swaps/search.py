@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from app.errors import InfeasibleError
+from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState, individuals_bytes

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.methods.group.spec import GroupSpec
-from app.methods.swaps.rule_models import RecordModel, model_of
-from app.methods.swaps.spec import SwapsSpec
+from app.methods.swaps.spec import RecordModel, SwapsSpec, model_of
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.profile.decoys import Everybody
 from workers.algorithms.groups.rules.fuzzified import Fuzzified

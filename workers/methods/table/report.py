@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts import table_results
 from app.contracts.columns import SuppressedRecords
-from app.contracts.gate import MissingMatches
 from app.contracts.findings import all_met
+from app.contracts.gate import MissingMatches
+from app.methods.table import result as table_results
 from app.methods.table.spec import SumsAudit, TableSpec
 from surebox_core.types import IntArray
 from workers.algorithms.tables.classes import classes, histogram

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainSpec
 from app.contracts.warnings import JobWarning, WarningCode, warning
+from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainSpec
 from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
