@@ -117,7 +117,7 @@ def check_same_cells(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray
 
 
 def check_intervals(x: np.ndarray, boxes: PublishedBoxes, box: np.ndarray, request: BoxesRequest, most: int) -> None:
-    """Each of them by the rules of docs/boxes.md, "Means inside boxes"."""
+    """Each of them by the rules of docs/boxes-options.md, "Means inside boxes"."""
     assert boxes.means is not None
     for b, c in enumerate(boxes.counts.tolist()):
         for j, column in enumerate(request.columns):

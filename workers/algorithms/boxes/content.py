@@ -20,7 +20,7 @@ one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, a
 %-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
 
 What is left to whoever knows all but one record of a box: science.md section 5, "Means inside boxes", and
-docs/boxes.md.
+docs/boxes-options.md.
 """
 
 from dataclasses import dataclass
