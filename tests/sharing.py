@@ -7,7 +7,7 @@ from xdist.scheduler import LoadScopeScheduling
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
 _SHARED: Final = ("methods", "attacks")
 #: Folders that take long; before them algorithms and readers, whose tests compile the kernels that others then load.
-_FIRST: Final = ("algorithms", "frames", "faults", "clients", "embedded", "production", "datasets", "jobs")
+_FIRST: Final = ("algorithms", "verify", "frames", "faults", "clients", "embedded", "production", "datasets", "jobs")
 
 
 class ByFolder(LoadScopeScheduling):
@@ -15,8 +15,7 @@ class ByFolder(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        folder = path.rpartition("/")[0]
-        return path if folder.removeprefix("tests/") in _SHARED else folder
+        return path if path.split("/")[1] in _SHARED else path.rpartition("/")[0]
 
 
 def turn(nodeid: str) -> int:

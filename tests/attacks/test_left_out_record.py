@@ -18,8 +18,8 @@ import pytest
 
 from app.errors import SureboxError
 from tests.methods.asking import anonymization
+from tests.methods.boxes.versioned import K, Versions, people
 from tests.methods.in_process import Bench
-from tests.methods.versioned import K, Versions, people
 
 FAR = 1.0e7  # ends of domains
 _names = count()

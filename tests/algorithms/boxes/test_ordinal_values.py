@@ -11,7 +11,7 @@ from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run
-from tests.algorithms.boxes.completions import tables_of_box
+from tests.verify.ranges.completions import tables_of_box
 from workers.algorithms.boxes.charges import ChargedRecords, sides
 from workers.algorithms.boxes.rare.points import judged
 from workers.algorithms.boxes.request import BoxesRequest

@@ -1,6 +1,6 @@
 """A large table of columns of all kinds, anonymized by the real runner, and what its boxes and cuts are, as text.
 
-    python -m tests.methods.large_mixed FOLDER CASE
+    python -m tests.methods.boxes.large_mixed FOLDER CASE
 
 writes them as JSON: another process may have other threads.
 """

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from tests.methods.asking import anonymization, released, succeed
+from tests.methods.boxes.test_boxes import NUMBERS, true_value
 from tests.methods.densities import expected_anonymity, statistics, true_records, units, upload_frame
-from tests.methods.test_boxes import NUMBERS, true_value
 
 
 @pytest.fixture(scope="module")

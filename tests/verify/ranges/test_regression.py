@@ -14,8 +14,8 @@ from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import EFFORT
 from surebox_verify.ranges.regression import regression_ranges, regression_work
 from surebox_verify.ranges.steps import RangeSteps
-from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
-from tests.algorithms.boxes.test_ranges import boxes_of, random_boxes, range_of, vertices
+from tests.verify.ranges.corners import corner_splits, moments_at_corners
+from tests.verify.ranges.test_ranges import boxes_of, random_boxes, range_of, vertices
 from workers.algorithms.boxes.sides import Boxes
 
 

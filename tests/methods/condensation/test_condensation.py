@@ -13,7 +13,7 @@ from tests.methods.asking import anonymization, released, run, succeed, upload
 from tests.methods.densities import upload_frame
 from tests.methods.in_process import Bench
 from tests.methods.refusing import refused
-from tests.methods.test_uncertain import COLUMNS, names_and_numbers, people
+from tests.methods.uncertain.test_uncertain import COLUMNS, names_and_numbers, people
 
 SMALL = "größe,Wert,leer,text,fest\n" + "".join(
     f"{i},{i * i / 7},{'' if i % 4 == 0 else i},t{i % 3},5\n" for i in range(40)

@@ -10,7 +10,7 @@ import pytest
 
 from app.errors import InfeasibleError
 from app.methods.rules import RULES
-from tests.methods.versioned import SPEC, K, Versions, boxes, differences, people
+from tests.methods.boxes.versioned import SPEC, K, Versions, boxes, differences, people
 
 
 def far(frame: pl.DataFrame) -> pl.DataFrame:

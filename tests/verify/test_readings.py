@@ -10,7 +10,7 @@ from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.estimates import components_of, estimates, reading_steps
 from surebox_verify.readings import Readings
-from tests.algorithms.boxes.completions import tables_of_box
+from tests.verify.ranges.completions import tables_of_box
 
 SEX, COLOUR = 2, 3  # nominal columns after two numeric ones, of 2 and 3 values
 STATISTICS = (

@@ -14,7 +14,7 @@ from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import correlation_range, covariance_range
 from surebox_verify.ranges.regression import regression_ranges
-from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
+from tests.verify.ranges.corners import corner_splits, moments_at_corners
 from workers.algorithms.boxes.bounds import cells
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.places import new_keys

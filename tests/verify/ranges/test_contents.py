@@ -9,7 +9,7 @@ from surebox_verify.ranges.contents import ContentColumn, content_column, conten
 from surebox_verify.ranges.forms import Form, plane
 from surebox_verify.ranges.pairs import content_work
 from surebox_verify.ranges.steps import RangeSteps
-from tests.algorithms.boxes.completions import tables_of_box
+from tests.verify.ranges.completions import tables_of_box
 
 Tables = tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray], list[list[np.ndarray]]]
 

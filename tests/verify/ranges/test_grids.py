@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surebox_verify.ranges.column import BoxColumn, box_column
-from tests.algorithms.boxes.completions import sums_of_all, tables_of_box
+from tests.verify.ranges.completions import sums_of_all, tables_of_box
 
 
 def boxes(seed: int, *, attained: bool, step: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from surebox_verify.ranges.guaranteed import Ends
 from surebox_verify.ranges.means import OpenCells
 from surebox_verify.ranges.objectives import Objective
 from surebox_verify.ranges.search import bound, climb
-from tests.algorithms.boxes.test_range_search import exact_moments, not_above
+from tests.verify.ranges.test_search import exact_moments, not_above
 
 FAULT = Path("../shared/data/faults/correlation-known-binary.npz")
 SHAPES = ("known", "binary", "constant", "tied", "cells", "wide", "sliver", "rounded")

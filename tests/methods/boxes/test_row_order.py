@@ -16,15 +16,15 @@ import polars as pl
 import pytest
 
 from app.embedded.worker import thread_settings
+from tests.methods.boxes.large_mixed import CASES, COLUMNS, STATISTICS, boxes, digest_of, spec, table
 from tests.methods.in_process import Bench
-from tests.methods.large_mixed import CASES, COLUMNS, STATISTICS, boxes, digest_of, spec, table
 
 
 def in_a_process(folder: Path, case: str, *, cores: int) -> dict[str, Any]:
     """The same in a process with the threads that a worker has on so many cores."""
     folder.mkdir()
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.methods.large_mixed", str(folder), case],
+        [sys.executable, "-m", "tests.methods.boxes.large_mixed", str(folder), case],
         env={**os.environ, **thread_settings(each=cores)}, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

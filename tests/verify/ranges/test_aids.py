@@ -9,7 +9,7 @@ from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.forms import Form, pair_of, places, plane
 from surebox_verify.ranges.objectives import Kind, Objective
 from surebox_verify.ranges.splits import decisive, divided
-from tests.algorithms.boxes.corners import corner_splits, moments_at_corners
+from tests.verify.ranges.corners import corner_splits, moments_at_corners
 
 ANY = Interval(1e-100, 1e100)
 

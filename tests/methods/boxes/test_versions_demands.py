@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.versioned import K, Versions, differences, people
+from tests.methods.boxes.versioned import K, Versions, differences, people
 
 #: What boxes of a base hold beside k rows.
 DEMANDS: dict[str, dict[str, Any]] = {

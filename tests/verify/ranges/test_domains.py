@@ -9,7 +9,7 @@ from surebox_core.statistics import Statistic
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.estimates import Estimate, estimates, reading_steps
 from surebox_verify.readings import Readings
-from tests.algorithms.boxes.completions import tables_of_box
+from tests.verify.ranges.completions import tables_of_box
 
 VALUES = 3
 STATISTICS = (Statistic("domain_mean", (0, 1)), Statistic("domain_mean", (0, 1), values=(0, 2)))

@@ -11,7 +11,7 @@ from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import correlation_range, covariance_range
 from surebox_verify.ranges.regression import regression_ranges
-from tests.algorithms.boxes.test_regression_ranges import coefficients
+from tests.verify.ranges.test_regression import coefficients
 
 
 def ends(r: Range) -> tuple[Interval, Interval]:

@@ -12,7 +12,7 @@ from surebox_verify.ranges.mass import Mass, mass_of
 from surebox_verify.ranges.members import ValueSets, members_of, ranges_of_ranks, sets_of_values
 from surebox_verify.ranges.quantiles import distribution_range, quantile_range
 from surebox_verify.ranges.shares import count_range, cross_table, share_range, share_range_of_rows
-from tests.algorithms.boxes.completions import sums_of_all, tables_of_box
+from tests.verify.ranges.completions import sums_of_all, tables_of_box
 
 VALUES = 3
 ALL = list(itertools.product([False, True], repeat=VALUES))
