@@ -35,15 +35,15 @@ class Settings(BaseSettings):
     storage_url: str = Field(
         default="file:.surebox/storage",
         validation_alias=AliasChoices("STORAGE_URL", "SUREBOX_STORAGE_URL"),
-        description="Where bytes lie: file:<folder> or s3://<bucket>/<prefix>.",
+        description="Storage of files: file:<folder> or s3://<bucket>/<prefix>.",
     )
     storage_key: SecretStr = Field(
         default=SecretStr(""),
-        description="What is stored is sealed under it (AES-256-GCM); without it storage holds files as they are.",
+        description="Key that seals stored files (AES-256-GCM); without it files are stored as they are.",
     )
     previous_storage_key: SecretStr = Field(
         default=SecretStr(""),
-        description="While SUREBOX_STORAGE_KEY is being changed, the other one: what it has sealed is opened too.",
+        description="The other key while SUREBOX_STORAGE_KEY is being changed: files sealed under it stay readable.",
     )
     storage_sealed_only: bool = Field(
         default=False, description="Refuse stored files that are not sealed; once `surebox storage seal` has run."
@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     s3_endpoint: str | None = Field(default=None, description="Endpoint of an S3 service other than AWS.")
     s3_allow_http: bool = Field(default=False, description="Allow an S3 endpoint without TLS.")
     s3_ca_file: Path | None = Field(
-        default=None, description="Certificates in PEM that sign that of the S3 service, beside the system's."
+        default=None, description="Certificates in PEM that sign that of the S3 service, in addition to the system's."
     )
     server_secret: SecretStr = Field(
         default=SecretStr(""),
@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     )
     previous_server_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="While SUREBOX_SERVER_SECRET is being changed, the former one: workers seal anew.",
+        description="The former secret while SUREBOX_SERVER_SECRET is being changed: workers seal again.",
     )
     s3_access_key_id: SecretStr | None = Field(
         default=None,
@@ -69,12 +69,14 @@ class Settings(BaseSettings):
     s3_secret_access_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("AWS_SECRET_ACCESS_KEY", "SUREBOX_S3_SECRET_ACCESS_KEY"),
-        description="The same.",
+        description="Secret key of S3, where the client does not find it by itself.",
     )
     signing_key_file: Path | None = Field(
         default=None, description="Private keys that sign certificates, in PEM (Ed25519, PKCS 8), newest first."
     )
-    signing_key: SecretStr = Field(default=SecretStr(""), description="The same as a secret of the environment.")
+    signing_key: SecretStr = Field(
+        default=SecretStr(""), description="The signing keys themselves, as a secret of the environment."
+    )
     signing_key_service: str | None = Field(
         default=None, description="`module:function` that returns keys held elsewhere (app.certificates.signing)."
     )
@@ -84,10 +86,10 @@ class Settings(BaseSettings):
         description="Authority that certificates get their timestamps from (RFC 3161 over HTTP).",
     )
     timestamp_timeout_seconds: float = Field(
-        default=10.0, gt=0, description="The authority's answer is whole by then, or it is asked again a minute later."
+        default=10.0, gt=0, description="Time for the authority's whole answer; later it is tried again every minute."
     )
     timestamp_certificate_file: Path | None = Field(
-        default=None, description="The authority's root in PEM, and what lies between: answers are checked against it."
+        default=None, description="The authority's root and intermediate certificates in PEM, to check answers with."
     )
     staging_dir: Path | None = Field(
         default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."
@@ -141,7 +143,7 @@ class Settings(BaseSettings):
     checkpoint_seconds: float = Field(default=10.0, gt=0, description="Least time between two checkpoints.")
     requeue_after_seconds: float = Field(default=15.0, gt=0, description="A row queued for longer is enqueued again.")
     housekeeping_seconds: float = Field(default=2.0, gt=0, description="Between two rounds of housekeeping.")
-    staging_hours: float = Field(default=24.0, gt=0, description="Abandoned uploads older than this are removed.")
+    staging_hours: float = Field(default=24.0, gt=0, description="Age at which abandoned uploads are removed.")
     orphan_hours: float = Field(default=1.0, gt=0, description="Stored objects no row points to go to the trash then.")
     orphan_share: float = Field(
         default=0.03, gt=0, le=1, description="If a larger share of the stored objects has no row, all are left alone."
@@ -161,7 +163,7 @@ class Settings(BaseSettings):
         description="How long tombstones are kept of deleted datasets, jobs and drafts that nothing refers to.",
     )
     log_days: float = Field(
-        default=730.0, gt=0, description="How long the audit log keeps what is not chained, refusals aside."
+        default=730.0, gt=0, description="How long the audit log keeps entries that are not chained, refusals aside."
     )
     refusal_days: float = Field(default=30.0, gt=0, description="How long the audit log keeps refusals (401, 403).")
     result_hours: float | None = Field(
@@ -186,28 +188,32 @@ class Settings(BaseSettings):
     max_owner_releases: int = Field(default=10_000, ge=0, description="Releases that an owner keeps.")
     max_owner_jobs: int = Field(default=1_000_000, ge=0, description="Jobs that an owner keeps.")
     max_owner_cpu_seconds: float = Field(
-        default=86_400.0, gt=0, description="That an owner's jobs of 24 hours are expected to take."
+        default=86_400.0, gt=0, description="CPU seconds that an owner's jobs of 24 hours may be expected to take."
     )
     release_cache_bytes: int = Field(
-        default=256_000_000, ge=0, description="Of releases that questions were asked of, kept by each worker process."
+        default=256_000_000,
+        ge=0,
+        description="Memory of each worker process for the releases it was last queried about.",
     )
-    inline_artifact_bytes: int = Field(default=32_000_000, ge=0, description="Larger results lie in storage.")
+    inline_artifact_bytes: int = Field(
+        default=32_000_000, ge=0, description="Size above which results are kept in storage."
+    )
 
     # Publishing
     four_eyes: bool = Field(
-        default=False, description="The key that publishes a release is not the one that made it; none is by itself."
+        default=False, description="A release is published by another key than it was made by, never automatically."
     )
     kept_rare_share: float = Field(
         default=0.01,
         ge=0,
         le=1,
-        description="Of the rows; more with kept values that fewer than k rows of the data share keep it a draft.",
+        description="Largest share of rows with kept values that fewer than k rows of the data share; above, a draft.",
     )
     kept_determined_share: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Of the rows; more whose box has one value of a kept column keep it a draft.",
+        description="Largest share of rows whose box has one value of a kept column; above, a draft.",
     )
     public_releases: bool = Field(default=False, description="Releases for `public` are readable without a key.")
     public_url: str | None = Field(
@@ -224,14 +230,14 @@ class Settings(BaseSettings):
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_file: Path | None = Field(
         default=None,
-        description="Log to this file in place of standard error; made again when it was renamed, so that it can be "
+        description="Log to this file instead of standard error; created again when it was renamed, so that it can be "
         "rotated without losing a line.",
     )
     log_file_days: float = Field(
         default=30.0, gt=0, description="How long `surebox serve` on one machine keeps renamed log files."
     )
     log_files_bytes: int = Field(
-        default=5_000_000_000, gt=0, description="How much of them it keeps: the oldest go first."
+        default=5_000_000_000, gt=0, description="Size of the log files it keeps: the oldest go first."
     )
     log_json: bool = Field(default=True, description="One JSON object per log line; false for reading by eye.")
     operations_listen: str | None = Field(
@@ -240,7 +246,7 @@ class Settings(BaseSettings):
         description="`host:port` of the API's `/metrics` and `/readyz`: they are then 404 at its own port.",
     )
     database_timeout_seconds: float = Field(
-        default=4.0, gt=0, description="What Postgres has not answered the API by then is 503."
+        default=4.0, gt=0, description="Time in which Postgres answers the API; later is 503."
     )
     database_pool_size: int = Field(default=10, gt=0, description="Connections one process keeps open to Postgres.")
     api_threads: int = Field(default=40, gt=0, description="Threads of one API process for blocking work.")

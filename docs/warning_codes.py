@@ -5,9 +5,9 @@ from app.contracts.warnings import WarningCode
 HEAD = """# Warnings
 
 Datasets, jobs and releases carry `warnings`: what succeeded but will disappoint or expose. Each has a `code`, a
-`pointer` to what it is about in the object that carries it (or null), and a `detail` that says what was found and what
-to do. A warning never quotes a cell. Those of a job may tell of the original data and are, like its `result`, shown to
-keys with the scope `jobs:read`; those of a release hold nothing restricted. Codes are stable; more may be added.
+`pointer` to its subject in the object that carries it (or null), and a `detail` that explains the problem and how to solve
+it. A warning never quotes a cell. Warnings of a job may reveal facts about the original data and are, like its `result`,
+shown to keys with the scope `jobs:read`; those of a release contain nothing restricted. Codes are stable; more may be added.
 This page is written by `make warnings`.
 
 | code | meaning |

@@ -6,9 +6,9 @@ from typing import Self
 
 
 class Flag(StrEnum):
-    """Flags of releases, each with what it says. None is renamed or given another meaning.
+    """Flags of releases, each with its meaning. None is renamed or given another meaning.
 
-    `docs/flags.md` is written from here by `make flags`; which method raises which stands in `contracts/methods.py`.
+    `docs/flags.md` is written from here by `make flags`; the methods name the flags that they raise.
     """
 
     meaning: str
@@ -22,7 +22,7 @@ class Flag(StrEnum):
 
     REPRODUCIBLE = (
         "reproducible",
-        "A seed was given, for tests: whoever knows it can draw again what was drawn. Such a release protects nobody.",
+        "A seed was given, for tests: anyone who knows it can repeat every random draw. Such a release protects no one.",
     )
     KEPT_COLUMNS_NOT_COUNTED = (
         "kept-columns-not-counted",
@@ -34,8 +34,8 @@ class Flag(StrEnum):
     RARE_RECORDS_SUPPRESSED = (
         "rare-records-suppressed",
         (
-            "The specification leaves out rare records, or a share of the records. The flag is raised whether or not "
-            "any was; neither their number nor the original's is in the release."
+            "The specification suppresses rare records, or a share of the records. The flag is raised whether or not "
+            "any was suppressed; neither their number nor the original's is in the release."
         ),
     )
     TIGHT_BOUNDS = (
@@ -45,15 +45,15 @@ class Flag(StrEnum):
     GRID_BOUNDS = (
         "grid-bounds",
         (
-            "The bounds of a box lie at most a step of a grid beyond its records: that near each bound is a "
-            "record's value. Who knows the others has that value to a step."
+            "The bounds of a box are at most a step of a grid beyond its records: that near each bound is a "
+            "record's value. An attacker who knows the other records learns that value to within a step."
         ),
     )
     CODEBOOK_FROM_DATA = (
         "codebook-from-data",
         (
-            "Nobody declared which values a column without order may have: they are those of the data that `k` records "
-            "have, the others together `other`."
+            "The values of a column without order were not declared: the codebook lists those that at least `k` "
+            "records have, and merges the others into `other`."
         ),
     )
     OUTER_BOUNDS_FROM_DATA = (
@@ -74,22 +74,22 @@ class Flag(StrEnum):
     MEANS = (
         "means-inside-boxes",
         (
-            "Boxes have the means of their records, or intervals for them: who knows the others of a box knows more of "
-            "the last one's values than its bounds say."
+            "Boxes have the means of their records, or intervals for them: an attacker who knows all other records of "
+            "a box learns more about the last record's values than its bounds show."
         ),
     )
     SURVEY_WEIGHTS = (
         "survey-weights",
         (
-            "Rows carry design weights: an interval that holds the mean of their box or, as `released_weights` says, "
-            "their own. Weights say how a person was sampled; who knows those of the others of a box knows the last "
-            "one's within the interval."
+            "Rows carry design weights: an interval that contains the mean of their box or, depending on "
+            "`released_weights`, their own. Weights reveal how a person was sampled; an attacker who knows all other "
+            "weights of a box learns the last one to within the interval."
         ),
     )
     WEIGHED = ("weighed", "Records of rare boxes count less, by the column `weight`.")
     SCALES_PER_RECORD = (
         "scales-per-record",
-        "Every row has a scale of its own. Who knows the original computes the scales again and finds the row by it.",
+        "Every row has its own scale. An attacker with the original can recompute the scales and find each row by it.",
     )
     ZERO_SCALE = (
         "zero-scale",
@@ -98,26 +98,26 @@ class Flag(StrEnum):
     REPEATED_RELEASE = (
         "repeated-release",
         (
-            "Such a release of these data was published before, deleted ones counted: what was ever public may have "
-            "been read. Fewer than `k` records fit both draws. Earlier releases cannot know it and are not flagged."
+            "Such a release of these data was published before. Deleted ones count, since readers may have copies. "
+            "Fewer than `k` records may fit both draws. Earlier releases are not flagged afterwards."
         ),
     )
     COMPOSITION_ACCEPTED = (
         "composition-accepted",
-        "Releases of the same data were published before, and that they are fewer than `k` together was accepted.",
+        "Releases of the same data were published before; the owner accepted that fewer than `k` remain together.",
     )
     DECLARED_DATA = (
         "declared-data",
         (
-            "Which other data of its owner are the same as these, or that none are, was said and not found out: what "
-            "releases tell together was looked at by that word."
+            "The owner declared which other datasets are the same data, or that none are. The composition check relied "
+            "on that declaration instead of recognizing the data."
         ),
     )
     NEW_VERSION = (
         "new-version",
         (
-            "New data in the boxes of an earlier release: a box of which fewer than `k` rows changed shows what it "
-            "showed before. Ranges are about the rows as they are published."
+            "New data in the boxes of an earlier release: a box of which fewer than `k` rows changed is shown as "
+            "before. Ranges are about the rows as they are published."
         ),
     )
     GROUPS_OF_ONE = ("groups-of-one", "`k` was 1: the rows are the records.")
@@ -130,7 +130,7 @@ class Flag(StrEnum):
     )
     RECORDS_NOT_ANONYMOUS = (
         "records-not-anonymous",
-        "Every other cell is the original's: whoever knows a person's values finds the row.",
+        "Every other cell is the original's: an attacker who knows a person's values finds the row.",
     )
 
 

@@ -9,7 +9,7 @@ from app.contracts.base import Contract
 
 
 class WarningCode(StrEnum):
-    """Codes of warnings, each with what it means. Codes are stable: none is renamed or given another meaning.
+    """Codes of warnings, each with its meaning. Codes are stable: none is renamed or given another meaning.
 
     `docs/warnings.md` is written from here by `make warnings`.
     """
@@ -39,8 +39,11 @@ class WarningCode(StrEnum):
         "nearly_numeric",
         "Dataset: a column of strings most of whose cells are numbers. `detail` has the option that would read them.",
     )
-    NEARLY_DATE = ("nearly_date", "Dataset: the same with days.")
-    NEARLY_BOOLEAN = ("nearly_boolean", "Dataset: the same with `true` and `false`.")
+    NEARLY_DATE = ("nearly_date", "Dataset: a column of strings most of whose cells are days. `detail` has the option.")
+    NEARLY_BOOLEAN = (
+        "nearly_boolean",
+        "Dataset: a column of strings most of whose cells are `true` or `false`. `detail` has the option.",
+    )
     WHOLE_NUMBERS = (
         "whole_numbers",
         "Dataset: whole numbers that are written as 62.0 were taken as integers; their boxes have whole bounds.",
@@ -51,44 +54,44 @@ class WarningCode(StrEnum):
     )
     COLUMN_NEVER_CUT = (
         "column_never_cut",
-        "Boxes, job and release: every box spans the whole column, so the release says nothing of it.",
+        "Boxes, job and release: every box spans the whole column, so the release has no information about it.",
     )
-    ONE_BOX = ("one_box", "Boxes, job and release: one box holds everybody.")
+    ONE_BOX = ("one_box", "Boxes, job and release: all records are in one box.")
     RANGE_SAYS_NOTHING = (
         "range_says_nothing",
         (
-            "Boxes, job and release: a guaranteed range is what anybody knew before, such as a correlation of [-1, 1], "
-            "or none could be proven."
+            "Boxes, job and release: a guaranteed range contains every possible value, such as [-1, 1] for a "
+            "correlation, or none could be proven."
         ),
     )
     KEPT_BELOW_K = (
         "kept_below_k",
         (
-            "Boxes, job and release: fewer than k rows agree in box and kept columns; which columns, and whether one "
-            "that `l`, `t` or `alpha` protects is all that does it."
+            "Boxes, job and release: fewer than k rows agree in box and kept columns. `detail` names the columns, and "
+            "whether a column that `l`, `t` or `alpha` protects is the only cause."
         ),
     )
     VALUES_CERTAIN = (
         "values_certain",
         (
-            "Boxes, job and release: for some rows the whole box has the same kept value. Of a sensitive column that "
-            "is not kept, the job alone says so."
+            "Boxes, job and release: for some rows the whole box has the same kept value. For a sensitive column that "
+            "is not kept, only the job has this warning."
         ),
     )
-    MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are left out.")
+    MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are suppressed.")
     VALUES_MERGED = (
         "values_merged",
-        "Boxes, job: values of a column that nobody declared are together `other`, with how many values and records.",
+        "Boxes, job: undeclared rare values of a column are merged into `other`; `detail` counts values and records.",
     )
     RARE_VALUES_LEFT_OUT = (
         "rare_values_left_out",
-        "Boxes, job: records are left out for a value that fewer than k have, lest a frequent value be merged with it.",
+        "Boxes, job: records with a value that fewer than k have are suppressed, to avoid merging a frequent value.",
     )
     MOST_CHANGES_WAIT = (
         "most_changes_wait",
         (
-            "Boxes, job of a new version: more than half of the rows that came or left are not seen yet, for fewer "
-            "than k of their box did."
+            "Boxes, job of a new version: more than half of the rows that came or left are not shown yet, because "
+            "fewer than k of their box did."
         ),
     )
     TYPES_INFERRED = (
@@ -101,7 +104,7 @@ class WarningCode(StrEnum):
     K_OF_ONE = ("k_of_one", "Boxes, job and release: k is 1, so a box may be one record's.")
     LINKAGE = (
         "linkage",
-        "Job: how often who knows the original finds the record of a row at rank 1. On every `uncertain` job.",
+        "Job: how often an attacker with the original finds a row's record at rank 1. On every `uncertain` job.",
     )
     ZERO_SCALE = (
         "zero_scale",
@@ -109,7 +112,7 @@ class WarningCode(StrEnum):
     )
     SCALE_OF_FEW = (
         "scale_of_few",
-        "Job: fewer than k records decide the common scale of an `uncertain` release, and it tells how far they lie.",
+        "Job: fewer than k records decide the common scale of an `uncertain` release, which reveals how far out they are.",
     )
     WIDE_NOISE = (
         "wide_noise",
@@ -117,7 +120,7 @@ class WarningCode(StrEnum):
     )
     MUCH_ANONYMITY = (
         "much_anonymity",
-        "Job: many times k records fit a row of an `uncertain` release on average: more noise than was asked for.",
+        "Job: many times k records fit a row of an `uncertain` release on average: more noise than requested.",
     )
 
 
