@@ -1,10 +1,7 @@
-"""The vocabulary of docs/contributing/names.md: words that are banned, and words that become fewer."""
+"""The vocabulary of docs/contributing/names.md: words that are banned, and names that have become others."""
 
 import ast
-import io
 import re
-import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,20 +19,6 @@ FORMER = re.compile(
     r"|parameter_values|known_90|share_of_these_right|with_scale_matching|original_id"
     r"|expected_anonymity_of_all_draws|same_data_as|version_of|split_by)\b"
 )
-
-#: How often words of the dialect may stand in docstrings and comments of app, workers and verify: only ever fewer.
-CEILINGS = {
-    r"asked": 205,
-    r"told|tells?": 180,
-    r"(?:no|some|any|every)body": 143,
-    r"whoever": 62,
-    r"stands?": 207,
-    r"lies?": 132,
-    r"beside": 127,
-    r"anew|afresh": 30,
-    r"one's": 20,
-}
-
 
 def sources(*folders: str) -> list[Path]:
     return [path for path in tracked("*.py") if path.relative_to(ROOT).parts[0] in folders]
@@ -65,23 +48,3 @@ def test_no_name_is_a_former_one() -> None:
     for path in [*tracked("*.py"), *tracked("*.md"), ROOT / "openapi/openapi.json"]:
         if path not in own and (former := FORMER.search(path.read_text())):
             pytest.fail(f"{path.relative_to(ROOT)}: {former[0]} has another name now, see docs/contributing/names.md")
-
-
-def prose(path: Path) -> Iterator[str]:
-    """Docstrings and comments of a file."""
-    text = path.read_text()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string
-
-
-def test_words_of_the_dialect_become_fewer() -> None:
-    counted = Counter[str]()
-    for path in sources("app", "workers", "verify"):
-        text = "\n".join(prose(path)).lower()
-        counted.update({word: len(re.findall(rf"\b(?:{word})\b", text)) for word in CEILINGS})
-    for word, ceiling in CEILINGS.items():
-        assert counted[word] <= ceiling, f"{word}: {counted[word]} times; say it in the field's words"

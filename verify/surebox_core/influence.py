@@ -3,7 +3,8 @@
 Notation
 --------
 u : (n,), x - E of a record, in the columns' units.
-b_i^c(u) : N times the derivative of component c by a record's column i: alpha + sum_j beta_j u_j (core.statistics).
+b_i^c(u) : N times the derivative of component c by a record's column i: alpha + sum_j beta_j u_j
+    (surebox_core.statistics).
 omega_c : weight of component c: given, or 1 / natural scale (science.md section 1, "Several characteristics").
 a_i(u) : sum_c omega_c |b_i^c(u)|.
 IF_c(u) : influence function of component c, g . u + sum_ab G_ab (u_a u_b - C_ab) (delta method).

@@ -1,6 +1,6 @@
-"""Kernels of core.influence: records in blocks, one contiguous row per column, so that inner loops are vectors.
+"""Kernels of surebox_core.influence: records in blocks, one contiguous row per column, so that inner loops are vectors.
 
-Notation as in core.influence. Block length 256: a block of 50 columns stays in the first-level cache.
+Notation as in surebox_core.influence. Block length 256: a block of 50 columns stays in the first-level cache.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@
 
 Notation
 --------
-E, C, sigma : mean (n,), covariance (n, n), standard deviation (n,), population form (core.moments).
+E, C, sigma : mean (n,), covariance (n, n), standard deviation (n,), population form (surebox_core.moments).
 f : the sample form's variances and covariances are f times, its standard deviations sqrt(f) times those of the
-    population form (core.moments); and so are their natural scales and derivatives. All else does not depend on it: the
+    population form; and so are their natural scales and derivatives. All else does not depend on it: the
     natural scales of means and regressions are those of the population form.
 T : one component of a statistic, a function of E and C. A regression has 1 + q components, intercept first.
 g : (m,), dT/dE over the m columns of the statistic, in their order.

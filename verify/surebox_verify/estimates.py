@@ -6,7 +6,7 @@ f : N / (N - ddof), N the published records; what turns variances and covariance
 C~ : a statistic at the values that are to be expected in each box (expected; XF slide 5 takes the centres, which is
     poor where boxes are wide), the published estimate, clipped into the guaranteed range.
 D_i(b) : (B, n), half-widths of the boxes as published.
-b_i^c : derivatives, as in core.influence.
+b_i^c : derivatives, as in surebox_core.influence.
 Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), linear uncertainty, here with the derivatives at expected values.
 """
 

@@ -145,7 +145,7 @@ def undefined(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profile
 
 
 def _wrong_row_weights(spec: BoxesSpec) -> Iterator[FieldError]:
-    """Weights of rows identify like kept columns, so they are kept and counted (`boxes.fill`)."""
+    """Weights of rows identify like kept columns, so they are kept and counted (`fill`)."""
     if spec.survey_weight_column is None:
         yield FieldError(
             "/released_weights",

@@ -4,7 +4,7 @@ Notation
 --------
 x : (N, n), records, NaN where missing.
 m : max(k, 0.5 % of the records, or persons, that have a value of the column).
-E, C, sigma, rho : as in core.moments, over records whose values beyond the m-th from either end count as that one.
+E, C, sigma, rho : as in surebox_core.moments, over records whose values beyond the m-th from an end count as it.
 
 Natural scales and influences go into every cut, so they say of all boxes what one record does to them. Winsorized, they
 are the same wherever the m - 1 outermost of a column lie beyond the m-th; on rungs, any other record moves them rarely,

@@ -24,7 +24,7 @@ class BoxesRequest:
     Attributes
     ----------
     k : least records per box, at least 1.
-    statistics : those to keep narrow, `of` counted among the columns of x; `core.statistics.all_moments(n)` by default.
+    statistics : those to keep narrow, `of` of columns of x; by default `surebox_core.statistics.all_moments(n)`.
     partition : `optimal`, `fast` or `mondrian`.
     bounds : `cells`, `tight` or `grid`.
     domains : declared bounds per numeric column, None where none; empty for none at all.

@@ -1,6 +1,6 @@
 """One step of each stage of boxes.state: from records to influences, cuts, bounds, uncertainty and certificates.
 
-Notation as in core.influence and partition.partition. A step does work in proportion to derivatives or row values
+Notation as in surebox_core.influence and partition.partition. The work of a step grows with derivatives or row values
 visited, so that none takes longer than about half a second.
 """
 

@@ -3,7 +3,7 @@
 Notation
 --------
 D_i(b) : (B, n), half-widths of the boxes as published.
-b_i^c, a_i, omega_c, IF_c : as in core.influence.
+b_i^c, a_i, omega_c, IF_c : as in surebox_core.influence.
 Delta_c : (1/N) sum_p sum_i |b_i^c(x_p)| D_i(p), in the statistic's unit.      (XK slide 6, science.md section 1,
     "Half-widths around a point")
 A : sum_c omega_c z sd(IF_c), z the two-sided quantile of the confidence level. (science.md section 1, "Dismissing rare

@@ -28,7 +28,7 @@ def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
     ----------
     x : (N, n), NaN where missing.
     share : (N,), weight of each record, summing to 1.
-    ddof : as in core.moments.
+    ddof : as in surebox_core.moments.
     """
     there = ~np.isnan(x)
     if there.all() and x.shape[1]:
@@ -96,7 +96,7 @@ def true_values(
     Parameters
     ----------
     statistic, records : any, and N records.
-    ddof : as in core.moments.
+    ddof : as in surebox_core.moments.
     at_all : numbers of a statistic of moments at `records.at`, which are its own where all records have its columns;
         None where they are undefined there.
     """

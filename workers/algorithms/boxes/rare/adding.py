@@ -1,6 +1,6 @@
 """What boxes add to statistics of moments, and the influence functions there, at given points.
 
-Notation as in core.influence: u is a point less the mean that the derivatives are at.
+Notation as in surebox_core.influence: u is a point less the mean that the derivatives are at.
 """
 
 import numpy as np

@@ -5,7 +5,7 @@ Notation
 z_b, D_i(b), c_b : (B, n), (B, n), (B,), centres, half-widths and counts of *all* boxes, the rare ones among them.
 E, sigma, rho : moments of the centres, each centre counting c_b times and at most at the k-th value from either end of
     its column, rounded to two digits (E: of sigma).
-omega_C, a_i, IF_C : as in core.influence, at those moments.
+omega_C, a_i, IF_C : as in surebox_core.influence, at those moments.
 g_b : sum_i a_i(z_b) D_i(b), the privacy uncertainty that a record of the box adds (= n c).
 A : sum_C omega_C z sd(IF_C) over the centres, two digits; that of N records is A / sqrt(N).
 
