@@ -6,8 +6,8 @@ from app.methods.catalogue import METHODS, methods_of
 
 HEAD = """# Flags
 
-A release carries `flags`: fixed words for everything that a reader must know about how it was made. They are in the release
-and in its public provenance. None is renamed or given another meaning; more may be added.
+A release carries `flags`: fixed words for everything that a reader must know about how it was made. They are in the
+release and in its public provenance. None is renamed or given another meaning; more may be added.
 This page is written by `make flags`.
 
 | flag | methods | meaning |

@@ -22,7 +22,7 @@ class Flag(StrEnum):
 
     REPRODUCIBLE = (
         "reproducible",
-        "A seed was given, for tests: anyone who knows it can repeat every random draw. Such a release protects no one.",
+        "A seed was given, for tests: anyone who knows it can repeat every draw. Such a release protects no one.",
     )
     KEPT_COLUMNS_NOT_COUNTED = (
         "kept-columns-not-counted",

@@ -112,7 +112,7 @@ class WarningCode(StrEnum):
     )
     SCALE_OF_FEW = (
         "scale_of_few",
-        "Job: fewer than k records decide the common scale of an `uncertain` release, which reveals how far out they are.",
+        "Job: fewer than k records decide the scale of an `uncertain` release, which shows how far out they are.",
     )
     WIDE_NOISE = (
         "wide_noise",

@@ -20,6 +20,7 @@ FORMER = re.compile(
     r"|expected_anonymity_of_all_draws|same_data_as|version_of|split_by)\b"
 )
 
+
 def sources(*folders: str) -> list[Path]:
     return [path for path in tracked("*.py") if path.relative_to(ROOT).parts[0] in folders]
 
