@@ -1,10 +1,8 @@
 """What the rules of prose are about: the documents' paragraphs, and the texts of the code."""
 
 import ast
-import io
 import json
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -60,9 +58,7 @@ def texts(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
             yield node.value
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string
+    yield from re.findall(r"(?:^ *|  )#:? (.+)$", source, re.MULTILINE)
 
 
 def reference() -> Iterator[str]:
