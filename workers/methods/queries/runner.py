@@ -1,17 +1,22 @@
-"""Runners of `count`, `classify` and `statistics`: a release and questions in, answers out, a batch at a time."""
+"""Runners of `count`, `classify` and `statistics`: a release and questions in, answers out, a batch at a time.
 
-from collections.abc import Iterator, Mapping, Sequence
+Values that questions name are checked against the codebooks of the release.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from math import ceil
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import InvalidError, pointer
+from app.errors import FieldError, InvalidError, pointer
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.steps import finished
 from surebox_verify.answering import UnansweredError, answering
+from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import computing, question
 from surebox_verify.released.boxes import (
     ReleasedBoxes,
@@ -21,6 +26,7 @@ from surebox_verify.released.boxes import (
     single_values,
     weight_of,
 )
+from surebox_verify.released.codebooks import Codebook
 from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -30,7 +36,6 @@ from workers.methods.queries.cache import CACHE
 from workers.methods.queries.classify import classifiable
 from workers.methods.queries.count import Counted, countable, read_for
 from workers.methods.queries.query_arrays import Queries, query_arrays
-from workers.methods.queries.values import check_values
 from workers.methods.released.boxes import kept_in, released_codebooks
 
 S = TypeVar("S")
@@ -39,6 +44,8 @@ S = TypeVar("S")
 _STEP_WORK: Final = 2e8
 #: Probabilities in one answer.
 _MOST_SHARES: Final = 1_000_000
+#: Errors that one answer lists.
+_MOST: Final = 20
 
 
 class CountRunner:
@@ -189,3 +196,33 @@ def _handful() -> ReleasedBoxes:
     low = np.array([0.0, 1.0, 2.0, 4.0])
     lower = np.column_stack([low, low**2])
     return ReleasedBoxes(lower, lower + 1.0, np.full(4, 3), np.arange(4), numeric=("x", "y"))
+
+
+def check_values(books: Mapping[str, Codebook], named: Iterable[tuple[str, str, Any]]) -> None:
+    """Refuse values that no record can have because the codebook of their column was declared without them.
+
+    Parameters
+    ----------
+    books
+        Of the release's columns.
+    named
+        Pointer, column and value of each that a question names.
+
+    Raises
+    ------
+    InvalidError
+        With an error for each of the first few.
+    """
+    errors = list(islice(_wrong(books, named), _MOST))
+    if errors:
+        raise InvalidError(errors[0].detail, errors=errors)
+
+
+def _wrong(books: Mapping[str, Codebook], named: Iterable[tuple[str, str, Any]]) -> Iterator[FieldError]:
+    for where, column, value in named:
+        if column not in books:
+            continue
+        try:
+            books[column].meant(value)
+        except UnreadableError as error:
+            yield FieldError(where, str(error))

@@ -1,7 +1,10 @@
 """Runner of `uncertain`: columns in, densities that k records fit out."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +13,13 @@ from app.contracts.jobs import JobProgress
 from app.contracts.warnings import JobWarning
 from app.errors import InfeasibleError
 from app.methods.draws import refuse_repeat
-from app.methods.uncertain.spec import UncertainSpec
+from app.methods.uncertain.spec import SCALING_UNIT, EstimatedStatistic, UncertainSpec
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest, UnreachableKError
 from workers.algorithms.uncertain.density.densities import Densities
+from workers.algorithms.uncertain.density.estimates import estimates
 from workers.frames.columns import take_rows
 from workers.frames.records import CompleteRecords, complete_records
 from workers.methods.context import JobContext
@@ -25,7 +29,6 @@ from workers.methods.released.drafts import release_draft
 from workers.methods.uncertain import report as uncertain_report
 from workers.methods.uncertain import warnings as uncertain_warnings
 from workers.methods.uncertain.anonymity import after_draws, expected, with_kept
-from workers.methods.uncertain.estimates import public_estimates
 from workers.methods.uncertain.request import request, wanted
 
 #: Share of the whole job that is spent before the calibration and before the release is written.
@@ -205,3 +208,36 @@ def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArra
         axes=None if calibrated.axes is None else np.ascontiguousarray(calibrated.axes[order]),
         unit=calibrated.unit,
     )
+
+
+def public_estimates(columns: Sequence[str], densities: Densities) -> list[dict[str, Any]]:
+    """Mean and variance of every column, covariance and correlation of every pair, and the columns' units.
+
+    Parameters
+    ----------
+    columns : names of the columns.
+    densities : what is published, and nothing else.
+    """
+    return [one.model_dump(mode="json") for one in _estimated(columns, densities)]
+
+
+def _estimated(columns: Sequence[str], densities: Densities) -> Iterator[EstimatedStatistic]:
+    moments = estimates(densities)
+    for i, name in enumerate(columns):
+        yield _one("mean", (name,), moments.mean[i], moments.mean_error[i])
+    for i, name in enumerate(columns):
+        yield _one("variance", (name,), moments.covariance[i, i], moments.covariance_error[i, i])
+    for i, j in combinations(range(len(columns)), 2):
+        yield _one("covariance", (columns[i], columns[j]), moments.covariance[i, j], moments.covariance_error[i, j])
+    for i, j in combinations(range(len(columns)), 2):
+        yield _one("correlation", (columns[i], columns[j]), moments.correlation[i, j], moments.correlation_error[i, j])
+    for i, name in enumerate(columns):
+        yield _one(SCALING_UNIT, (name,), densities.unit[i], math.nan)
+
+
+def _one(kind: str, of: tuple[str, ...], estimate: float, error: float) -> EstimatedStatistic:
+    return EstimatedStatistic(kind=kind, of=of, estimate=_finite(estimate), standard_error=_finite(error))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
