@@ -8,7 +8,7 @@ ARG PYTHON=python:3.13-slim-bookworm
 FROM ${PYTHON} AS base
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONDONTWRITEBYTECODE=1
 
-# The project as two wheels, the service and what its readers have, made with the locked build backend.
+# The project as three wheels, the service, what its readers and what its users have, made with the locked build backend.
 FROM base AS wheel
 WORKDIR /source
 COPY requirements/build.txt requirements/build.txt
@@ -18,14 +18,15 @@ COPY migrations migrations
 COPY app app
 COPY workers workers
 COPY verify verify
-RUN /build/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . ./verify
+COPY openapi/sdk/python openapi/sdk/python
+RUN /build/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . ./verify ./openapi/sdk/python
 
 # Packages first: they change less often than the code.
 FROM base AS api-packages
 COPY requirements/api.txt requirements.txt
 RUN python -m venv /srv/surebox && /srv/surebox/bin/pip install --quiet --require-hashes --requirement requirements.txt
 COPY --from=wheel /wheels /wheels
-RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/surebox-*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
+RUN /srv/surebox/bin/pip install --quiet --no-deps --no-index /wheels/surebox-*.whl /wheels/surebox_client-*.whl && /srv/surebox/bin/python -m compileall -q /srv/surebox
 
 # The algorithms are compiled for the processor that builds the image; on another kind a worker compiles them at its start.
 FROM base AS worker-packages

@@ -21,10 +21,10 @@ endef
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
-$(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml verify/pyproject.toml
+$(VENV)/.demo: requirements/demo.txt requirements/install.sh pyproject.toml verify/pyproject.toml openapi/sdk/python/pyproject.toml
 	@requirements/install.sh demo
 
-$(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml verify/pyproject.toml
+$(VENV)/.dev: requirements/dev.txt requirements/install.sh pyproject.toml verify/pyproject.toml openapi/sdk/python/pyproject.toml
 	@requirements/install.sh dev
 
 install: $(VENV)/.demo ## .venv with all that runs the service on one machine, its algorithms compiled
@@ -56,6 +56,7 @@ imports: $(VENV)/.dev
 
 documents: $(VENV)/.dev
 	$(call step,openapi/openapi.json is served,$(BIN)/surebox openapi | diff -u openapi/openapi.json -)
+	$(call step,types of the Python client,$(BIN)/python openapi/sdk/python/generate.py | diff -u openapi/sdk/python/surebox_client/_generated/types.py -)
 	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
 	$(call step,docs/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/warnings.md -)
 	$(call step,docs/flags.md is current,$(BIN)/python docs/release_flags.py | diff -u docs/flags.md -)
@@ -65,6 +66,9 @@ bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
 
 openapi: $(VENV)/.dev ## write openapi/openapi.json from the code
 	@$(BIN)/surebox openapi > openapi/openapi.json
+
+sdk: $(VENV)/.dev ## write the types of the Python client from openapi/openapi.json
+	@$(BIN)/python openapi/sdk/python/generate.py > openapi/sdk/python/surebox_client/_generated/types.py
 
 warnings: $(VENV)/.dev ## write docs/warnings.md from the code
 	@$(BIN)/python docs/warning_codes.py > docs/warnings.md
@@ -83,4 +87,4 @@ lock: ## write the locks from pyproject.toml (needs uv; UPGRADE=1 for newer vers
 
 clean: ## remove .venv and caches; the data folder .surebox stays
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .node_packages .numba_cache dist build
-	@find app workers verify migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find app workers verify openapi migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

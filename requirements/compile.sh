@@ -11,11 +11,12 @@ compile() {
     env -u UV_INDEX -u UV_INDEX_URL -u UV_DEFAULT_INDEX -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS -u UV_CONSTRAINT \
         -u UV_OVERRIDE -u UV_PRERELEASE -u UV_RESOLUTION -u UV_TORCH_BACKEND -u UV_CONFIG_FILE \
         uv --no-config pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-        --generate-hashes --no-emit-package surebox-verify --custom-compile-command "make lock" \
+        --generate-hashes --no-emit-package surebox-verify --no-emit-package surebox-client \
+        --custom-compile-command "make lock" \
         --output-file "$output" "$@"
 }
 
-compile dev ${UPGRADE:+--upgrade} pyproject.toml --all-extras --group dev --group build
+compile dev ${UPGRADE:+--upgrade} pyproject.toml openapi/sdk/python/pyproject.toml --all-extras --group dev --group build
 same="--constraint requirements/dev.txt --no-annotate"
 # shellcheck disable=SC2086
 {
@@ -24,5 +25,6 @@ same="--constraint requirements/dev.txt --no-annotate"
     compile api $same pyproject.toml --extra s3
     compile build $same --group build
     compile verify $same verify/pyproject.toml
+    compile client $same openapi/sdk/python/pyproject.toml
 }
 compile uv --no-annotate ${UPGRADE:+--upgrade} --group bootstrap

@@ -80,8 +80,8 @@ else
     }
 fi
 install --require-hashes --requirement "requirements/$lock.txt"
-# Two distributions of one source: the service, and what its readers have.
-install --no-deps --no-build-isolation --editable . --editable ./verify
+# Three distributions of one source: the service, what its readers have, and what its users have.
+install --no-deps --no-build-isolation --editable . --editable ./verify --editable ./openapi/sdk/python
 
 # Kernels of versions before lay here.
 rm -rf .numba_cache

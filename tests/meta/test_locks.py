@@ -11,20 +11,35 @@ from packaging.version import Version
 from tests.meta.project import LOCKS, ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CLIENT = tomllib.loads((ROOT / "openapi/sdk/python/pyproject.toml").read_text())["project"]
 #: What lies beside: it is installed from its folder, its own dependencies are locked with the others.
-BESIDE = {"surebox-verify": tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]["dependencies"]}
-BASE = PYPROJECT["project"]["dependencies"]
+BESIDE = {
+    "surebox-client": CLIENT["dependencies"],
+    "surebox-verify": tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]["dependencies"],
+}
+
+
+def unfolded(requirements: list[str]) -> list[str]:
+    """With what those that lie beside need in their places."""
+    return [line for each in requirements for line in BESIDE.get(each, [each])]
+
+
+BASE = unfolded(PYPROJECT["project"]["dependencies"])
 EXTRAS = {
-    extra: [line for each in requirements for line in BESIDE.get(each, [each])]
-    for extra, requirements in PYPROJECT["project"]["optional-dependencies"].items()
+    extra: unfolded(requirements) for extra, requirements in PYPROJECT["project"]["optional-dependencies"].items()
 }
 GROUPS = PYPROJECT["dependency-groups"]
 REQUIREMENTS = {
     "api": BASE + EXTRAS["s3"],
     "worker": BASE + EXTRAS["worker"] + EXTRAS["s3"],
     "demo": BASE + EXTRAS["worker"] + EXTRAS["embedded"] + EXTRAS["s3"] + EXTRAS["demo"] + GROUPS["build"],
-    "dev": BASE + [each for extra in EXTRAS.values() for each in extra] + GROUPS["dev"] + GROUPS["build"],
+    "dev": BASE
+    + [each for extra in EXTRAS.values() for each in extra]
+    + GROUPS["dev"]
+    + GROUPS["build"]
+    + [line for extra in CLIENT["optional-dependencies"].values() for line in unfolded(extra)],
     "build": GROUPS["build"],
+    "client": CLIENT["dependencies"],
     "uv": GROUPS["bootstrap"],
     "verify": BESIDE["surebox-verify"],
 }

@@ -1,0 +1,81 @@
+"""Prints `surebox_client/_generated/types.py`, the types of openapi/openapi.json: `make sdk`.
+
+Bounds are left out, for the generator makes a numbered type of each bounded one. Each method has its keyword
+arguments beside its body: the same fields without `method`, and without those that name what it works on.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+DOCUMENT: Final = Path(__file__).parents[2] / "openapi.json"
+_BOUNDS: Final = (
+    "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
+)  # fmt: skip
+_REFERENCE: Final = "#/components/schemas/"
+_HEAD: Final = '"""Types of answers and bodies: written by `make sdk` from openapi/openapi.json, never edited."""'
+
+
+def plain(node: Any, *, named: bool = False) -> Any:
+    """A part of the document without bounds; in `properties` and `schemas` keys are names."""
+    if isinstance(node, dict):
+        kept = {key: value for key, value in node.items() if named or key not in _BOUNDS}
+        return {key: plain(value, named=key in ("properties", "schemas")) for key, value in kept.items()}
+    return [plain(each) for each in node] if isinstance(node, list) else node
+
+
+def options(request: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of a method: what it works on may be given by position, a statistic in words."""
+    fields = {name: schema for name, schema in request["properties"].items() if name != "method"}
+    if "statistics" in fields:
+        words = [{"$ref": f"{_REFERENCE}Statistic"}, {"type": "string"}]
+        fields["statistics"] = {"anyOf": [{"type": "array", "items": {"anyOf": words}}, {"type": "null"}]}
+    required = [name for name in request["required"] if name in fields and not name.endswith(("_id", "_ids"))]
+    title = request["title"].replace("Request", "Options")
+    return {**request, "properties": fields, "required": required, "title": title}
+
+
+def document() -> dict[str, Any]:
+    """The document as the generator is given it."""
+    whole: dict[str, Any] = plain(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+    schemas = whole["components"]["schemas"]
+    for name in ("AnonymizationRequest", "AuditRequest"):
+        for reference in schemas[name]["discriminator"]["mapping"].values():
+            method = options(schemas[reference.removeprefix(_REFERENCE)])
+            schemas[method["title"]] = method
+    return whole
+
+
+def types() -> str:
+    """The module."""
+    from datamodel_code_generator import generate
+    from datamodel_code_generator.config import GenerateConfig
+    from datamodel_code_generator.enums import DataModelType, InputFileType
+    from datamodel_code_generator.format import Formatter, PythonVersion
+    from datamodel_code_generator.parser import LiteralType
+
+    made = generate(
+        json.dumps(document()),
+        config=GenerateConfig(
+            input_file_type=InputFileType.OpenAPI,
+            output_model_type=DataModelType.TypingTypedDict,
+            target_python_version=PythonVersion.PY_311,
+            use_annotated=True,
+            use_standard_collections=True,
+            use_union_operator=True,
+            use_closed_typed_dict=False,
+            enum_field_as_literal=LiteralType.All,
+            disable_timestamp=True,
+            custom_file_header=_HEAD,
+            formatters=[Formatter.BLACK, Formatter.ISORT],
+        ),
+    )
+    return str(made)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    sys.stdout.write(types())
