@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
-from app.api.rates import Rates
-from app.api.slots import Slots
+from app.api.rates import Rates, Slots
 from app.api.tally import Tally
 from app.auth.authenticator import Authenticator
 from app.auth.principal import Principal, Scope

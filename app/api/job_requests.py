@@ -7,6 +7,7 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Resources, ResourcesDep, require
+from app.api.http_headers import wait_seconds
 from app.api.idempotency import (
     REPLAYED,
     IdempotencyKey,
@@ -18,8 +19,7 @@ from app.api.idempotency import (
     named_by,
     reserve,
 )
-from app.api.job_views import shown_job
-from app.api.prefer import wait_seconds
+from app.api.sending import shown_job
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec

@@ -1,15 +1,22 @@
-"""Which fields an object in a body may have: what to say to who sent another one."""
+"""Fields of bodies and parameters of queries that a route does not know are refused, with the name that may be meant.
+
+A misspelt filter would let everything through.
+"""
 
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final, cast
 
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
-from app.errors import closest
+from app.errors import FieldError, InvalidError, closest
 
 _MOST_ROUTES: Final = 256
+_MOST_NAMED: Final = 20
+_LONGEST: Final = 100
 
 
 def no_such(what: str, name: str, known: list[str]) -> str:
@@ -88,3 +95,33 @@ def _below(schema: Mapping[str, Any], part: str | int) -> Iterator[Mapping[str, 
         below = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
     if isinstance(below, Mapping):
         yield below
+
+
+async def refuse_unknown_query(request: Request) -> None:
+    """Refuse what the route that serves this request has no parameter for.
+
+    Raises
+    ------
+    InvalidError
+        With every such name, and the parameter that may have been meant.
+    """
+    route: APIRoute = request.scope["route"]
+    known = sorted(parameters_of(route.dependant))
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        errors = [
+            FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_MOST_NAMED]
+        ]
+        raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
+
+
+def parameters_of(dependant: Dependant) -> Iterator[str]:
+    """Names of all query parameters of a route, those of a model one by one."""
+    for field in dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (each.alias or name for name, each in kind.model_fields.items())
+        else:
+            yield field.alias
+    for below in dependant.dependencies:
+        yield from parameters_of(below)

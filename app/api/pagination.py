@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Query
 
-from app.api.known_query import refuse_unknown_query
+from app.api.known_fields import refuse_unknown_query
 from app.contracts.base import rfc3339
 from app.errors import FieldError, InvalidError
 

@@ -15,8 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from app.api.invalid import field_errors
-from app.api.known_fields import fields_at
-from app.api.known_query import parameters_of
+from app.api.known_fields import fields_at, parameters_of
 from app.errors import (
     PHRASES,
     BadRequestError,

@@ -13,12 +13,11 @@ from fastapi import Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Require, Resources, ResourcesDep, require
+from app.api.http_headers import LONGEST_WAIT, respond_async, wait_seconds
 from app.api.job_requests import RETRY_SECONDS, Prefer
-from app.api.job_views import shown_job
-from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
 from app.api.schemas.jobs import Job
-from app.api.stored_results import stored_response
+from app.api.sending import shown_job, stored_response
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec, JobState

@@ -1,10 +1,13 @@
-"""Requests per owner and minute; without a key, per address.
+"""Requests per owner and minute, without a key per address, and event streams that an owner holds at once.
 
-Counted in the broker's server, so that all API processes share one count; while it cannot be reached each process
-counts for itself, and asks again some seconds later. A request never fails because the counter does.
+Requests are counted in the broker's server, so that all API processes share one count; while it cannot be reached each
+process counts for itself, and asks again some seconds later. A request never fails because the counter does.
 """
 
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import structlog
@@ -78,3 +81,34 @@ async def _spend(limiter: SlidingWindowCounterRateLimiter, rate: RateLimitItem, 
         wait = max(1.0, window.reset_time - time.time())
         detail = f"{rate.amount} requests a minute are allowed {whose}; try again in {wait:.0f} s"
         raise TooManyRequestsError(detail, retry_after=wait)
+
+
+class Slots:
+    """Counts event streams by owner; lives on the event loop."""
+
+    def __init__(self) -> None:
+        self._held: Counter[str] = Counter()
+
+    def held(self, owner: str) -> int:
+        """How many this owner holds."""
+        return self._held[owner]
+
+    @contextmanager
+    def hold(self, owner: str, *, at_most: int) -> Iterator[None]:
+        """Hold one.
+
+        Raises
+        ------
+        TooManyRequestsError
+            If the owner holds that many already.
+        """
+        if self._held[owner] >= at_most:
+            detail = f"{at_most} event streams of this owner are open, which is the limit: close one"
+            raise TooManyRequestsError(detail, retry_after=5)
+        self._held[owner] += 1
+        try:
+            yield
+        finally:
+            self._held[owner] -= 1
+            if not self._held[owner]:
+                del self._held[owner]

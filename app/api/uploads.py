@@ -8,6 +8,7 @@ from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import Resources
+from app.api.http_headers import respond_async, wait_seconds
 from app.api.idempotency import (
     REPLAYED,
     Replay,
@@ -19,7 +20,6 @@ from app.api.idempotency import (
     reserve,
     withdraw,
 )
-from app.api.prefer import respond_async, wait_seconds
 from app.api.problems import MEDIA_TYPE
 from app.api.upload_body import body_kind, stage
 from app.api.waiting import wait_finished

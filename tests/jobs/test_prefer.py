@@ -1,6 +1,6 @@
 import pytest
 
-from app.api.prefer import LONGEST_WAIT, respond_async, wait_seconds
+from app.api.http_headers import LONGEST_WAIT, respond_async, wait_seconds
 
 
 @pytest.mark.parametrize(

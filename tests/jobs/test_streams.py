@@ -109,7 +109,7 @@ def test_a_stream_of_a_cancelled_job_closes(service: Service) -> None:
 
 
 def test_silence_is_broken_by_comments(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.streams.KEEPALIVE_SECONDS", 0.2)
+    monkeypatch.setattr("app.api.sending.KEEPALIVE_SECONDS", 0.2)
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
@@ -123,7 +123,7 @@ def test_a_job_that_waits_is_silent_but_for_comments_however_often_it_is_read_ag
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.db.notifications.SAFETY_SECONDS", 0.05)
-    monkeypatch.setattr("app.api.streams.KEEPALIVE_SECONDS", 0.5)
+    monkeypatch.setattr("app.api.sending.KEEPALIVE_SECONDS", 0.5)
     with service.client() as client:
         job_id = service.submit(client, service.dataset())
         with client.stream("GET", f"/v1/jobs/{job_id}/events", timeout=20) as stream:

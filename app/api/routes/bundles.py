@@ -7,7 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
-from app.api.conditional import etag_of, is_fresh
+from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, Questioner
 from app.api.routes.releases import IfNoneMatch, ReleaseId

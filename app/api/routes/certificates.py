@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Response
 
-from app.api.conditional import etag_of, is_fresh
 from app.api.deps import ResourcesDep
+from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
 from app.api.routes.releases import IfNoneMatch, Reader, ReleaseId
 from app.api.schemas.certificates import (

@@ -6,13 +6,12 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Resp
 
 from app.api import uploads
 from app.api.deps import ResourcesDep, require
+from app.api.filters import CreatedAfter, TagPairs, tags_of
 from app.api.idempotency import IdempotencyKey
-from app.api.instants import CreatedAfter
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.api.schemas.datasets import CREATED_HEADERS, READING_HEADERS, UPLOAD_BODY, DatasetList
 from app.api.schemas.examples import NAMES
-from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
 from app.contracts.datasets import Dataset, DatasetChanges, DatasetState
 from app.datasets import delete, read

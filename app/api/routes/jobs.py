@@ -8,17 +8,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
-from app.api.job_filters import JobFilterDep
+from app.api.filters import JobFilterDep
+from app.api.http_headers import etag_of, is_fresh, wait_seconds
 from app.api.job_requests import Prefer
-from app.api.job_views import is_question, reads_all, shown_job
 from app.api.pagination import After, PageDep, page
-from app.api.prefer import wait_seconds
 from app.api.problems import responses
 from app.api.schemas.jobs import ETAG_HEADERS, EVENTS, READ_HEADERS, Job, JobList, JobResult
-from app.api.stored_results import stored_response
-from app.api.streams import JobStream, last_event_id
+from app.api.sending import JobStream, is_question, last_event_id, reads_all, shown_job, stored_response
 from app.api.waiting import wait_finished
 from app.auth.principal import Principal
 from app.db.job_record import JobRecord

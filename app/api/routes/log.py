@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 
 from app.api.deps import ResourcesDep, require
-from app.api.instants import CreatedAfter, CreatedBefore
+from app.api.filters import CreatedAfter, CreatedBefore
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.auth.principal import Principal, Scope

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Body, Depends, Request, Response
 
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS
-from app.api.job_views import shown_job
 from app.api.problems import responses
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import PUBLISHING, WITHDRAWING
 from app.api.schemas.jobs import ACCEPTED_HEADERS, Job
+from app.api.sending import shown_job
 from app.auth.principal import Principal
 from app.contracts.releases import PublishRequest, Release, WithdrawRequest
 from app.errors import InvalidError, LedgerBehindError, PublishedMeanwhileError

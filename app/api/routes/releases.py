@@ -7,11 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from app.api.byte_ranges import asked_range
-from app.api.conditional import etag_of, is_fresh
 from app.api.deps import Resources, ResourcesDep, require
-from app.api.instants import CreatedAfter
-from app.api.negotiation import accepted_format
+from app.api.filters import CreatedAfter, TagPairs, tags_of
+from app.api.http_headers import accepted_format, asked_range, etag_of, is_fresh
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
 from app.api.schemas.examples import RELEASE_CHANGES
@@ -24,7 +22,6 @@ from app.api.schemas.releases import (
     ReleaseList,
     ReleaseStatistics,
 )
-from app.api.tag_filters import TagPairs, tags_of
 from app.auth.principal import Principal, Scope
 from app.contracts.releases import MEDIA_TYPES, Release, ReleaseChanges, ReleaseFormat, ReleaseState
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError

@@ -10,8 +10,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.conditional import etag_of, is_fresh
 from app.api.deps import require
+from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, Questioner, Sent, answer_question, questioner_with
 from app.api.routes.jobs import JobId
