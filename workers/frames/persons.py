@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.tables.sketch_kernels import hashed_rows
+from workers.algorithms.tables.sketches import hashed_rows
 from workers.frames.codes import coded_columns
 from workers.frames.hashed_cells import Hashes, cell_hashes, columns_of, counts, fingerprint
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from workers.algorithms.core.blocks import blocks
-from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
+from workers.algorithms.core.blocks import DEPTH, blocks, gap, keep, open_node
 
 
 @pytest.mark.parametrize(("point", "squared"), [((0.5, 2.0), 0.0), ((1.0, 1.0), 0.0), ((-2.0, 7.0), 4.0 + 16.0)])

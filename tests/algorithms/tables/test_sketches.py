@@ -7,8 +7,17 @@ from math import log2
 import numpy as np
 import pytest
 
-from workers.algorithms.tables.sketch_kernels import hashed_rows
-from workers.algorithms.tables.sketches import BITS, SKETCH, Sketch, bits, independent, overlap, same_rows, sketch
+from workers.algorithms.tables.sketches import (
+    BITS,
+    SKETCH,
+    Sketch,
+    bits,
+    hashed_rows,
+    independent,
+    overlap,
+    same_rows,
+    sketch,
+)
 
 KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
 

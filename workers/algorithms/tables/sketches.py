@@ -4,7 +4,8 @@ Notation
 --------
 h(v) : 64-bit hash of a cell, keyed (made where cells are read).
 row : the hashes of a record's cells over some columns; o : which occurrence of its row it is, from 0.
-H(row, o) : SipHash-2-4 of both under the owner's key. Of equal rows each has a hash of its own: rows are a multiset.
+H(row, o) : SipHash-2-4 (Aumasson, Bernstein 2012) of both under the owner's key. Of equal rows each has a hash of its
+    own: rows are a multiset.
 S : the SKETCH smallest H of a dataset. Of two datasets the smallest of the union of both sketches are a sample of the
     union of the multisets; the share that is in both estimates J = |A and B| / |A or B|.
 overlap = |A and B| / min(|A|, |B|) = J / (1 + J) (|A| + |B|) / min(|A|, |B|).
@@ -26,8 +27,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.tables.sketch_kernels import hashed_rows
 
 SKETCH: Final = 1024
 #: By so much more than independent draws must datasets overlap to be the same data.
@@ -38,6 +39,7 @@ _COUNTED: Final = 20  # least m_c for which the ratio is a rate
 _MOST_TERMS: Final = 400  # of a Poisson sum; beyond it the rate is so large that the normal limit is used
 
 Hashes = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -145,3 +147,59 @@ def _least(rate: float, cap: int) -> float:
         below[x] = term
         term *= rate / (x + 1)
     return float((np.arange(cap) * below).sum() + cap * (1 - below.sum()))
+
+
+@inner_kernel
+def _rotated(word: np.uint64, by: np.uint64) -> np.uint64:
+    return (word << by) | (word >> (np.uint64(64) - by))
+
+
+@inner_kernel
+def _round(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> tuple[np.uint64, ...]:
+    v0 += v1
+    v1 = _rotated(v1, np.uint64(13)) ^ v0
+    v0 = _rotated(v0, np.uint64(32))
+    v2 += v3
+    v3 = _rotated(v3, np.uint64(16)) ^ v2
+    v0 += v3
+    v3 = _rotated(v3, np.uint64(21)) ^ v0
+    v2 += v1
+    v1 = _rotated(v1, np.uint64(17)) ^ v2
+    v2 = _rotated(v2, np.uint64(32))
+    return v0, v1, v2, v3
+
+
+@kernel
+def hashed_rows(rows: Words, key: Words) -> Words:
+    """SipHash-2-4 of each row, its words in order.
+
+    Parameters
+    ----------
+    rows : (N, m).
+    key : (2,).
+
+    Returns
+    -------
+    (N,); O(N m).
+    """
+    hashes = np.empty(len(rows), np.uint64)
+    for i in range(len(rows)):
+        v0 = key[0] ^ np.uint64(0x736F6D6570736575)
+        v1 = key[1] ^ np.uint64(0x646F72616E646F6D)
+        v2 = key[0] ^ np.uint64(0x6C7967656E657261)
+        v3 = key[1] ^ np.uint64(0x7465646279746573)
+        for word in rows[i]:
+            v3 ^= word
+            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+            v0 ^= word
+        last = np.uint64((rows.shape[1] * 8) & 0xFF) << np.uint64(56)
+        v3 ^= last
+        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+        v0 ^= last
+        v2 ^= np.uint64(0xFF)
+        for _ in range(4):
+            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+        hashes[i] = v0 ^ v1 ^ v2 ^ v3
+    return hashes

@@ -24,8 +24,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.core.blocks import Blocks, blocks
-from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
+from workers.algorithms.core.blocks import DEPTH, Blocks, blocks, gap, keep, open_node
 
 _PARTS = 16
 _BLOCK = 16

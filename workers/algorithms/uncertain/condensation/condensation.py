@@ -34,8 +34,7 @@ import numpy as np
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.moments import check_records
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.core.blocks import blocks
-from workers.algorithms.core.blocks_kernels import DEPTH, gap, keep, open_node
+from workers.algorithms.core.blocks import DEPTH, blocks, gap, keep, open_node
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.core.ladder import SMALLEST, rung_from
 from workers.algorithms.core.winsorized import tail, winsorized
