@@ -108,7 +108,7 @@ def progress(state: MemeticState) -> tuple[str, float]:
 
 
 def result(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutcome:
-    """What a search that is done reports: see `memetic_outcome.outcome`.
+    """What a search that is done reports: see `outcome.outcome`.
 
     Raises
     ------

@@ -26,8 +26,7 @@ from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray, IndexArray, IntArray
 from workers.algorithms.groups.rules import patterns as pattern
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
-from workers.algorithms.groups.rules.kernels import Rules
-from workers.algorithms.groups.rules.rules import check_rules, coded
+from workers.algorithms.groups.rules.rules import Rules, check_rules, coded
 
 
 @dataclass(frozen=True)
