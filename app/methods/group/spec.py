@@ -237,6 +237,27 @@ class UnreachedTerm(Contract):
     dataset: Literal["auxiliary", "target"] = Field(description="Where no record reaches it.")
 
 
+class ColumnLikeness(Contract):
+    """How far the two datasets are apart in one variable."""
+
+    column: str = Field(description="The variable's column.")
+    distance: float = Field(
+        description="Largest difference of the shares of records up to a value, over all values (Kolmogorov, Smirnov)."
+    )
+    by_chance: float = Field(description="What two samples of one population exceed once in a hundred times.")
+    members_distance: float | None = Field(
+        description="The distance of the group's records; null where the target lacks the group's columns, or members."
+    )
+
+
+class GroupLikeness(Contract):
+    """Whether the auxiliary dataset is drawn from a distribution like the target's, as the attack supposes."""
+
+    columns: tuple[ColumnLikeness, ...] = Field(description="Of the records in range, the least alike first.")
+    unlike: int = Field(description="Columns whose distance is more than chance.")
+    text: str = Field(description="The same in a sentence.")
+
+
 class GroupResult(AuditResult):
     """Result of a `group` job; restricted to its owner, for it points to regions."""
 
@@ -246,6 +267,9 @@ class GroupResult(AuditResult):
     common: tuple[str, ...] = Field(description="What all rules, or most of them, have in common.")
     unreached_terms: tuple[UnreachedTerm, ...] = Field(
         description="Terms that no rule can use, for no record fits them."
+    )
+    likeness: GroupLikeness | None = Field(
+        description="How alike the two datasets are; null where the auxiliary dataset itself is attacked."
     )
     rules_over_thresholds: int = Field(description="All rules that were found, the less general ones included.")
     evaluation_count: int = Field(description="Rules that were looked at.")

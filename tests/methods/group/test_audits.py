@@ -165,3 +165,35 @@ def test_classifiers_are_reported_on_all_and_on_out_of_range_records(bench: Benc
     again = masked["attack_again"]["classifiers"]
     assert [one["moved"]["moved"] for one in again] == [again[0]["moved"]["moved"]] * 2
     assert 0 < again[0]["moved"]["moved"] <= masked["swap_count"]
+
+
+def test_the_likeness_of_both_files_is_that_of_a_slow_count(bench: Bench) -> None:
+    whole = json.loads((bench.folder / "model home.json").read_text())
+    there, here = in_range(microfile(1, regions=20, bases={2: 50, 9: 60})), in_range(microfile(2, bases=BASES))
+
+    def slow(column: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
+        x, y = ours[column].to_list(), theirs[column].to_list()
+        return max(abs(sum(one <= at for one in x) / len(x) - sum(one <= at for one in y) / len(y)) for at in {*x, *y})
+
+    columns = whole["likeness"]["columns"]
+    assert {one["column"] for one in columns} == {"age", "hours", "way"}
+    assert [one["distance"] for one in columns] == sorted((one["distance"] for one in columns), reverse=True)
+    for one in columns:
+        assert one["distance"] == pytest.approx(slow(one["column"], there, here), abs=1e-12)
+        armies = (there.filter(job="army"), here.filter(job="army"))
+        assert one["members_distance"] == pytest.approx(slow(one["column"], *armies), abs=1e-12)
+    assert whole["likeness"]["unlike"] == sum(one["distance"] > one["by_chance"] for one in columns)
+
+
+def test_a_miss_with_data_unlike_the_target_says_so_in_its_verdict(bench: Bench) -> None:
+    old = microfile(5, regions=6, bases={}).with_columns(age=pl.lit(59, pl.Int64), way=pl.lit(1, pl.Int64))
+    bench.dataset("old", old.drop("job"))
+    spec = {
+        "method": "group", "auxiliary_dataset_id": "abroad", "target_dataset_id": "old",
+        "hidden_group": {"column": "job", "values": ["army"]}, "region_columns": ["region"], "variables": VARIABLES,
+        "search": {"method": "exhaustive"},
+    }  # fmt: skip
+    result = bench.run(spec).result
+    assert result["auxiliary_outliers"] == []
+    assert "differ by more than chance" in result["verdict"]
+    assert result["likeness"]["columns"][0]["members_distance"] is None

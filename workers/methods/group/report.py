@@ -9,7 +9,9 @@ import numpy as np
 from app.contracts.findings import Finding, FindingSeverity
 from app.errors import InfeasibleError
 from app.methods.group.spec import (
+    ColumnLikeness,
     FuzzyRule,
+    GroupLikeness,
     GroupRecordCounts,
     GroupResult,
     GroupSpec,
@@ -24,6 +26,7 @@ from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.generality import SearchOutcome
 from workers.algorithms.groups.signals.adequacy import Adequacy as Judged
 from workers.algorithms.groups.signals.adequacy import adequacy, from_counts
+from workers.algorithms.groups.signals.likeness import by_chance, distance
 from workers.algorithms.groups.signals.outliers import Outliers
 from workers.methods.microfile.attack import Attack, Places, in_kind, sentence, stand_out, with_terms
 from workers.methods.microfile.microfile import Microfile
@@ -45,6 +48,7 @@ class Attacked:
     target : what was attacked.
     attack : the rules' view of it.
     unreached : terms that no record reaches: variable, term, dataset.
+    likeness : of the two microfiles; None where they are one.
     """
 
     ruleset: SearchOutcome
@@ -52,6 +56,7 @@ class Attacked:
     target: Microfile
     attack: Attack
     unreached: tuple[UnreachedTerm, ...]
+    likeness: GroupLikeness | None
 
 
 def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, Any]:
@@ -63,11 +68,12 @@ def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, An
     if signals.quantity is not None:
         true = stand_out(in_kind(signals.quantity, signals.sizes, spec.signal), spec.outliers, excluded)
     made = GroupResult(
-        **_judgement(attacked.ruleset, auxiliary, true, places=len(signals.sizes)),
+        **_judgement(attacked, auxiliary, true),
         record_counts=_records(attacked),
         rules=tuple(_rules(attacked.ruleset, spec.variables)),
         common=tuple(common(attacked.ruleset.rules, spec.variables)),
         unreached_terms=attacked.unreached,
+        likeness=attacked.likeness,
         rules_over_thresholds=attacked.ruleset.over_thresholds,
         evaluation_count=attacked.ruleset.evaluations,
         search=spec.search.method,
@@ -88,22 +94,51 @@ def result(spec: GroupSpec, attacked: Attacked, *, guard: float) -> dict[str, An
     return made.model_dump(mode="json")
 
 
-def _judgement(ruleset: SearchOutcome, auxiliary: Outliers, true: Outliers | None, *, places: int) -> dict[str, Any]:
+def _judgement(attacked: Attacked, auxiliary: Outliers, true: Outliers | None) -> dict[str, Any]:
     """What the attack comes to. Nothing can be required of it, for which places matter is what it is to find out."""
-    seen = len(auxiliary.indexes)
-    learned = f"Rules that do not name the group ({len(ruleset.rules)}) point to {seen} of {places} places"
+    seen, rules, places = len(auxiliary.indexes), len(attacked.ruleset.rules), len(attacked.target.regions)
+    learned = f"Rules that do not name the group ({rules}) point to {seen} of {places} places"
     if true is None:
         verdict, hit, severity = f"{learned}; the target cannot tell whether rightly.", seen, FindingSeverity.MEDIUM
     else:
         hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), FindingSeverity.HIGH
         verdict = f"{learned}; {hit} of the {len(true.indexes)} where the group stands out are among them."
     if not hit:
-        return {"passed": None, "demands": {}, "findings": (), "verdict": verdict}
+        unlike = "" if attacked.likeness is None else f" {attacked.likeness.text}"
+        return {"passed": None, "demands": {}, "findings": (), "verdict": verdict + unlike}
     remedy = "`swaps` masks places; coarser places or fewer columns show less"
     finding = Finding(
         audit="group", severity=severity, detail=f"{verdict.rstrip('.')}: {remedy}", measured=float(hit), required=0.0
     )
     return {"passed": None, "demands": {}, "findings": (finding,), "verdict": verdict}
+
+
+def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: Microfile) -> GroupLikeness:
+    """How far the in-range records of both files are apart, variable by variable, the least alike first."""
+    chance = by_chance(len(auxiliary.rows), len(target.rows))
+    ours, theirs = auxiliary.vital, target.vital
+    both_known = ours is not None and theirs is not None and bool(ours.any()) and bool(theirs.any())
+    pairs = zip(with_terms(variables), auxiliary.variables, target.variables, strict=True)
+    columns = sorted(
+        (
+            ColumnLikeness(
+                column=one.column,
+                distance=distance(x, y),
+                by_chance=chance,
+                members_distance=distance(x[ours], y[theirs]) if both_known else None,
+            )
+            for one, x, y in pairs
+        ),
+        key=lambda one: -one.distance,
+    )
+    unlike, worst = sum(one.distance > chance for one in columns), columns[0]
+    text = (
+        f"The files differ by more than chance in {unlike} of {len(columns)} variables, most in {worst.column!r} "
+        f"(distance {worst.distance:.3f}, chance {chance:.3f}): rules of data more alike may see more."
+        if unlike
+        else f"The files do not differ by more than chance in any of {len(columns)} variables."
+    )
+    return GroupLikeness(columns=tuple(columns), unlike=unlike, text=text)
 
 
 def summary(whole: Mapping[str, Any]) -> dict[str, Any]:

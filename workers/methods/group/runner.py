@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.contracts.jobs import JobProgress
-from app.methods.group.spec import GroupSpec, UnreachedTerm
+from app.methods.group.spec import GroupLikeness, GroupSpec, UnreachedTerm
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.frames.harmonised import column_names, sources
 from workers.methods.context import JobContext
@@ -30,6 +30,7 @@ class Attacking:
     ----------
     auxiliary : who is in range there.
     target, seen : what is attacked, and as the rules see it.
+    likeness : of the two; None where they are one.
     search : the search for rules on the auxiliary microfile.
     """
 
@@ -38,6 +39,7 @@ class Attacking:
     target: Microfile
     seen: Fuzzified
     unreached: tuple[UnreachedTerm, ...]
+    likeness: GroupLikeness | None
     search: Search
 
 
@@ -102,7 +104,7 @@ class GroupRunner:
         made = attack(
             state.target, state.seen, ruleset.rules, state.spec.min_membership, tick=_ticking(job, "attack", _SEARCHED)
         )
-        attacked = groups_report.Attacked(ruleset, state.auxiliary, state.target, made, state.unreached)
+        attacked = groups_report.Attacked(ruleset, state.auxiliary, state.target, made, state.unreached, state.likeness)
         whole = groups_report.result(state.spec, attacked, guard=GUARD)
         return Outcome(summary=groups_report.summary(whole), result=whole)
 
@@ -124,6 +126,7 @@ class _Reading:
     seen: Fuzzified
     target: Microfile
     target_seen: Fuzzified
+    likeness: GroupLikeness | None
 
 
 def _read(job: JobContext) -> _Reading:
@@ -141,7 +144,7 @@ def _read(job: JobContext) -> _Reading:
     seen = fuzzified(auxiliary, spec.variables)
     job.tick(_READ / 2, "read")
     if shared or job.part is not None:
-        return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen)
+        return _Reading(spec, auxiliary.counted(), seen, auxiliary, seen, None)
     path = job.dataset_path("target_dataset_id")
     vital = spec.conditions if _tells(path, spec) else None
     wanted = Wanted(
@@ -150,7 +153,8 @@ def _read(job: JobContext) -> _Reading:
     target = read(path, wanted)
     if not len(target.rows):
         raise no_records("the target dataset", target, "/variables")
-    return _Reading(spec, auxiliary.counted(), seen, target, fuzzified(target, spec.variables))
+    likeness = groups_report.likeness(spec.variables, auxiliary, target)
+    return _Reading(spec, auxiliary.counted(), seen, target, fuzzified(target, spec.variables), likeness)
 
 
 def _tells(path: Path, spec: GroupSpec) -> bool:
@@ -164,7 +168,9 @@ def _attacking(reading: _Reading, search: Search) -> Attacking:
     parts: list[tuple[Fuzzified, str]] = [(reading.seen, "auxiliary"), (reading.target_seen, "target")]
     unreached = [term for seen, name in parts for term in groups_report.unreached(variables, seen.reach(), alpha, name)]
     target = replace(reading.target, variables=())  # the rules see them as terms from here on
-    return Attacking(reading.spec, reading.auxiliary, target, reading.target_seen, tuple(unreached), search)
+    return Attacking(
+        reading.spec, reading.auxiliary, target, reading.target_seen, tuple(unreached), reading.likeness, search
+    )
 
 
 def _ticking(job: JobContext, stage: str, start: float) -> Callable[[float], None]:

@@ -55,7 +55,7 @@ def detections(
     demands = {} if places is None else {"detected": MeasuredDemand(required=0, measured=shown, met=not shown)}
     verdict = f"{shown} of {looked} {by} show places that must not stand out."
     if places is None:
-        verdict = f"What {looked} {by} see of each place stands in `files`; name `places` to have it judged."
+        verdict = f"What {looked} {by} see of each place is in `inputs`; name `masked_regions` to have it judged."
     elif not shown:
         verdict = f"None of {looked} {by} shows a place that must not stand out."
     return {"passed": all_met(demands), "demands": demands, "findings": tuple(findings), "verdict": verdict}
