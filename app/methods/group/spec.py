@@ -46,9 +46,24 @@ class EvolutionSearch(Contract):
         description="False: the paper's evolution, whose runs resemble each other, but for `denominator_floor` in "
         "its fitness.",
     )
+    paper: bool = Field(
+        default=False,
+        strict=True,
+        description="The paper's evolution to the letter: no `diversity`, and no `denominator_floor` in its fitness, "
+        "so that rules that no outsider fits come first.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _to_the_letter(cls, given: Any) -> Any:
+        """`paper` says what `diversity` is where that is left out."""
+        return {"diversity": False, **given} if isinstance(given, dict) and given.get("paper") is True else given
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
+        if self.paper and self.diversity:
+            msg = "the paper's evolution keeps no diversity: leave `diversity` out, or `paper`"
+            raise MisplacedError(msg, "diversity")
         if self.replaced > self.population:
             msg = "more rules would be replaced than there are in the population"
             raise MisplacedError(msg, "replaced")
@@ -82,6 +97,7 @@ class GroupSpec(JobSpec):
     """The attack on a group's anonymity: learn rules from one microfile, find outlier regions in another."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `search.paper`, `outliers.test`
     examples: ClassVar[Examples] = {
         "can soldiers' regions be found?": {
             "auxiliary_dataset_id": DATASET,

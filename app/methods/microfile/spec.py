@@ -225,7 +225,13 @@ class Recode(Contract):
 
 
 class OutlierOptions(Contract):
-    """How outliers of a signal are found: the modified Thompson tau."""
+    """How outliers of a signal are found: one after the other, by the modified Thompson tau or by Grubbs' test."""
+
+    test: Literal["thompson_tau", "grubbs"] = Field(
+        default="thompson_tau",
+        description="What decides: the modified Thompson tau, which the paper takes, or Grubbs' test, the other one of "
+        "its standard. That allows for the number of regions, and points at fewer.",
+    )
 
     significance_level: float = Field(
         default=0.01, strict=True, gt=0, lt=1, description="Level of the test for outliers."

@@ -5,17 +5,17 @@ from typing import Any
 
 from app.contracts.columns import parsed, unparsable
 from app.contracts.datasets import NUMERIC, Profile
-from app.contracts.inputs import Given, JobInput
+from app.contracts.inputs import Given, JobInput, listed
 from app.contracts.jobs import JobState
 from app.errors import FieldError, meant, pointer
-from app.methods.group.spec import GroupSpec, group_spec
+from app.methods.group.spec import GroupSpec, SignalKind, group_spec
 from app.methods.microfile.harmonising import (
     Harmonised,
     wrong_region_columns,
     wrong_regions,
     wrong_variables,
 )
-from app.methods.swaps.spec import RecordDistance, RecordModel, SwapsSpec, model_of
+from app.methods.swaps.spec import MemeticSearch, RecordDistance, RecordModel, SwapsSpec, model_of
 
 
 def fill_swaps(spec: SwapsSpec, given: Given) -> SwapsSpec:
@@ -27,12 +27,67 @@ def fill_swaps(spec: SwapsSpec, given: Given) -> SwapsSpec:
     profile = given.profile()
     updates: dict[str, Any] = {}
     names = {column.name for column in profile.columns}
-    updates["drop"] = (*spec.drop, *(name for name in model.group_columns if name in names and name not in spec.drop))
+    naming = dict.fromkeys(name for one in (model, *_more_models(spec, given).values()) for name in one.group_columns)
+    updates["drop"] = (*spec.drop, *(name for name in naming if name in names and name not in spec.drop))
     if spec.metric is None:
         updates["metric"] = _metric(model, Harmonised(profile, model.recode))
     if spec.auxiliary_dataset_id is None and spec.learn_again and learned is not None:
         updates["auxiliary_dataset_id"] = learned.auxiliary_dataset_id
+    if spec.signal is None:
+        updates["signal"] = SignalKind.QUANTITY if learned is None else learned.signal
+    if _is_letter(spec):
+        letter = {"protected_alphas": (_alpha(spec, learned),), "decoys": 0.0}
+        updates |= {name: value for name, value in letter.items() if name not in spec.model_fields_set}
     return spec.model_copy(update=updates)
+
+
+def _is_letter(spec: SwapsSpec) -> bool:
+    """Whether members alone are masked whatever else is said: in the paper's search, and of several groups."""
+    return bool(spec.more_model_job_ids) or (isinstance(spec.search, MemeticSearch) and spec.search.paper)
+
+
+def _more_models(spec: SwapsSpec, given: Given) -> dict[str, RecordModel]:
+    """Models of further groups by their places, as far as those are `group` jobs."""
+    models = {}
+    for role, job in listed(given.jobs, "more_model_job_ids").items():
+        model = model_of(spec, group_spec(job.spec)) if job.method == "group" and spec.rules_model is None else None
+        if model is not None:
+            models[role] = model
+    return models
+
+
+def _more(spec: SwapsSpec, given: Given, model: RecordModel) -> Iterator[FieldError]:
+    """Further groups are seen by the same variables, so that the same records are in range."""
+    if spec.more_model_job_ids and spec.rules_model is not None:
+        yield FieldError("/rules_model", "several groups need a model of a job each: give `model_job_id`")
+        return
+    for role, job in listed(given.jobs, "more_model_job_ids").items():
+        for error in _model_job(job):
+            yield FieldError(pointer(*role.split("/")), error.detail)
+    for role, one in _more_models(spec, given).items():
+        if (one.variables, one.recode) != (model.variables, model.recode):
+            detail = "this job has other `variables` or another `recode` than the first: run it with the same"
+            yield FieldError(pointer(*role.split("/")), detail)
+
+
+def _alpha(spec: SwapsSpec, learned: GroupSpec | None) -> float:
+    """Where the model's group begins."""
+    model = learned if spec.rules_model is None else spec.rules_model
+    return 0.5 if model is None else model.min_membership
+
+
+def _letter(spec: SwapsSpec, learned: GroupSpec | None) -> Iterator[FieldError]:
+    """The paper masks the members alone, and swaps nobody else; so are several groups masked."""
+    if not _is_letter(spec):
+        return
+    who = "several groups are masked" if spec.more_model_job_ids else "`search.paper` masks"
+    which = "by members alone" if spec.more_model_job_ids else "members alone"
+    alpha = _alpha(spec, learned)
+    if set(spec.protected_alphas) != {alpha}:
+        detail = f"{who} {which}: leave `protected_alphas` out, or give [{alpha:g}]"
+        yield FieldError("/protected_alphas", detail)
+    if spec.decoys:
+        yield FieldError("/decoys", f"{who} without others being swapped: leave `decoys` out, or give 0")
 
 
 def _metric(model: RecordModel, file: Harmonised) -> RecordDistance:
@@ -67,6 +122,8 @@ def check_swaps(spec: SwapsSpec, given: Given) -> list[FieldError]:
         *_dropped(spec, profile),
         *_weighed(spec, file),
         *_again(spec, given, _learned(given)),
+        *_letter(spec, _learned(given)),
+        *_more(spec, given, model),
     ]
 
 

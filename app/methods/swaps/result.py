@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
 from app.contracts.findings import Finding
+from app.methods.group.spec import SignalKind
 from app.methods.microfile.attacks import ClassifierReport, SignalStanding
 from app.methods.microfile.spec import CellValue, ExcludedRecords
 
@@ -21,6 +22,9 @@ class SwapRun(Contract):
     fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
     valid: bool = Field(description="No outlier that was to be masked is one after it.")
     valid_share: float | None = Field(description="Of its last population: individuals that mask every outlier.")
+    valid_mean_distortion: float | None = Field(
+        description="Mean distortion of those; null where nothing was evolved, or none is valid."
+    )
     completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
 
 
@@ -68,6 +72,46 @@ class AttackAgain(Contract):
     )
 
 
+class MaskedGroup(Contract):
+    """A further group that the same exchanges mask."""
+
+    model_job_id: str = Field(description="The job that its rules are of.")
+    rule_count: int = Field(description="How many there are.")
+    members: int = Field(description="Of the fuzzy group.")
+    signal_kind: SignalKind = Field(description="What was masked: the signal of that job.")
+    masked_regions: tuple[int, ...] = Field(description="Indexes of the regions that were to be masked.")
+    bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of them.")
+    signal_before: tuple[int, ...] = Field(description="Its crisp auxiliary signal in the dataset.")
+    signal_after: tuple[int, ...] = Field(description="The same in the release.")
+    outliers_before: tuple[int, ...] = Field(description="Of the one.")
+    outliers_after: tuple[int, ...] = Field(description="Of the other.")
+    valid: bool = Field(description="No outlier that was to be masked is one now.")
+
+
+class RegionalChange(Contract):
+    """How far the exchanges move what a column says region by region."""
+
+    column: str = Field(description="A column of the metric.")
+    statistic: Literal["mean", "shares"] = Field(
+        description="The mean of a number, its change in standard deviations of the column over all records in range; "
+        "or the shares of the categories, their change as the share of records that would have to change theirs."
+    )
+    largest: float = Field(description="Of all regions.")
+    region: int = Field(description="Where it is: index of the region.")
+    before: float | None = Field(description="The mean there before; null of shares.")
+    after: float | None = Field(description="The mean there after; null of shares.")
+    typical: float = Field(description="Median over the regions that exchanged a record.")
+
+
+class RegionalUtility(Contract):
+    """Whether the original and the protected file give like results, region by region; of records in range."""
+
+    exchanged: int = Field(description="Regions that exchanged a record.")
+    columns: tuple[RegionalChange, ...] = Field(description="By column of the metric, the largest change first.")
+    altered: int = Field(description="Attribute values that differ between partners, over all exchanges.")
+    altered_share: float = Field(description="Those, as a share of the attribute values of all records.")
+
+
 class SwapsResult(Contract):
     """Result of a `swaps` job; restricted to its owner."""
 
@@ -80,7 +124,7 @@ class SwapsResult(Contract):
     distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
     assignment_distortion: float = Field(
         description="Least possible for as many moves from each region and set of grades: a lower bound, whatever "
-        "the number of rules that fit."
+        "the number of rules that fit. Of several groups: the value of the linear program over all exchanges."
     )
     letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
     distortion_ratio: float | None = Field(
@@ -94,12 +138,15 @@ class SwapsResult(Contract):
     fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
     valid: bool = Field(
         description="No masked region is an outlier of any signal of the profile, and their values in each are as by "
-        "chance. Where the members alone are masked: no outlier that was to be masked is one now."
+        "chance. Where the members alone are masked: no outlier that was to be masked is one now, of any group."
     )
     findings: tuple[Finding, ...] = Field(
         description="Where that is not so: which signal shows it, and which region, by its index. That given "
         "bounds set regions low is a finding too, of low severity, which leaves `valid` as it is."
     )
+    more_groups: tuple[MaskedGroup, ...] = Field(description="Of `more_model_job_ids`, in their order.")
+    signal_kind: SignalKind = Field(description="What was masked: numbers of members, or their share of each region.")
+    utility: RegionalUtility = Field(description="What the exchanges do to statistics by region.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(
         description="The regions: signals are in their order, outliers are indexes into them, from 0."
     )

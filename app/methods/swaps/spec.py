@@ -11,7 +11,7 @@ from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, GROUP_JOB, VARIABLES, Examples
 from app.contracts.ids import DatasetId, JobId
 from app.contracts.jobs import JobKind, ReleasingSpec
-from app.methods.group.spec import GroupSpec
+from app.methods.group.spec import GroupSpec, SignalKind
 from app.methods.microfile.spec import (
     MOST_VALUES,
     DerivedColumn,
@@ -83,6 +83,22 @@ class RecordDistance(Contract):
         return self
 
 
+#: Further groups that one job masks.
+MOST_GROUPS: Final = 20
+_Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
+MutationProbability = TypeAliasType(
+    "MutationProbability",
+    Annotated[
+        _Probability | tuple[_Probability, _Probability, _Probability, _Probability],
+        Field(
+            description="Per row, of each of the four mutations, or of one after the other (the paper's M1 to M4): two "
+            "rows exchange who leaves; two rows exchange who comes; another record of the same source; another "
+            "partner in the same target."
+        ),
+    ],
+)
+
+
 class MemeticSearch(Contract):
     """Evolution of sets of swaps with local search for the nearest partner."""
 
@@ -91,13 +107,23 @@ class MemeticSearch(Contract):
     pairs: int = Field(default=40, strict=True, ge=1, le=10_000, description="Pairs of parents of a generation.")
     tournament: int = Field(default=5, strict=True, ge=1, le=10_000, description="Sets of which the best is a parent.")
     generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Generations of a run.")
-    mutation: float = Field(
-        default=0.001, strict=True, ge=0, le=1, description="Probability of each mutation, per row."
-    )
+    crossover: float = Field(default=1.0, strict=True, ge=0, le=1, description="Probability per pair of parents.")
+    mutation: MutationProbability = 0.001
     local_search: float = Field(
         default=0.75, strict=True, ge=0, le=1, description="Probability that a swap takes the nearest partner."
     )
     runs: int = Field(default=1, strict=True, ge=1, le=1_000, description="Independent searches; the best one counts.")
+    paper: bool = Field(
+        default=False,
+        strict=True,
+        description="The paper's search to the letter: a row keeps its target for good, the members alone are masked "
+        "(`protected_alphas`), and nothing else is swapped (`decoys`).",
+    )
+
+    @property
+    def mutations(self) -> tuple[float, float, float, float]:
+        """Of M1 to M4."""
+        return self.mutation if isinstance(self.mutation, tuple) else (self.mutation,) * 4
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -131,7 +157,8 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    version: ClassVar[int] = 5  # 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit
+    #: 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit; 6: `search.paper`, `signal`
+    version: ClassVar[int] = 6
     examples: ClassVar[Examples] = {
         "every outlier that a group job found": {
             "dataset_id": DATASET,
@@ -155,6 +182,12 @@ class SwapsSpec(ReleasingSpec):
     )
     model_job_id: JobId | None = Field(default=None, description="A `group` job whose rules are the model.")
     rules_model: RulesModel | None = Field(default=None, description="A model that was learned elsewhere.")
+    more_model_job_ids: tuple[JobId, ...] = Field(
+        default=(),
+        max_length=MOST_GROUPS,
+        description="Further `group` jobs, of the same variables, whose groups are masked by the same exchanges: of "
+        "each every outlier of its own signal. By `assignment`, members alone (`protected_alphas`), without `decoys`.",
+    )
     auxiliary_dataset_id: DatasetId | None = Field(
         default=None,
         description="Where the attack afterwards learns new rules; default: as the model's.",
@@ -175,7 +208,7 @@ class SwapsSpec(ReleasingSpec):
         max_length=20,
         description="Alphas at which masked regions must not stand out, nor by those who almost reach the model's own, "
         "nor by who fits many rules or the most confident ones. The model's alpha alone, with `decoys` 0, masks "
-        "what the paper masks, by its search with one more operator: partners are sought in all targets too.",
+        "what the paper masks; that is the default where `search.paper` is true.",
     )
     decoys: float = Field(
         default=0.1,
@@ -184,6 +217,11 @@ class SwapsSpec(ReleasingSpec):
         le=10,
         description="Swaps between unmasked regions, as a share of those that mask; at 1 it is an even chance that a "
         "moved member comes from a masked region.",
+    )
+    signal: SignalKind | None = Field(
+        default=None,
+        description="What is masked: how many members a region has, or which share of its records. Default: the "
+        "signal of the model's job; of a given model, the number. Bounds of `mask` are numbers in any case.",
     )
     sources: tuple[Region, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="Where members leave; default: what is lowered."
@@ -207,6 +245,12 @@ class SwapsSpec(ReleasingSpec):
     def _consistent(self) -> Self:
         check_different(field="region_columns", names=self.region_columns)
         check_different(field="drop", names=self.drop)
+        check_different(field="more_model_job_ids", names=self.more_model_job_ids)
+        if self.more_model_job_ids and (self.sources is not None or self.targets is not None):
+            name = "sources" if self.sources is not None else "targets"
+            raise MisplacedError("of several groups each has its own: leave this out", name)
+        if self.more_model_job_ids and not isinstance(self.search, AssignmentSearch):
+            raise MisplacedError("several groups are masked by the search `assignment` only", "search")
         if len(set(self.protected_alphas)) < len(self.protected_alphas):
             raise MisplacedError("an alpha is listed twice", "protected_alphas")
         if (self.model_job_id is None) == (self.rules_model is None):

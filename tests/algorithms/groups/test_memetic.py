@@ -17,7 +17,7 @@ from workers.algorithms.groups.swaps.metric import encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
 
-SMALL = MemeticRequest(population=12, pairs=5, tournament=3, generations=12, mutation=0.05, roaming=0.3)
+SMALL = MemeticRequest(population=12, pairs=5, tournament=3, generations=12, mutations=(0.05,) * 4, roaming=0.3)
 LOWER, RAISE = Restriction(0, bound=2, zero=9), Restriction(2, bound=6, zero=0)
 PROBLEMS = {
     "lowered": ([14, 9, 20, 11], [11, 2, 3, 1], [LOWER]),
@@ -89,7 +89,7 @@ def test_shapes_are_those_printed(x: int, bound: int, width: int, raised: bool) 
 @settings(max_examples=25, deadline=None)
 def test_no_restriction_is_violated_in_any_generation(seed: int, name: str, roaming: float, wild: bool) -> None:
     given = problem(np.random.default_rng(seed), *PROBLEMS[name])
-    request = replace(SMALL, generations=6, roaming=roaming, mutation=0.9 if wild else 0.05, runs=2)
+    request = replace(SMALL, generations=6, roaming=roaming, mutations=(0.9 if wild else 0.05,) * 4, runs=2)
     state = ended(given, request, seed)
     own = state.problem
     for s, p, d in individuals(state):
@@ -127,6 +127,20 @@ def test_the_result_meets_every_bound_and_is_never_cheaper_than_the_assignment(s
     outcome = memetic.result(given, ended(given, replace(SMALL, runs=2), seed), anything)
     promised(given, outcome)
     assert outcome.best.swaps.distortion == min(one.swaps.distortion for one in outcome.runs)
+
+
+def test_the_mean_distortion_of_valid_individuals_is_that_of_the_population_taken_one_by_one() -> None:
+    given = problem(np.random.default_rng(6), *PROBLEMS["two lowered"])
+    state = ended(given, SMALL, 4)
+    outcome = memetic.result(given, state, lambda swaps: after(given, swaps)[0] <= 1)
+    own, costs = state.problem, []
+    for s, p, _ in individuals(state):
+        if given.crisp[0] - sum(own.source_code[a] == 0 for a in s) <= 1:
+            pairs = zip(s, p, strict=True)
+            costs.append(sum(slow_influence(own.source_values[a], own.partner_values[b]) for a, b in pairs))
+    assert 0 < len(costs) < SMALL.population
+    assert outcome.runs[0].valid_distortion == pytest.approx(np.mean(costs))
+    assert memetic.result(given, state, lambda _: False).runs[0].valid_distortion is None
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
@@ -250,23 +264,33 @@ def test_linear_scaling_keeps_the_mean_and_doubles_the_best() -> None:
 
 
 def test_mutation_is_boosted_once_fitness_is_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: list[tuple[float, float]] = []
+    rates: list[tuple[float, list[float]]] = []
     fill = memetic.fill
 
     def watched(board, stream, scaled, odds, places, stamps):  # type: ignore[no-untyped-def]
         if len(scaled) > 0:
-            rates.append((float(places.fitness[:12].std()), odds.mutation))
+            rates.append((float(places.fitness[:12].std()), odds.mutation.tolist()))
         fill(board, stream, scaled, odds, places, stamps)
 
     monkeypatch.setattr(memetic, "fill", watched)
-    ended(problem(np.random.default_rng(1), *PROBLEMS["lowered"]), SMALL)
-    assert all(rate == pytest.approx(0.5 if spread < 0.03 else 0.05) for spread, rate in rates)
-    assert len({rate for _, rate in rates}) == 2
+    own = (0.01, 0.02, 0.05, 0.2)
+    ended(problem(np.random.default_rng(1), *PROBLEMS["lowered"]), replace(SMALL, mutations=own))
+    for spread, rate in rates:
+        assert rate == pytest.approx([min(1.0, 10 * one) for one in own] if spread < 0.03 else own)
+    assert len({tuple(rate) for _, rate in rates}) == 2
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"population": 1}, {"pairs": 0}, {"tournament": 0}, {"generations": -1}, {"runs": 0}, {"mutation": 1.5}],
+    [
+        {"population": 1},
+        {"pairs": 0},
+        {"tournament": 0},
+        {"generations": -1},
+        {"runs": 0},
+        {"mutations": (0.1, 1.5, 0.0, 0.0)},
+        {"crossover": -0.1},
+    ],
 )
 def test_parameters_out_of_range_are_refused(change: dict[str, float]) -> None:
     given = problem(np.random.default_rng(0), *PROBLEMS["lowered"])

@@ -1,12 +1,13 @@
 import math
 import statistics
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.algorithms.groups.signals.outliers import tau, thompson_tau
+from workers.algorithms.groups.signals.outliers import grubbs, tau, thompson_tau
 
 # The table of the technique (alpha = 0.05) as textbooks print it; at last its limit, the normal quantile.
 TABLE = {3: 1.1511, 4: 1.4250, 5: 1.5712, 6: 1.6563, 7: 1.7110, 8: 1.7491, 9: 1.7770, 10: 1.7984, 10**7: 1.95996}
@@ -15,6 +16,27 @@ TABLE = {3: 1.1511, 4: 1.4250, 5: 1.5712, 6: 1.6563, 7: 1.7110, 8: 1.7491, 9: 1.
 @pytest.mark.parametrize(("m", "value"), TABLE.items())
 def test_tau_is_the_printed_one(m: int, value: float) -> None:
     assert tau(m, 0.05) == pytest.approx(value, abs=6e-4)
+
+
+#: Two-sided critical values of Grubbs' test at 5 %, as printed in handbooks.
+GRUBBS = {3: 1.1543, 4: 1.4812, 5: 1.7150, 6: 1.8871, 7: 2.0200, 8: 2.1266, 9: 2.2150, 10: 2.2900}
+
+
+@pytest.mark.parametrize(("m", "value"), GRUBBS.items())
+def test_grubbs_value_is_the_printed_one(m: int, value: float) -> None:
+    assert grubbs(m, 0.05) == pytest.approx(value, abs=6e-4)
+
+
+def test_grubbs_points_at_an_element_of_pure_noise_as_often_as_its_level_says() -> None:
+    """The level is of the whole test, whatever the number of regions; Thompson's is of one element."""
+    rng = np.random.default_rng(3)
+    draws = [rng.normal(size=30) for _ in range(600)]
+    share = {
+        test: np.mean([bool(thompson_tau(one, alpha=0.1, robust=False, test=test).order) for one in draws])
+        for test in ("grubbs", "thompson_tau")
+    }
+    assert share["grubbs"] == pytest.approx(0.1, abs=0.05)  # four standard deviations
+    assert share["thompson_tau"] > 0.8
 
 
 def estimates(values: list[float], robust: bool) -> tuple[float, float]:
@@ -27,14 +49,15 @@ def estimates(values: list[float], robust: bool) -> tuple[float, float]:
     return statistics.median(ordered), (quartiles[1] - quartiles[0]) / 1.349
 
 
-def slow(values: list[float], alpha: float, robust: bool) -> list[int]:
+def slow(values: list[float], alpha: float, robust: bool, test: str) -> list[int]:
     """The technique as it is written: look at all elements that are left, remove the one that deviates most."""
     left = list(range(len(values)))
     removed = []
     while len(left) > 2:
         centre, spread = estimates([values[i] for i in left], robust)
         worst = max(left, key=lambda i: (abs(values[i] - centre), values[i], -i))
-        if not abs(values[worst] - centre) > tau(len(left), alpha) * spread:
+        critical = {"thompson_tau": tau, "grubbs": grubbs}[test](len(left), alpha)
+        if not abs(values[worst] - centre) > critical * spread:
             break
         removed.append(worst)
         left.remove(worst)
@@ -45,11 +68,14 @@ def slow(values: list[float], alpha: float, robust: bool) -> list[int]:
     st.lists(st.integers(0, 12).map(float) | st.sampled_from([40.0, 41.0, -30.0]), max_size=25),
     st.sampled_from([0.01, 0.05, 0.3]),
     st.booleans(),
+    st.sampled_from(["thompson_tau", "grubbs"]),
 )
 @settings(max_examples=150)
-def test_outliers_are_removed_as_the_technique_says(values: list[float], alpha: float, robust: bool) -> None:
-    outliers = thompson_tau(np.array(values), alpha=alpha, robust=robust)
-    assert list(outliers.order) == slow(values, alpha, robust)
+def test_outliers_are_removed_as_the_technique_says(
+    values: list[float], alpha: float, robust: bool, test: Literal["thompson_tau", "grubbs"]
+) -> None:
+    outliers = thompson_tau(np.array(values), alpha=alpha, robust=robust, test=test)
+    assert list(outliers.order) == slow(values, alpha, robust, test)
     assert outliers.indexes == tuple(sorted(outliers.order))
     assert len(values) - len(outliers.order) >= min(2, len(values))
 

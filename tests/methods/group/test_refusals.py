@@ -135,7 +135,7 @@ def test_defaults_are_written_out(there: Bench) -> None:
     assert spec["signal"] == "quantity"
     assert spec["search"] == {
         "method": "evolution", "population": 100, "replaced": 40, "tournament": 10, "crossover": 1.0,
-        "mutation": 0.05, "generations": 100, "runs": 10, "diversity": True,
+        "mutation": 0.05, "generations": 100, "runs": 10, "diversity": True, "paper": False,
     }  # fmt: skip
-    assert spec["outliers"] == {"significance_level": 0.01, "robust": True, "ignore": []}
+    assert spec["outliers"] == {"test": "thompson_tau", "significance_level": 0.01, "robust": True, "ignore": []}
     assert (spec["split_column"], spec["min_split_share"], spec["seed"]) == (None, 0.005, "given")

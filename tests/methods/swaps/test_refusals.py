@@ -184,7 +184,7 @@ def test_columns_that_name_the_group_are_always_dropped(client: httpx.Client, sm
     assert filled["mask"] == "outliers"
     assert filled["search"] == {
         "method": "memetic", "population": 100, "pairs": 40, "tournament": 5, "generations": 1000,
-        "mutation": 0.001, "local_search": 0.75, "runs": 1,
+        "crossover": 1.0, "mutation": 0.001, "local_search": 0.75, "runs": 1, "paper": False,
     }  # fmt: skip
     refused_over_http(client, spec | {"region_columns": ["job"]}, "/region_columns/0", "names the group")
 

@@ -11,7 +11,7 @@ from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import Kept
 from workers.algorithms.groups.rules.rules import evaluate
 from workers.methods.context import JobPart
-from workers.methods.microfile.rule_search import GUARD
+from workers.methods.microfile.rule_search import denominator_floor
 
 #: Judging one rule on one record takes about this long where few records are alike, by benchmarks/group_attack.py.
 _SECONDS: Final = 5e-10
@@ -39,10 +39,10 @@ def dump_part(kept: Kept) -> dict[str, Any]:
 
 
 def merge_parts(
-    parts: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, *, alpha: float, threads: int
+    parts: Sequence[Mapping[str, Any]], seen: Fuzzified, vital: BoolArray, spec: GroupSpec, *, threads: int
 ) -> Kept:
     """The rules of all parts; metrics are computed again, for JSON has no infinity."""
     rule_sets = [np.array(each["rules"], dtype=np.int8).reshape(-1, len(seen.terms)) for each in parts]
     rules = np.unique(np.concatenate(rule_sets), axis=0)
-    metrics = evaluate(seen, vital, rules, alpha, guard=GUARD, threads=threads)
+    metrics = evaluate(seen, vital, rules, spec.min_membership, guard=denominator_floor(spec), threads=threads)
     return Kept(rules, metrics, sum(each["evaluations"] for each in parts))

@@ -14,7 +14,7 @@ from workers.methods.group import report as groups_report
 from workers.methods.group.parts import dump_part, merge_parts, part_count, runs_of
 from workers.methods.microfile.attack import attack, check_auxiliary, no_records, vital_of
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
-from workers.methods.microfile.rule_search import GUARD, Search, evolved, search_for, warm_search
+from workers.methods.microfile.rule_search import Search, denominator_floor, evolved, search_for, warm_search
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import Arrays
 
@@ -80,7 +80,7 @@ class GroupRunner:
         reading = _read(job)
         vital = vital_of(reading.auxiliary)
         job.tick(_READ, "rules")
-        kept = merge_parts(parts, reading.seen, vital, alpha=reading.spec.min_membership, threads=job.threads)
+        kept = merge_parts(parts, reading.seen, vital, reading.spec, threads=job.threads)
         return _attacking(reading, evolved(kept))
 
     def step(self, state: Attacking, job: JobContext) -> Attacking:  # noqa: ARG002 - runs have their own generators
@@ -105,7 +105,7 @@ class GroupRunner:
             state.target, state.seen, ruleset.rules, state.spec.min_membership, tick=_ticking(job, "attack", _SEARCHED)
         )
         attacked = groups_report.Attacked(ruleset, state.auxiliary, state.target, made, state.unreached, state.likeness)
-        whole = groups_report.result(state.spec, attacked, guard=GUARD)
+        whole = groups_report.result(state.spec, attacked, guard=denominator_floor(state.spec))
         return Outcome(summary=groups_report.summary(whole), result=whole)
 
     def pack(self, state: Attacking) -> Arrays:

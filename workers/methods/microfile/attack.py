@@ -136,7 +136,9 @@ def fitting(
 
 def stand_out(signal: FloatArray | IntArray, options: OutlierOptions, excluded: Sequence[int]) -> Outliers:
     """Outliers of a signal as the options say."""
-    return thompson_tau(signal, alpha=options.significance_level, robust=options.robust, exclude=excluded)
+    return thompson_tau(
+        signal, alpha=options.significance_level, robust=options.robust, exclude=excluded, test=options.test
+    )
 
 
 def in_kind(signal: FloatArray | IntArray, sizes: IntArray, kind: SignalKind) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from app.errors import InfeasibleError
+from app.errors import InfeasibleError, pointer
 from app.methods.group.spec import GroupSpec, group_spec
 from app.methods.microfile.spec import RulesModel
 from workers.algorithms.groups.rules.fits import confidence_order
@@ -42,10 +42,21 @@ def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tupl
     """
     if spec.rules_model is not None:
         return np.array([rule.terms for rule in spec.rules_model.rules], dtype=np.int8), spec.rules_model.min_membership
-    entries = job.job_result("model_job_id")["rules"]
+    return rules_learned(job, "model_job_id", learned)
+
+
+def rules_learned(job: JobContext, role: str, learned: GroupSpec | None) -> tuple[Rules, float]:
+    """Rules of the `group` job at a place of the specification, the most confident first, and its alpha.
+
+    Raises
+    ------
+    InfeasibleError
+        It found none.
+    """
+    entries = job.job_result(role)["rules"]
     if not entries or learned is None:
         detail = "the job found no rules: there is no model of the group to mask"
-        raise InfeasibleError.at("/model_job_id", detail)
+        raise InfeasibleError.at(pointer(*role.split("/")), detail)
     factors = [math.inf if rule["infinite"] else rule["relative_confidence_factor"] for rule in entries]
     rules = np.array([rule["terms"] for rule in entries], dtype=np.int8)
     return rules[confidence_order(np.array(factors, dtype=np.float64))], learned.min_membership

@@ -19,8 +19,7 @@ from workers.algorithms.groups.rules.membership import Term
 from workers.algorithms.groups.rules.rules import Metrics, memberships
 from workers.methods.protocol import Arrays
 
-#: Least denominator of the relative confidence in a rule's fitness, in records.
-GUARD: Final = 1.0
+_GUARD: Final = 1.0
 _METRICS: Final = tuple(Metrics.__dataclass_fields__)
 
 
@@ -142,12 +141,17 @@ def search_for(
         raise InfeasibleError(f"too much to search: {error}", errors=[FieldError("/search", str(error))]) from None
 
 
+def denominator_floor(spec: GroupSpec) -> float:
+    """Least denominator of the relative confidence in a rule's fitness, in records; 0 by the paper's letter."""
+    return 0.0 if isinstance(spec.search, EvolutionSearch) and spec.search.paper else _GUARD
+
+
 def _request(spec: GroupSpec, search: EvolutionSearch | ExhaustiveSearch) -> Any:
     thresholds: dict[str, Any] = {
         "min_membership": spec.min_membership,
         "min_relative_confidence": spec.min_relative_confidence,
         "min_support": spec.min_support,
-        "denominator_floor": GUARD,
+        "denominator_floor": denominator_floor(spec),
     }
     if isinstance(search, ExhaustiveSearch):
         return enumeration.EnumerationRequest(**thresholds)

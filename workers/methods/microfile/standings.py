@@ -14,7 +14,7 @@ from workers.methods.microfile.attack import Places
 def judge_of(options: OutlierOptions, places: tuple[int, ...], values: Places, *, low: bool = True) -> Judge:
     """How places are judged that must not stand out; those that an expert excludes are not compared."""
     known = known_among(values.known(options.ignore), places)
-    return Judge(places, known, options.significance_level, options.robust, low)
+    return Judge(places, known, options.significance_level, options.robust, low, options.test)
 
 
 def standing_fields(standing: Standing, places: tuple[int, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.methods.group.spec import SignalKind
 from app.methods.swaps.spec import SwapsSpec
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules.fits import Fits
@@ -13,7 +14,7 @@ from workers.algorithms.groups.signals.profile import GRID
 from workers.algorithms.groups.swaps.effect import after
 from workers.algorithms.groups.swaps.levels import Levels, bands
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
-from workers.methods.microfile.attack import stand_out
+from workers.methods.microfile.attack import in_kind, stand_out
 from workers.methods.swaps.mask import Masking
 
 
@@ -95,7 +96,9 @@ class Hiding:
         crisp = after(problem, swaps[0])
         for more in swaps[1:]:
             crisp = crisp + after(problem, more) - problem.crisp
-        now = stand_out(crisp, self.spec.outliers, self.masking.excluded)
+        sizes = np.bincount(self.region, minlength=self.groups)
+        signal = in_kind(crisp, sizes, self.spec.signal or SignalKind.QUANTITY)
+        now = stand_out(signal, self.spec.outliers, self.masking.excluded)
         return self.masking.hidden.isdisjoint(now.order)
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
 from typing import Final
 
 import numpy as np
 
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
+from app.methods.group.spec import SignalKind
 from app.methods.swaps.spec import RegionMask, SwapsSpec
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.outliers import Outliers
@@ -19,7 +22,7 @@ from workers.algorithms.groups.swaps.restrictions import (
     Restriction,
     UnreachableError,
 )
-from workers.methods.microfile.attack import Places, stand_out
+from workers.methods.microfile.attack import Places, in_kind, stand_out
 from workers.methods.microfile.microfile import Microfile
 
 #: Least distance between a bound and where the search sees no merit any more (the paper's 2 and 12).
@@ -28,7 +31,7 @@ _SLACK: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What is required of the crisp auxiliary signal, by places among the regions.
+    """What is required of the crisp auxiliary signal, or of its concentration, by places among the regions.
 
     Attributes
     ----------
@@ -49,7 +52,7 @@ class Masking:
     excluded: tuple[int, ...]
 
 
-def masking_of(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
+def masking_of(spec: SwapsSpec, crisp: IntArray, sizes: IntArray, places: Places) -> Masking:
     """The specification's mask, in places.
 
     Raises
@@ -58,9 +61,10 @@ def masking_of(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
         A region that no in-range record has, or nothing stands out.
     """
     excluded = places.known(spec.outliers.ignore)
-    before = stand_out(crisp, spec.outliers, excluded)
+    kind = spec.signal or SignalKind.QUANTITY
+    before = stand_out(in_kind(crisp, sizes, kind), spec.outliers, excluded)
     if spec.mask == "outliers":
-        restrictions = _outliers(crisp, before)
+        restrictions = _outliers(crisp, sizes if kind is SignalKind.CONCENTRATION else np.ones_like(sizes), before)
     else:
         indexes = places.required([one.region for one in spec.mask], "/mask", "/region")
         restrictions = tuple(
@@ -80,15 +84,21 @@ def masking_of(spec: SwapsSpec, crisp: IntArray, places: Places) -> Masking:
     )
 
 
-def _outliers(crisp: IntArray, before: Outliers) -> tuple[Restriction, ...]:
-    """High outliers down to the largest value that is none, low ones up to the smallest."""
-    usual = np.delete(crisp, list(before.order))
-    low, high = (int(usual.min()), int(usual.max())) if len(usual) else (0, 0)
-    restrictions = [
-        _lowered(place, high, int(crisp[place])) if crisp[place] > high else _raised(place, low, int(crisp[place]))
-        for place in before.indexes
-        if crisp[place] > high or crisp[place] < low
-    ]
+def _outliers(crisp: IntArray, sizes: IntArray, before: Outliers) -> tuple[Restriction, ...]:
+    """High outliers down to the largest value that is none, low ones up to the smallest.
+
+    A value is a number of members, sizes being 1, or a concentration; swaps leave the sizes as they are, so that a
+    bound on it is one on the number: floor or ceil of value times size, in whole numbers.
+    """
+    usual = [Fraction(int(crisp[place]), int(sizes[place])) for place in set(range(len(crisp))) - set(before.order)]
+    low, high = (min(usual), max(usual)) if usual else (Fraction(0), Fraction(0))
+    restrictions = []
+    for place in before.indexes:
+        most, least, now = floor(high * int(sizes[place])), ceil(low * int(sizes[place])), int(crisp[place])
+        if now > most:
+            restrictions.append(_lowered(place, most, now))
+        elif now < least:
+            restrictions.append(_raised(place, least, now))
     if not restrictions:
         detail = "nothing to mask: no place stands out in the crisp auxiliary signal that is not excluded"
         raise InfeasibleError.at("/mask", detail)

@@ -1,7 +1,7 @@
 """What the job `swaps` says; all of it is restricted to its owner, for it tells who was exchanged and which places."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,9 @@ from app.methods.swaps.result import (
     AttackAfterSwaps,
     AttackAgain,
     FitnessByGeneration,
+    MaskedGroup,
+    RegionalChange,
+    RegionalUtility,
     SignalCheck,
     SwapRun,
     SwapsResult,
@@ -25,12 +28,15 @@ from workers.algorithms.groups.signals.families import Families
 from workers.algorithms.groups.signals.signals import signals
 from workers.algorithms.groups.swaps.effect import after, together
 from workers.algorithms.groups.swaps.problem import Problem, Swaps
+from workers.algorithms.groups.swaps.regional import regional_changes
+from workers.algorithms.groups.swaps.restrictions import Restriction
 from workers.methods.microfile.attack import in_kind, stand_out
 from workers.methods.microfile.microfile import Microfile
 from workers.methods.microfile.standings import findings, standing_fields
 from workers.methods.swaps.hiding import Hiding, exchanged_codes
-from workers.methods.swaps.mask import Masking
+from workers.methods.swaps.mask import Masking, metric_of
 from workers.methods.swaps.search import Ran, Run
+from workers.methods.swaps.setting import OtherGroup
 
 #: Searches with more generations, all runs together, are told in the whole result only, not in the job's summary.
 SUMMARY_GENERATIONS: Final = 2_000
@@ -60,8 +66,10 @@ class Swapped:
     ----------
     microfile : the in-range records before.
     hiding : what was to be masked.
-    problem, ran, bound : what was searched, what every run came to, and the cheapest swaps for the same numbers.
+    problem, ran, bound : what was searched, what every run came to, and what the same numbers cost at least.
     decoys : swaps between unmasked places.
+    others : further groups.
+    values : (N, A), attributes of the in-range records, categories first, as the metric takes them.
     letter : the cheapest swaps that mask the members alone.
     old, new : what the rules see that were masked against, and those learned anew.
     learned : how the latter were found, or why there are none.
@@ -74,7 +82,9 @@ class Swapped:
     problem: Problem
     ran: Ran
     decoys: Swaps
-    bound: Swaps
+    others: tuple[OtherGroup, ...]
+    values: FloatArray
+    bound: float
     letter: Swaps
     old: View
     new: View | None
@@ -97,8 +107,9 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
     """The whole result."""
     before, chosen = done.problem.crisp, done.ran.chosen.swaps
     crisp = after(done.problem, together((chosen, done.decoys)))
-    outliers = stand_out(crisp, spec.outliers, done.masking.excluded)
-    standings = _standings(done, done.old)
+    sizes = np.bincount(done.region, minlength=len(before))
+    outliers = stand_out(in_kind(crisp, sizes, kind), spec.outliers, done.masking.excluded)
+    standings, groups = _standings(done, done.old), tuple(_masked(spec, done, one) for one in done.others)
     made = SwapsResult(
         records=len(done.microfile.rows) + done.microfile.left_out.records,
         in_range=len(done.microfile.rows),
@@ -106,21 +117,22 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         members=int(before.sum()),
         swap_count=len(done.ran.chosen.swaps.source),
         distortion=done.ran.chosen.swaps.distortion,
-        assignment_distortion=done.bound.distortion,
+        assignment_distortion=done.bound,
         letter_distortion=done.letter.distortion,
         distortion_ratio=chosen.distortion / done.letter.distortion if done.letter.distortion > 0.0 else None,
         decoys=len(done.decoys.source),
         decoy_distortion=done.decoys.distortion,
-        protected_alphas=tuple(
-            alpha for alpha in done.hiding.alphas if alpha in {done.hiding.alpha, *spec.protected_alphas}
-        ),
+        protected_alphas=tuple(one for one in done.hiding.alphas if one in {alpha, *spec.protected_alphas}),
         fitness=done.ran.chosen.fitness,
-        valid=done.hiding.is_valid(done.problem, chosen, done.decoys),
+        valid=done.hiding.is_valid(done.problem, chosen, done.decoys) and all(one.valid for one in groups),
         findings=() if done.hiding.letter else tuple(findings("swaps", "", standings, done.hiding.masked)),
+        more_groups=groups,
+        signal_kind=kind,
+        utility=_utility(spec, done),
         regions=done.microfile.regions,
-        region_sizes=_whole(np.bincount(done.region, minlength=len(before))),
+        region_sizes=_whole(sizes),
         masked_regions=done.hiding.masked,
-        bounds=tuple((one.bound, None) if one.raises else (None, one.bound) for one in done.problem.restrictions),
+        bounds=_bounds(done.problem.restrictions),
         signal_before=_whole(before),
         signal_after=_whole(crisp),
         outliers_before=done.masking.before.indexes,
@@ -165,7 +177,52 @@ def _run(done: Swapped, run: Run) -> SwapRun:
         fitness=run.fitness,
         valid=done.hiding.is_valid(done.problem, run.swaps),
         valid_share=run.valid_share,
+        valid_mean_distortion=run.valid_distortion,
         completed=run.completed,
+    )
+
+
+def _masked(spec: SwapsSpec, done: Swapped, group: OtherGroup) -> MaskedGroup:
+    """What became of a further group."""
+    codes, places = (done.microfile.region, done.region), len(done.problem.crisp)
+    before, now = (np.bincount(each[group.member], minlength=places) for each in codes)
+    sizes = np.bincount(done.region, minlength=places)
+    outliers = stand_out(in_kind(now, sizes, group.kind), spec.outliers, group.masking.excluded)
+    return MaskedGroup(
+        model_job_id=group.id,
+        rule_count=group.rules,
+        members=int(group.member.sum()),
+        signal_kind=group.kind,
+        masked_regions=tuple(one.element for one in group.masking.restrictions),
+        bounds=_bounds(group.masking.restrictions),
+        signal_before=_whole(before),
+        signal_after=_whole(now),
+        outliers_before=group.masking.before.indexes,
+        outliers_after=outliers.indexes,
+        valid=group.masking.hidden.isdisjoint(outliers.order),
+    )
+
+
+def _utility(spec: SwapsSpec, done: Swapped) -> RegionalUtility:
+    """What original and protected file say by region (TC: the task's second demand), and how much is altered."""
+    metric, values = metric_of(spec), done.values
+    swaps = together((done.ran.chosen.swaps, done.decoys))
+    names = [] if spec.metric is None else [*spec.metric.categorical, *spec.metric.ordinal]
+    moved = np.concatenate([swaps.source_row, swaps.partner_row])
+    changes = regional_changes(
+        values, len(metric.categorical), done.microfile.region, done.region, moved, len(done.problem.crisp)
+    )
+    altered = int(np.count_nonzero(values[swaps.source_row] != values[swaps.partner_row]))
+    records = len(done.microfile.rows) + done.microfile.left_out.records
+    columns = [
+        RegionalChange(column=name, statistic="mean" if one.before is not None else "shares", **asdict(one))
+        for name, one in zip(names, changes, strict=True)
+    ]
+    return RegionalUtility(
+        exchanged=len(np.unique(done.microfile.region[moved])),
+        columns=tuple(sorted(columns, key=lambda one: -one.largest)),
+        altered=altered,
+        altered_share=altered / (values.shape[1] * records),
     )
 
 
@@ -192,6 +249,10 @@ def _again(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped, view:
 def _generations(history: FloatArray) -> FitnessByGeneration:
     best, mean, spread = (tuple(column.tolist()) for column in history.T)
     return FitnessByGeneration(best=best, mean=mean, spread=spread)
+
+
+def _bounds(restrictions: Iterable[Restriction]) -> tuple[tuple[int | None, int | None], ...]:
+    return tuple((one.bound, None) if one.raises else (None, one.bound) for one in restrictions)
 
 
 def _whole(values: IntArray) -> tuple[int, ...]:

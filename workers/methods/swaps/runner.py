@@ -98,6 +98,8 @@ class SwapsRunner:
             problem=state.search.problem,
             ran=ran,
             decoys=decoys,
+            others=setting.others,
+            values=setting.everybody.values,
             bound=state.search.bound(),
             letter=cheapest(setting.plain, moves_needed(setting.plain)),
             old=View(setting.rules, setting.membership, setting.hiding.families),
@@ -110,7 +112,7 @@ class SwapsRunner:
                 job, lambda share: job.tick(_WRITTEN + (1.0 - _WRITTEN) * share, "check")
             ),
         )
-        kind = SignalKind.QUANTITY if setting.learned is None else setting.learned.signal
+        kind = setting.spec.signal or SignalKind.QUANTITY
         whole = swaps_report.result(setting.spec, setting.alpha, kind, done)
         return Outcome(
             summary=swaps_report.summary(whole), result=whole, release=exchange.release(setting.spec, job, rng=job.rng)
@@ -133,7 +135,15 @@ class SwapsRunner:
 
 
 def _search(setting: Setting, keys: Keys, job: JobContext) -> SwapSearch:
-    return swap_search(setting.problem, setting.plain, setting.hiding, keys, setting.everybody, threads=job.threads)
+    return swap_search(
+        setting.problem,
+        setting.plain,
+        setting.hiding,
+        keys,
+        setting.everybody,
+        threads=job.threads,
+        several=setting.several,
+    )
 
 
 def _learn(

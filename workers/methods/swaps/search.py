@@ -25,6 +25,7 @@ from workers.algorithms.groups.swaps.effect import exactly, loosened, together
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction, UnreachableError
+from workers.algorithms.groups.swaps.several import SeveralGroups, SeveralSwaps, masking_several
 from workers.methods.protocol import Arrays
 from workers.methods.swaps.hiding import Hiding
 from workers.methods.swaps.keys import Keys
@@ -44,6 +45,7 @@ class Run:
     swaps : its cheapest swaps that meet every bound.
     fitness : theirs; None where nothing was evolved.
     valid_share : individuals of the last population that leave no outlier of before; None likewise.
+    valid_distortion : their mean distortion; None likewise, and where there is none.
     completed : swaps that were added to meet the bounds.
     history : (generations + 1, 3), best, mean and standard deviation of the fitness.
     """
@@ -51,6 +53,7 @@ class Run:
     swaps: Swaps
     fitness: float | None
     valid_share: float | None
+    valid_distortion: float | None
     completed: int
     history: FloatArray
 
@@ -75,6 +78,8 @@ class SwapSearch:
     leaving : being decided who leaves, used up by its steps; None once it is, or where the members alone are masked.
     decided : who leaves, and the cheapest swaps of them; None before, and where the members alone are masked.
     state : of `memetic`; None where the assignment is asked for, or before it begins.
+    several : all groups, where there are several.
+    least : of several groups the value of the linear program, once it is there.
     assigning : the assignment being found, used up likewise; None where it has not been begun, or is there.
     ran : the result, once it is there.
     """
@@ -89,7 +94,9 @@ class SwapSearch:
     leaving: Generator[None, None, Masked] | None = None
     decided: Masked | None = None
     state: MemeticState | None = None
-    assigning: Generator[None, None, Swaps] | None = None
+    several: SeveralGroups | None = None
+    least: float | None = None
+    assigning: Generator[None, None, Swaps] | Generator[None, None, SeveralSwaps] | None = None
     ran: Ran | None = None
 
     @property
@@ -154,13 +161,15 @@ class SwapSearch:
         arrays = {} if self.state is None else memetic.pack(self.state)
         return arrays | {"key": np.frombuffer(self.keys.key, dtype=np.uint8)}
 
-    def bound(self) -> Swaps:
-        """The cheapest way to move as many from each place and set of grades: no search can do better."""
+    def bound(self) -> float:
+        """What it costs at least to move as many from each place and set of grades: no search can do better."""
         chosen = self.result().chosen.swaps
+        if self.least is not None:
+            return min(self.least, chosen.distortion)  # the two are summed in different orders
         if self.hiding.letter and self.state is None and not self.hiding.masking.ceilings:
-            return chosen
+            return chosen.distortion
         problem = loosened(self.problem, chosen) if self.hiding.letter else exactly(self.whole, chosen)
-        return cheapest(problem, moves_made(problem, chosen))
+        return cheapest(problem, moves_made(problem, chosen)).distortion
 
     def decoys(self) -> Swaps:
         """Swaps between unmasked places, drawn until the masked ones stand out no more than without."""
@@ -183,7 +192,7 @@ class SwapSearch:
             next(self.leaving)  # type: ignore[arg-type]
         except StopIteration as end:
             decided: Masked = end.value
-            run = Run(decided.swaps, None, None, 0, _NO_HISTORY)
+            run = Run(decided.swaps, None, None, None, 0, _NO_HISTORY)
             ran = None if isinstance(self.spec.search, MemeticSearch) else Ran((run,), run)
             return replace(self, leaving=None, decided=decided, problem=decided.problem, ran=ran)
         return self
@@ -191,26 +200,31 @@ class SwapSearch:
     def _assign(self) -> "SwapSearch":
         """Go on with the assignment."""
         work = self.assigning
-        if work is None:
+        if work is None and self.several is not None:
+            work = masking_several(self.several)
+        elif work is None:
             capacities = _capacities(self.problem, self.hiding.masking.ceilings)
             work = finding(self.problem, moves_needed(self.problem), capacities)
         try:
             next(work)
         except StopIteration as end:
-            run = Run(end.value, None, None, 0, _NO_HISTORY)
-            return replace(self, assigning=None, ran=Ran((run,), run))
+            swaps, least = end.value, None
+            if isinstance(swaps, SeveralSwaps):
+                swaps, least = swaps.swaps, swaps.bound
+            run = Run(swaps, None, None, None, 0, _NO_HISTORY)
+            return replace(self, assigning=None, least=least, ran=Ran((run,), run))
         return replace(self, assigning=work)
 
     def _evolved(self, state: MemeticState) -> Ran:
         outcome = memetic.result(self.problem, state, lambda swaps: self.hiding.is_valid(self.problem, swaps))
         runs = tuple(
-            Run(one.swaps, one.fitness, one.valid_share, one.completed, history)
+            Run(one.swaps, one.fitness, one.valid_share, one.valid_distortion, one.completed, history)
             for one, history in zip(outcome.runs, outcome.history, strict=True)
         )
         best = next(run for run, one in zip(runs, outcome.runs, strict=True) if one is outcome.best)
         program = self.decided
         if program is not None and not program.failures and not self.hiding.is_valid(self.problem, best.swaps):
-            best = Run(program.swaps, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals tell
+            best = Run(program.swaps, None, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals tell
         return Ran(runs, best)
 
     def resumed(self, arrays: Arrays) -> "SwapSearch":
@@ -236,7 +250,14 @@ def _capacities(problem: Problem, ceilings: dict[int, int]) -> IntArray | None:
 
 
 def swap_search(
-    problem: Problem, plain: Problem, hiding: Hiding, keys: Keys, everybody: Everybody, *, threads: int
+    problem: Problem,
+    plain: Problem,
+    hiding: Hiding,
+    keys: Keys,
+    everybody: Everybody,
+    *,
+    threads: int,
+    several: SeveralGroups | None = None,
 ) -> SwapSearch:
     """Begin a search.
 
@@ -254,8 +275,10 @@ def swap_search(
         All records, for decoys.
     threads
         Runs computed at once.
+    several
+        All groups, where there are several.
     """
-    search = SwapSearch(hiding.spec, problem, hiding, keys, everybody, threads, problem)
+    search = SwapSearch(hiding.spec, problem, hiding, keys, everybody, threads, problem, several=several)
     if hiding.letter:
         return search
     return replace(search, leaving=_leaving(problem, plain, hiding, keys))
@@ -285,8 +308,10 @@ def _request(search: MemeticSearch, threads: int) -> MemeticRequest:
         pairs=search.pairs,
         tournament=search.tournament,
         generations=search.generations,
-        mutation=search.mutation,
+        crossover=search.crossover,
+        mutations=search.mutations,
         local_search=search.local_search,
+        roaming=0.0 if search.paper else MemeticRequest.roaming,
         runs=search.runs,
         threads=threads,
     )

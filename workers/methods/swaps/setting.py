@@ -1,10 +1,13 @@
 """What a `swaps` job works on, read and checked: records, what the rules see of them, and the problem of swapping."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.methods.group.spec import GroupSpec
+from app.contracts.inputs import listed
+from app.errors import InfeasibleError, pointer
+from app.methods.group.spec import GroupSpec, SignalKind, group_spec
 from app.methods.swaps.spec import RecordModel, SwapsSpec, model_of
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.profile.decoys import Everybody
@@ -13,18 +16,38 @@ from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.profile import GRID
 from workers.algorithms.groups.signals.signals import members
 from workers.algorithms.groups.swaps.problem import Problem, shuffled, without
+from workers.algorithms.groups.swaps.several import SeveralGroups
 from workers.frames.row_order import ranked
 from workers.methods.context import JobContext
 from workers.methods.microfile.attack import Places, check_auxiliary, fitting, no_records, vital_of
-from workers.methods.microfile.given_model import learned_by, rules_by
+from workers.methods.microfile.given_model import learned_by, rules_by, rules_learned
 from workers.methods.microfile.microfile import Microfile, Wanted, fuzzified, read
 from workers.methods.microfile.standings import judge_of
 from workers.methods.swaps.hiding import Hiding, alphas_of, families_of
 from workers.methods.swaps.keys import Keys
-from workers.methods.swaps.mask import encoded, masking_of, problem_of
+from workers.methods.swaps.mask import Masking, encoded, masking_of, metric_of, problem_of
 
 #: Share of the whole job.
 READ = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGroup:
+    """A further group that is masked too.
+
+    Attributes
+    ----------
+    id : of the job that its rules are of.
+    rules : how many there are.
+    member : (N,), who is in it.
+    masking : what is required of its signal, which is of `kind`.
+    """
+
+    id: str
+    rules: int
+    member: BoolArray
+    masking: Masking
+    kind: SignalKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +60,7 @@ class Setting:
     hiding : what is to be hidden of them, places and records.
     problem, plain : of swapping, and with what is asked of the members alone.
     everybody : the records that decoys are among.
+    others : further groups.
     learned : the specification of the job that the model comes from.
     auxiliary : what rules are learned from anew, and who is the group's there.
     """
@@ -50,8 +74,26 @@ class Setting:
     problem: Problem
     plain: Problem
     everybody: Everybody
+    others: tuple[OtherGroup, ...]
     learned: GroupSpec | None
     auxiliary: tuple[Fuzzified, BoolArray] | None
+
+    @property
+    def several(self) -> SeveralGroups | None:
+        """All groups together; None where there is one."""
+        if not self.others:
+            return None
+        hiding, everybody = self.hiding, self.everybody
+        return SeveralGroups(
+            parameter=hiding.region,
+            groups=hiding.groups,
+            member=np.stack([members(hiding.grades, hiding.alpha), *(one.member for one in self.others)]),
+            values=everybody.values,
+            metric=metric_of(self.spec),
+            restrictions=(hiding.masking.restrictions, *(one.masking.restrictions for one in self.others)),
+            ceilings=hiding.masking.ceilings,
+            order=everybody.order,
+        )
 
     @property
     def alpha(self) -> float:
@@ -84,8 +126,26 @@ def setting_of(job: JobContext, keys: Keys) -> Setting:
     rules, alpha = rules_by(spec, job, learned)
     hiding = _hiding(spec, microfile, seen, rules, alpha, job)
     problem, plain, everybody = _problems(spec, microfile, hiding, ranked(job.dataset_path(), microfile.rows), keys)
+    others = tuple(_others(spec, microfile, seen, job))
     auxiliary, slim = _auxiliary(spec, job, learned), microfile.counted()
-    return Setting(spec, model, rules, slim, seen, hiding, problem, plain, everybody, learned, auxiliary)
+    return Setting(spec, model, rules, slim, seen, hiding, problem, plain, everybody, others, learned, auxiliary)
+
+
+def _others(spec: SwapsSpec, microfile: Microfile, seen: Fuzzified, job: JobContext) -> Iterator[OtherGroup]:
+    """Further groups, each with every outlier of its signal."""
+    sizes = np.bincount(microfile.region, minlength=len(microfile.regions))
+    for role, one in listed(job.jobs, "more_model_job_ids").items():
+        learned = group_spec(one.spec)
+        rules, alpha = rules_learned(job, role, learned)
+        fits = fitting(len(microfile.rows), seen, rules, alpha, alpha, tick=lambda _: job.tick(READ, "read"))
+        member = members(fits.grade, alpha)
+        crisp = np.bincount(microfile.region[member], minlength=len(microfile.regions))
+        own = spec.model_copy(update={"mask": "outliers", "signal": learned.signal})
+        try:
+            masking = masking_of(own, crisp, sizes, Places(microfile.regions))
+        except InfeasibleError as error:
+            raise InfeasibleError.at(pointer(*role.split("/")), error.detail) from None
+        yield OtherGroup(one.id, len(rules), member, masking, learned.signal)
 
 
 def _read(spec: SwapsSpec, model: RecordModel, job: JobContext) -> Microfile:
@@ -113,7 +173,7 @@ def _hiding(
     fits = fitting(len(microfile.rows), seen, rules, alpha, lowest, tick=lambda share: job.tick(READ * share, "read"))
     groups = len(microfile.regions)
     crisp = np.bincount(microfile.region[members(fits.grade, alpha)], minlength=groups)
-    masking = masking_of(spec, crisp, values)
+    masking = masking_of(spec, crisp, np.bincount(microfile.region, minlength=groups), values)
     alphas = alphas_of(spec, alpha, masking)
     judge = judge_of(
         spec.outliers, tuple(one.element for one in masking.restrictions), values, low=spec.mask == "outliers"

@@ -92,10 +92,11 @@ class Stamps(NamedTuple):
 
 
 class Odds(NamedTuple):
-    """How children come about: size of tournaments, and probabilities per row."""
+    """How children come about: size of tournaments, p_c of a pair, (4,) p_m of M1 to M4, and shares of the rows."""
 
     tournament: int
-    mutation: float
+    crossover: float
+    mutation: FloatArray
     local_search: float
     roaming: float
 

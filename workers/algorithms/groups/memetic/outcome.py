@@ -48,6 +48,7 @@ class RunOutcome:
     fitness : of the individual as reported.
     valid : whether its signal is.
     valid_share : share of the final population whose signals are.
+    valid_distortion : their mean distortion (TC, *Results of protecting*: 62.518); None where none is.
     completed : swaps added to meet the bounds, 0 for an individual as it was bred.
     """
 
@@ -55,6 +56,7 @@ class RunOutcome:
     fitness: float
     valid: bool
     valid_share: float
+    valid_distortion: float | None
     completed: int
 
 
@@ -110,16 +112,17 @@ def _report(problem: Problem, state: MemeticState, run: Run, judge: Judge) -> Ru
     valid = _judged(every, counts, judge)
     costs = np.array([swaps.distortion for swaps in every])
     share = float(valid.mean())
+    mean = float(costs[valid].mean()) if valid.any() else None
     for i in np.argsort(costs, kind="stable"):
         if valid[i] and met(problem, counts[i]) and judge(every[i]):
-            return RunOutcome(every[i], float(run.fitness[i]), True, share, 0)
+            return RunOutcome(every[i], float(run.fitness[i]), True, share, mean, 0)
     fittest = np.argsort(-run.fitness[: len(every)], kind="stable")[:_COMPLETED]
     tried = ((i, _completed(problem, every[i])) for i in fittest)
     first = next(tried)
     valid_one = next(((i, whole) for i, whole in itertools.chain([first], tried) if judge(whole)), None)
     i, whole = valid_one or first
     fitness, added = _fitness(problem, state, whole), max(0, len(whole.source) - len(every[i].source))
-    return RunOutcome(whole, fitness, valid_one is not None, share, added)
+    return RunOutcome(whole, fitness, valid_one is not None, share, mean, added)
 
 
 def _judged(every: list[Swaps], counts: IntArray, judge: Judge) -> BoolArray:

@@ -13,7 +13,8 @@ f           (mu,)   fitness Y * Phi * Psi in [0, 1]
 Y           scalar  1 - sum InfM / C_max, clamped at 0; C_max = Q_need * largest InfM of one swap
 Phi         scalar  product of the z- and s-shaped memberships of the restricted elements
 Psi         scalar  1 / (1 + exp((Q - Q_need - 10) / 2))
-p_m, p_mem  scalar  mutation and local search, probabilities per row
+p_c         scalar  crossover, probability of a pair of parents
+p_m, p_mem  (4,), scalar  mutations M1 to M4 and local search, probabilities per row
 ==========  ======  =========================================================================================
 
 Departures: the constants are generalised (those that the paper prints fit its own example only), and a share `roaming`
@@ -179,8 +180,9 @@ def _check(request: MemeticRequest) -> None:
         raise ValueError("population must be at least 2, pairs and tournament at least 1")
     if request.generations < 0 or request.runs < 1 or request.threads < 1:
         raise ValueError("generations must not be negative, runs and threads at least 1")
-    if not all(0.0 <= share <= 1.0 for share in (request.mutation, request.local_search, request.roaming)):
-        raise ValueError("mutation, local_search and roaming must be probabilities, in [0, 1]")
+    shares = (request.crossover, *request.mutations, request.local_search, request.roaming)
+    if not all(0.0 <= share <= 1.0 for share in shares):
+        raise ValueError("crossover, mutations, local_search and roaming must be probabilities, in [0, 1]")
 
 
 def _list_more(state: MemeticState, compared: int) -> MemeticState:
@@ -204,7 +206,7 @@ def _advance(state: MemeticState, index: int, searched: int) -> Run:
     if generation < 0:
         first = slice(0, request.population)
         places = _places(run, first)
-        fill(state.board, run.stream, np.empty(0), _odds(request, 0.0), places, stamps)
+        fill(state.board, run.stream, np.empty(0), _odds(request, np.zeros(4)), places, stamps)
         state.history[index, 0] = _summary(run.fitness[first])
         return replace(run, generation=0)
     effort = 2 * request.pairs * max(1, int(run.rows[: request.population].max()))
@@ -219,9 +221,9 @@ def _advance(state: MemeticState, index: int, searched: int) -> Run:
 def _generation(board: Board, request: MemeticRequest, run: Run, stamps: Stamps) -> None:
     mu = request.population
     fitness = run.fitness[:mu]
-    rate = request.mutation * (_BOOST if float(fitness.std()) < _UNIFORM else 1.0)
+    rates = np.array(request.mutations) * (_BOOST if float(fitness.std()) < _UNIFORM else 1.0)
     places = _places(run, slice(None))
-    fill(board, run.stream, linear_scaling(fitness), _odds(request, min(rate, 1.0)), places, stamps)
+    fill(board, run.stream, linear_scaling(fitness), _odds(request, np.minimum(rates, 1.0)), places, stamps)
     best = np.argsort(-run.fitness, kind="stable")[:mu]  # of equals parents survive
     for array in places:
         array[:mu] = array[best]
@@ -231,9 +233,10 @@ def _places(run: Run, part: slice) -> Places:
     return Places(run.source[part], run.partner[part], run.influence[part], run.rows[part], run.fitness[part])
 
 
-def _odds(request: MemeticRequest, mutation: float) -> Odds:
+def _odds(request: MemeticRequest, mutation: FloatArray) -> Odds:
     """As kernels take them: a probability given as 0 or 1 would have them compiled again, for integers."""
-    return Odds(int(request.tournament), float(mutation), float(request.local_search), float(request.roaming))
+    shares = (float(request.local_search), float(request.roaming))
+    return Odds(int(request.tournament), float(request.crossover), mutation, *shares)
 
 
 def _summary(fitness: FloatArray) -> tuple[float, float, float]:

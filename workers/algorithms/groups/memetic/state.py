@@ -30,7 +30,8 @@ class MemeticRequest:
     pairs : lambda, pairs of parents per generation.
     tournament : individuals that a parent is the best of.
     generations : how many follow the first population.
-    mutation : p_m of each of the four operators, per row.
+    crossover : p_c of a pair of parents; without it the children begin as their parents.
+    mutations : p_m1 to p_m4 of the four operators, per row.
     local_search : p_mem, share of rows whose partner is searched; the others' source record is.
     roaming : share of rows that look for their partner in every target, and may take one from another row that finds
         a new one, whichever saves most. 0 is the paper's letter, where a row keeps its target for good; that ends at
@@ -43,7 +44,8 @@ class MemeticRequest:
     pairs: int = 40
     tournament: int = 5
     generations: int = 1000
-    mutation: float = 0.001
+    crossover: float = 1.0
+    mutations: tuple[float, float, float, float] = (0.001, 0.001, 0.001, 0.001)
     local_search: float = 0.75
     roaming: float = 0.3
     runs: int = 1

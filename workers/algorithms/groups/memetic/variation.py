@@ -85,13 +85,13 @@ def _next(stream: NDArray[np.uint32], rate: float) -> int:
 
 @inner_kernel
 def _mutate(
-    parts: Parts, stream: NDArray[np.uint32], rate: float, s: IndexArray, p: IndexArray, stamps: Stamps
+    parts: Parts, stream: NDArray[np.uint32], rates: FloatArray, s: IndexArray, p: IndexArray, stamps: Stamps
 ) -> None:
-    """M4 after M3 after M2 after M1, each row of each with probability `rate`."""
+    """M4 after M3 after M2 after M1, each row of each with its probability, `rates` (4,)."""
     now = stamps.now[0]
     count = len(s)
     for column in range(4):
-        i = _next(stream, rate) - 1
+        i = _next(stream, rates[column]) - 1
         while i < count:
             if column == 0:  # (source, record) pairs of two rows change places
                 j = below(stream, count)
@@ -113,7 +113,7 @@ def _mutate(
                     stamps.partner[p[i]] = 0
                     stamps.partner[one] = now
                     p[i] = one
-            i += _next(stream, rate)
+            i += _next(stream, rates[column])
 
 
 @inner_kernel
@@ -141,7 +141,7 @@ def _cut(stream: NDArray[np.uint32], first: int, second: int) -> tuple[int, int]
 def fill(
     board: Board, stream: NDArray[np.uint32], scaled: FloatArray, odds: Odds, places: Places, stamps: Stamps
 ) -> None:
-    """Fill the places behind the population with children: two per pair, one cut per parent, tails exchanged.
+    """Fill the places behind the population with children: two per pair, with p_c one cut per parent, tails exchanged.
 
     `scaled` holds the scaled fitness of the population, (mu,), whose places come first; where it is empty, all places
     are founded. One kernel for both: what lies below it is compiled and linked but once.
@@ -159,7 +159,9 @@ def fill(
             if (c - population) % 2 == 0:
                 head = _tournament(stream, scaled, odds.tournament)
                 tail = _tournament(stream, scaled, odds.tournament)
-                at, rest = _cut(stream, rows[head], rows[tail])
+                at, rest = rows[head], rows[tail]
+                if odds.crossover >= 1.0 or uniform(stream) < odds.crossover:
+                    at, rest = _cut(stream, rows[head], rows[tail])
             else:
                 head, tail, at, rest = tail, head, rest, at
             count = min(at + rows[tail] - rest, most)

@@ -31,7 +31,7 @@ from typing import Final
 import numpy as np
 
 from surebox_core.types import BoolArray, FloatArray
-from workers.algorithms.groups.signals.outliers import Outliers, thompson_tau
+from workers.algorithms.groups.signals.outliers import Outliers, Test, thompson_tau
 from workers.algorithms.groups.signals.profile import ProfileSignal, SignalName, precision, ranks
 
 #: Standard deviations from chance that are let pass.
@@ -100,6 +100,7 @@ class Judge:
     known : places that everybody knows: left out where others are compared.
     significance, robust : of the outliers.
     low : whether lying low is judged too: not where somebody demands it.
+    test : of the outliers.
     """
 
     places: tuple[int, ...]
@@ -107,6 +108,7 @@ class Judge:
     significance: float
     robust: bool
     low: bool = True
+    test: Test = "thompson_tau"
 
     def others(self, groups: int) -> BoolArray:
         """(P,), places that are neither masked nor known."""
@@ -116,7 +118,7 @@ class Judge:
 
     def outliers(self, values: FloatArray) -> Outliers:
         """Of a signal."""
-        return thompson_tau(values, alpha=self.significance, robust=self.robust)
+        return thompson_tau(values, alpha=self.significance, robust=self.robust, test=self.test)
 
     def standings(self, signals: Sequence[ProfileSignal]) -> tuple[Standing, ...]:
         """Every signal judged, and at the end the number of signals in which a place is an outlier (`outlier_count`).

@@ -1,4 +1,6 @@
-"""Outliers of a signal by the modified Thompson tau technique (science.md section 2, "Outliers", TC equations 4 to 8).
+"""Outliers of a signal by the modified Thompson tau technique or by Grubbs' test.
+
+Source: science.md section 2, "Outliers"; TC equations 4 to 8; Grubbs 1969.
 
 Notation
 --------
@@ -10,6 +12,7 @@ m       scalar   elements left
 M, s    scalars  centre and spread of those left: median and IQR / 1.349, or mean and standard deviation
 t       scalar   two-sided critical value of Student's distribution, m - 2 degrees of freedom
 tau     scalar   t (m - 1) / (sqrt(m) sqrt(m - 2 + t^2))
+G       scalar   Grubbs: the same with t at alpha / (2 m), since the largest of m deviations is looked at
 OUT_e   set      outliers less those that an expert excludes
 ======  =======  ==========================================================================================
 
@@ -20,11 +23,14 @@ values the one at the lower index (the technique does not say; high elements are
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
 
 from surebox_core.types import FloatArray, IntArray
+
+Test: TypeAlias = Literal["thompson_tau", "grubbs"]
 
 #: IQR of a normal distribution in standard deviations, as the paper rounds it (TC 8).
 _IQR_OF_NORMAL = 1.349
@@ -47,8 +53,15 @@ class Outliers:
     degenerate: bool
 
 
-def thompson_tau(signal: FloatArray | IntArray, *, alpha: float, robust: bool, exclude: Iterable[int] = ()) -> Outliers:
-    """Outliers by the modified Thompson tau technique.
+def thompson_tau(
+    signal: FloatArray | IntArray,
+    *,
+    alpha: float,
+    robust: bool,
+    exclude: Iterable[int] = (),
+    test: Test = "thompson_tau",
+) -> Outliers:
+    """Outliers by the modified Thompson tau technique, or by Grubbs' test repeated.
 
     Parameters
     ----------
@@ -56,6 +69,7 @@ def thompson_tau(signal: FloatArray | IntArray, *, alpha: float, robust: bool, e
     alpha : significance level, in (0, 1).
     robust : median and IQR / 1.349 (TC 7, 8), or mean and sample standard deviation (TC 4).
     exclude : indexes that an expert considers unimportant; they take part in the test and are left out of OUT_e.
+    test : which critical value. Grubbs' is of mean and deviation; with `robust` his value goes with robust ones.
 
     Returns
     -------
@@ -82,7 +96,7 @@ def thompson_tau(signal: FloatArray | IntArray, *, alpha: float, robust: bool, e
         left = ordered[low:high]
         centre, spread = _robust(left) if robust else (float(left.mean()), float(left.std(ddof=1)))
         below, above = centre - left[0], left[-1] - centre  # TC 5: the largest deviation is at one of the ends
-        if max(below, above) <= tau(len(left), alpha) * spread:
+        if max(below, above) <= critical(len(left), alpha, test) * spread:
             break
         degenerate = degenerate or spread == 0.0
         if above >= below:
@@ -94,6 +108,16 @@ def thompson_tau(signal: FloatArray | IntArray, *, alpha: float, robust: bool, e
             order.append(int(ranks[low]))
             low += 1
     return Outliers(tuple(sorted(set(order) - left_out)), tuple(order), degenerate)
+
+
+def critical(m: int, alpha: float, test: Test) -> float:
+    """Critical deviation of a test."""
+    return tau(m, alpha) if test == "thompson_tau" else grubbs(m, alpha)
+
+
+def grubbs(m: int, alpha: float) -> float:
+    """Critical deviation of Grubbs' two-sided test, in units of the spread, for m > 2 elements (Grubbs 1969)."""
+    return tau(m, alpha / m)  # (m - 1)/sqrt(m) sqrt(t^2 / (m - 2 + t^2)), t at alpha / (2 m)
 
 
 def tau(m: int, alpha: float) -> float:

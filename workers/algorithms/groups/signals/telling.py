@@ -26,7 +26,7 @@ from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.signals.criteria import MOST_DEVIATIONS, UNRANKED, Judge, free_ranks
 from workers.algorithms.groups.signals.families import Families
-from workers.algorithms.groups.signals.outliers import tau
+from workers.algorithms.groups.signals.outliers import critical
 from workers.algorithms.groups.signals.profile import FEW
 
 _SLACK: Final = 1e-9
@@ -88,7 +88,7 @@ def telling(families: Families, judge: Judge, sizes: IntArray) -> Telling:
         ranked=np.array([one.name not in UNRANKED for one in families.signals]),
         masked=masked,
         compared=masked | others,
-        taus=np.array([tau(max(m, 3), judge.significance) for m in range(groups + 1)]),
+        taus=np.array([critical(max(m, 3), judge.significance, judge.test) for m in range(groups + 1)]),
         free=free_ranks(int(masked.sum()), int(others.sum())),
         robust=judge.robust,
         low=judge.low,
