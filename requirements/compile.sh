@@ -25,6 +25,7 @@ same="--constraint requirements/dev.txt --no-annotate"
     compile api $same pyproject.toml --extra s3
     compile build $same --group build
     compile verify $same verify/pyproject.toml
+    compile verify-ranges $same verify/pyproject.toml --extra ranges
     compile client $same openapi/sdk/python/pyproject.toml
 }
 compile uv --no-annotate ${UPGRADE:+--upgrade} --group bootstrap

@@ -13,9 +13,12 @@ from tests.meta.project import LOCKS, ROOT
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CLIENT = tomllib.loads((ROOT / "openapi/sdk/python/pyproject.toml").read_text())["project"]
 #: What lies beside: it is installed from its folder, its own dependencies are locked with the others.
+READER = tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]
+RANGES = READER["dependencies"] + READER["optional-dependencies"]["ranges"]
 BESIDE = {
     "surebox-client": CLIENT["dependencies"],
-    "surebox-verify": tomllib.loads((ROOT / "verify/pyproject.toml").read_text())["project"]["dependencies"],
+    "surebox-verify": READER["dependencies"],
+    "surebox-verify[ranges]": RANGES,
 }
 
 
@@ -41,7 +44,8 @@ REQUIREMENTS = {
     "build": GROUPS["build"],
     "client": CLIENT["dependencies"],
     "uv": GROUPS["bootstrap"],
-    "verify": BESIDE["surebox-verify"],
+    "verify": READER["dependencies"],
+    "verify-ranges": RANGES,
 }
 
 
@@ -80,5 +84,6 @@ def test_what_is_tested_is_what_is_shipped(lock: str) -> None:
     assert {name: everything.get(name) for name in pinned(lock)} == pinned(lock)
 
 
-def test_the_web_process_gets_no_numeric_stack() -> None:
-    assert not {"numpy", "scipy", "polars", "numba", "pyarrow", "pandas"} & set(pinned("api"))
+@pytest.mark.parametrize("lock", ["api", "verify"])
+def test_the_web_process_and_readers_without_ranges_get_no_numeric_stack(lock: str) -> None:
+    assert not {"numpy", "scipy", "polars", "numba", "llvmlite", "pyarrow", "pandas"} & set(pinned(lock))

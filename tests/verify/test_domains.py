@@ -10,9 +10,9 @@ import pytest
 
 from app.methods.catalogue import public_statistics
 from surebox_verify import cli
-from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
-from surebox_verify.verification import Report, verify
+from surebox_verify.report import Finding, Report
+from surebox_verify.verification import verify
 from tests.methods.in_process import Bench
 from tests.verify.made import Issuer, statement
 from workers.methods.outcome import ReleaseDraft

@@ -19,9 +19,9 @@ import pytest
 from surebox_verify.cli import ENVELOPE as INSIDE
 from surebox_verify.cli import _files
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
-from surebox_verify.verification import Report, verify
+from surebox_verify.report import Finding, Report
+from surebox_verify.verification import verify
 from tests.verify.made import BOUNDS, MADE_AT, Issuer, means, parquet, rows
 
 NAME = "release.parquet"

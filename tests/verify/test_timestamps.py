@@ -10,8 +10,9 @@ import pytest
 from surebox_verify.cli import verify as command
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.keys import read_keys
+from surebox_verify.report import Report
 from surebox_verify.timestamps import Given, Timestamp, TimestampStatus, check, read_authority
-from surebox_verify.verification import Report, verify
+from surebox_verify.verification import verify
 from tests.authority import Authority
 from tests.verify.made import Issuer, means, parquet, rows
 

@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.findings import Finding
 from surebox_verify.keys import read_keys
 from surebox_verify.questions import name_of
 from surebox_verify.released.boxes import weight_of
-from surebox_verify.verification import Report, verify
+from surebox_verify.report import Finding, Report
+from surebox_verify.verification import verify
 from tests.verify.made import BOUNDS, Issuer, means, parquet, rows
 
 ISSUER = Issuer.new()

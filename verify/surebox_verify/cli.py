@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from surebox_verify.bundle import ENVELOPE, REVOCATIONS, TIMESTAMP, unpacked
 from surebox_verify.envelope import UnreadableError
+from surebox_verify.extra import INSTALL, is_lacking
 
 if TYPE_CHECKING:
-    from surebox_verify.findings import StatisticFinding
+    from surebox_verify.report import Report, StatisticFinding
     from surebox_verify.timestamps import Given
-    from surebox_verify.verification import Report
 
 _VERDICTS = (
     "All that is claimed and can be checked holds.",
@@ -45,6 +45,10 @@ def _run(command: Any, arguments: Sequence[str] | None) -> None:
         message = str(error)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except ModuleNotFoundError as error:
+        if not is_lacking(error):
+            raise
+        message = f"{error.name} is not installed, and ranges take it: {INSTALL}"
     sys.stderr.write(f"{message}\n")
     if "--json" in given:
         _print_json({"problems": [], "unchecked": [message], "verdict": "unchecked"})

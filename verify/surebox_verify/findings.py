@@ -12,13 +12,13 @@ A mean within values has no range where no box can hold a record with them: `cer
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from surebox_core.intervals import Interval
 from surebox_verify.estimates import is_one_value
 from surebox_verify.questions import name_of
 from surebox_verify.ranges.guaranteed import combine
+from surebox_verify.report import Finding, StatisticFinding
 
 _UNITS: Final = 4
 _WIDTH: Final = 2.0**-44
@@ -30,38 +30,6 @@ CORE: Final = "core"
 _OF_ALL: Final = (
     "estimate", "first_order", "guaranteed", "attained", "sharp", "gap", "domain_may_be_empty", "value_known", "reason",
 )  # fmt: skip
-
-
-class Finding(StrEnum):
-    """What became of one published statistic."""
-
-    VERIFIED = "verified"
-    CONSISTENT = "consistent"
-    CONTRADICTED = "contradicted"
-    EMPTY = "certainly empty"
-    NOTHING_CLAIMED = "no range claimed"
-    NOT_CHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class StatisticFinding:
-    """One published statistic, by the name that `surebox-certify` takes, and its range as it was computed again.
-
-    Attributes
-    ----------
-    domain_may_be_empty : of a mean within values, whether data consistent with the file have no record with them, as it
-        was computed again; None of other statistics, and where nothing was.
-    reason : of a statistic that is not verified, what was published and what is the case.
-    """
-
-    name: str
-    kind: str
-    of: tuple[str, ...]
-    finding: Finding
-    published: Any
-    recomputed: Any
-    domain_may_be_empty: bool | None = None
-    reason: str | None = None
 
 
 def judged(

@@ -4,7 +4,7 @@ Numba makes machine code of every kernel and a way in from Python. Of a kernel t
 used: its callers contain what it was lowered to. Here it is left at that: mixed boxes take a third less to compile. It
 is optimized all the same: where small kernels are not, their callers come out up to five times slower.
 
-This is made of inner parts of numba; `pyproject.toml` bounds its version.
+This is made of inner parts of numba: `kernels.inner_kernel` takes it of the minor version that is tested only.
 """
 
 from collections.abc import Callable

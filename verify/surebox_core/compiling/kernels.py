@@ -9,10 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from numba import njit
+from numba import njit, version_info
 
 from surebox_core.compiling.cache import located
-from surebox_core.compiling.inner_kernels import InnerKernel
+
+#: The minor version of numba whose inner parts `inner_kernels` is made of. With another, which may have other parts,
+#: inner kernels are plain ones: the same numbers, and up to a third more to compile.
+TESTED = (0, 68)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,4 +41,8 @@ def inner_kernel(function: Callable[..., Any] | None = None, /, **options: Any) 
     """Compile a function for callers in kernels alone."""
     if function is None:
         return partial(inner_kernel, **options)
+    if version_info.short != TESTED:
+        return njit(nogil=True, **options)(function)
+    from surebox_core.compiling.inner_kernels import InnerKernel
+
     return InnerKernel(function, options)

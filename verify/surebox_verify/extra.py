@@ -1,0 +1,14 @@
+"""The extra `ranges`: what computing ranges again takes beside the rest, and what is said where it is not installed.
+
+Without it signatures, digests, timestamps and revocations are checked.
+"""
+
+from typing import Final
+
+_MODULES: Final = ("llvmlite", "numba", "numpy", "pyarrow")
+INSTALL: Final = "pip install 'surebox-verify[ranges]'"
+
+
+def is_lacking(error: ModuleNotFoundError) -> bool:
+    """Whether an import failed for want of the extra; another module that is missing is a fault of the installation."""
+    return (error.name or "").partition(".")[0] in _MODULES
