@@ -1,4 +1,4 @@
-"""The reader's side in environments of its own, with the extra `ranges` and without: nothing of the service is in them."""
+"""The reader's side in environments of its own, with the extra `ranges` and without: no service is there."""
 
 import json
 import os
