@@ -1,4 +1,4 @@
-"""The broker: queue names and sending an id. Only ids travel; the row in Postgres is the truth."""
+"""The broker: routes, and sending an id. Only ids travel; the row in Postgres is the truth."""
 
 import os
 from functools import cached_property
@@ -11,11 +11,15 @@ from kombu.exceptions import OperationalError
 from redis import Redis, RedisError
 from redis.connection import parse_url
 
+from app.contracts.jobs import Queue
 from app.errors import NotTrustedError, UnavailableError
+from app.methods.catalogue import SPECS
 from app.processes.tls import certificate_fault
 from app.settings import Settings
 
 RUN_JOB = "surebox.run_job"
+#: How Celery's own tools name what was sent: by the method of its job.
+NAMED = "surebox.{method}"
 
 log = structlog.get_logger(__name__)
 
@@ -42,10 +46,17 @@ def tls_options(redis_url: str) -> dict[str, object] | None:
     return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **given}
 
 
+def routes() -> dict[str, dict[str, str]]:
+    """Celery's `task_routes`: which queue the id of a job is sent to, by the name of its method."""
+    return {NAMED.format(method=method): {"queue": spec.queue.value} for method, spec in SPECS.items()}
+
+
 def make_celery(settings: Settings) -> Celery:
     """The Celery object that both sides share; nothing here depends on what the tasks do."""
     celery = Celery("surebox", broker=broker_url(settings.redis_url))
     celery.conf.update(
+        task_routes=routes(),
+        task_default_queue=Queue.BATCH.value,
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's message comes back
         task_reject_on_worker_lost=True,
@@ -64,6 +75,8 @@ def make_celery(settings: Settings) -> Celery:
             "max_retries": 0,
         },
         task_publish_retry=False,  # housekeeping sends again what could not be sent
+        worker_send_task_events=settings.celery_events,
+        task_send_sent_event=settings.celery_events,
         event_queue_expires=60,
     )
     return celery
@@ -80,12 +93,13 @@ class JobQueue:
         """The producer's own Celery object."""
         return make_celery(self._settings)
 
-    def enqueue(self, job_id: str, *, queue: str) -> bool:
+    def enqueue(self, job_id: str, *, method: str) -> bool:
         """Send the id; False when the broker cannot be reached (housekeeping will send it)."""
+        name = NAMED.format(method=method)
         try:
-            self.celery.send_task(RUN_JOB, kwargs={"job_id": job_id}, queue=queue)
+            self.celery.send_task(RUN_JOB, kwargs={"job_id": job_id}, route_name=name, shadow=name)
         except (OperationalError, OSError) as error:
-            log.warning("enqueue.failed", job_id=job_id, queue=queue, error=type(error).__name__)
+            log.warning("enqueue.failed", job_id=job_id, method=method, error=type(error).__name__)
             return False
         return True
 

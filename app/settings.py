@@ -226,6 +226,10 @@ class Settings(BaseSettings):
         gt=0,
         description="`surebox serve` on a data folder ends once no command has used it for so long, and no job runs.",
     )
+    celery_events: bool = Field(
+        default=False,
+        description="Send Celery's task events, for `celery events` and Flower: ids of jobs and names of methods.",
+    )
     warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_file: Path | None = Field(

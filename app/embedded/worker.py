@@ -5,18 +5,37 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import NoReturn
 
 from app.errors import CannotStartError
-from app.processes.compiler import COMPILE
 from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
 
 #: Jobs may take long and must not slow down what somebody waits for.
 BATCH_NICENESS = 10
-#: Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
-START = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
+#: Entry points of the distribution: `worker`, and `compiler` of its kernels. No name of `workers` is written here.
+PROGRAMS = "surebox.programs"
+
+
+def program(name: str) -> list[str]:
+    """Return the command of one of the distribution's programs, to which its arguments are added.
+
+    Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
+
+    Raises
+    ------
+    CannotStartError
+        The installation does not have it.
+    """
+    named = list(distribution("surebox").entry_points.select(group=PROGRAMS, name=name))
+    if not named:
+        raise CannotStartError(
+            f"The installation is older than its source and lacks the program {name}: install it again."
+        )
+    module, function = named[0].module, named[0].attr
+    return [sys.executable, "-P", "-c", f"import sys, {module}; {module}.{function}(sys.argv[1:])"]
 
 
 def thread_settings(*, each: int) -> dict[str, str]:
@@ -75,10 +94,10 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
     if queue == "batch":
         os.nice(BATCH_NICENESS)
     arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level)
-    os.execve(sys.executable, [sys.executable, "-P", "-c", START, *arguments], environment)  # noqa: S606
+    os.execve(sys.executable, [*program("worker"), *arguments], environment)  # noqa: S606
 
 
 def become_compiler(settings: Settings, *, methods: Sequence[str]) -> NoReturn:
     """Replace this process by one that compiles what the installation lacks."""
     environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}
-    os.execve(sys.executable, [sys.executable, "-P", "-c", COMPILE, *methods], environment)  # noqa: S606
+    os.execve(sys.executable, [*program("compiler"), *methods], environment)  # noqa: S606

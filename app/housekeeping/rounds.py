@@ -117,7 +117,7 @@ class Rounds:
 
     def _send(self, waiting: list[QueuedJob], *, why: str) -> None:
         for position, each in enumerate(waiting):
-            if not self._queue.enqueue(each.id, queue=each.queue):
+            if not self._queue.enqueue(each.id, method=each.method):
                 with self._database.unit_of_work() as unit:
                     reaping.mark_unsent(unit.connection, job_ids=[left.id for left in waiting[position:]])
                 return

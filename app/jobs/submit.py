@@ -81,7 +81,7 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
         ),
     )
     insert_inputs(unit.connection, job_id=job_id, inputs=references(spec))
-    unit.after_commit(lambda: _send(broker, job_id, submission.queue))
+    unit.after_commit(lambda: _send(broker, job_id, spec.method))
     return job_id
 
 
@@ -103,5 +103,5 @@ def _check_limit(unit: UnitOfWork, *, owner: str, max_unfinished: int) -> None:
         )
 
 
-def _send(broker: JobQueue, job_id: str, queue: str) -> None:
-    broker.enqueue(job_id, queue=queue)
+def _send(broker: JobQueue, job_id: str, method: str) -> None:
+    broker.enqueue(job_id, method=method)

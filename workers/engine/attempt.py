@@ -114,7 +114,7 @@ def _send_passed_over(queue: str, resources: WorkerResources) -> None:
     except UnavailableError:  # housekeeping sends it
         return
     if waiting is not None:
-        resources.queue.enqueue(waiting, queue=queue)
+        resources.queue.enqueue(waiting.id, method=waiting.method)
 
 
 class Attempt:
@@ -316,7 +316,7 @@ class Attempt:
             self._cancel(unit)
             return
         claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
-        unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.queue)))
+        unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.method)))
 
     def _hold(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
         """The storage is at fault, not the job: it waits, unless somebody waits for the answer that it is full."""
@@ -348,7 +348,7 @@ class Attempt:
             unit.after_commit(lambda: self._send(waiting))
 
     def _send(self, waiting: QueuedJob) -> None:
-        self._resources.queue.enqueue(waiting.id, queue=waiting.queue)
+        self._resources.queue.enqueue(waiting.id, method=waiting.method)
 
     def _abandon(self, verdict: StopReason) -> None:
         """Called by the heartbeat's thread when a step overruns: write the ending and leave the process."""

@@ -20,12 +20,12 @@ import structlog
 
 from app.methods.catalogue import SPECS
 from app.observability.logs import described
-from app.processes.compiler import COMPILE
 from app.processes.tied import tied_to_parent
 from app.settings import Settings
 from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import warmings_of
 
+_COMPILE = "import sys; from workers.engine.compiling import main; main(sys.argv[1:])"
 #: How soon a job is noticed.
 _LOOK_SECONDS = 0.1
 
@@ -97,7 +97,7 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
 
 def _compile(settings: Settings, methods: list[str]) -> None:
     """Compile in a process that stands still while a job runs."""
-    command = tied_to_parent([sys.executable, "-P", "-c", COMPILE, *methods], death_signal=signal.SIGKILL)
+    command = tied_to_parent([sys.executable, "-P", "-c", _COMPILE, *methods], death_signal=signal.SIGKILL)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     wait_beside_jobs(process, settings)
     if process.returncode:

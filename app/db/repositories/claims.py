@@ -61,7 +61,7 @@ class QueuedJob:
     """A queued job whose id is to be sent."""
 
     id: str
-    queue: str
+    method: str
 
 
 @dataclass(frozen=True, slots=True)

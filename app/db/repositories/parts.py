@@ -42,7 +42,7 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJ
     end_attempt(connection, job_id=claimed.id, attempt=claimed.attempt, outcome="split")
     _tell(connection, job_id=claimed.id, stage="parts")
     return [
-        QueuedJob(_insert(connection, whole=claimed, part=part, parts=parts), claimed.queue) for part in range(parts)
+        QueuedJob(_insert(connection, whole=claimed, part=part, parts=parts), claimed.method) for part in range(parts)
     ]
 
 
@@ -56,7 +56,7 @@ def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) ->
         _end(connection, parent_id=parent_id, waits=waits, ending=ending)
         return None
     fewer = update(job).where(waits).values(parts_left=job.c.parts_left - 1)
-    row = connection.execute(fewer.returning(job.c.parts_left, job.c.queue, job.c.attempt)).first()
+    row = connection.execute(fewer.returning(job.c.parts_left, job.c.method, job.c.attempt)).first()
     if row is None or row.parts_left:
         return None
     now = func.clock_timestamp()
@@ -65,7 +65,7 @@ def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) ->
     _tell(connection, job_id=parent_id, stage="queued")
     jobs.record_event(connection, job_id=parent_id, state=JobState.QUEUED, attempt=row.attempt, reason="parts done")
     notify(connection, job_id=parent_id)
-    return QueuedJob(parent_id, row.queue)
+    return QueuedJob(parent_id, row.method)
 
 
 def report(connection: Connection, *, parent_id: str) -> None:

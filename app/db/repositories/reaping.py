@@ -37,7 +37,7 @@ def any_unfinished(connection: Connection) -> bool:
 def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) -> list[QueuedJob]:
     """Queued jobs whose id was last sent long ago (or never), marked as sent now, oldest first."""
     due = (
-        select(job.c.id)
+        select(job.c.id, job.c.method)
         .where(job.c.state == JobState.QUEUED, job.c.queue == queue)
         .where(func.coalesce(job.c.enqueued_at, job.c.queued_at) < func.clock_timestamp() - older_than)
         .where(func.coalesce(job.c.not_before, job.c.queued_at) <= func.clock_timestamp())
@@ -45,10 +45,11 @@ def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) ->
         .limit(BATCH)
         .with_for_update(skip_locked=True)
     )
-    ids = list(connection.execute(due).scalars())
-    if ids:
+    unsent = [QueuedJob(id=row.id, method=row.method) for row in connection.execute(due)]
+    if unsent:
+        ids = [each.id for each in unsent]
         connection.execute(update(job).where(job.c.id.in_(ids)).values(enqueued_at=func.clock_timestamp()))
-    return [QueuedJob(id=job_id, queue=queue) for job_id in ids]
+    return unsent
 
 
 def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
@@ -83,7 +84,7 @@ def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, ma
 
 def _running() -> Any:
     """Jobs that somebody should be at work on: all that run, but for wholes whose parts are at work."""
-    columns = (job.c.id, job.c.queue, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
+    columns = (job.c.id, job.c.method, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
     joined = select(*columns, job.c.parent_id.label("parent_id")).join(job_progress, job_progress.c.job_id == job.c.id)
     return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
 
@@ -110,7 +111,7 @@ def _record_loss(connection: Connection, row: Row[Any], *, max_attempts: int) ->
     )
     record_event(connection, job_id=row.id, state=JobState.QUEUED, attempt=row.attempt, reason="lost")
     notify(connection, job_id=row.id)
-    return QueuedJob(id=row.id, queue=row.queue)
+    return QueuedJob(id=row.id, method=row.method)
 
 
 def _end(connection: Connection, row: Row[Any], ending: AttemptOutcome, *, problem: Mapping[str, Any]) -> None:

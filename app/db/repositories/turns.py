@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.contracts.jobs import JobState
 from app.db.repositories import workers
+from app.db.repositories.claims import QueuedJob
 from app.db.repositories.ingests import INGEST
 from app.db.tables.jobs import job, queue_turn
 
@@ -81,14 +82,15 @@ def next_job(
     return row.id
 
 
-def waiting(connection: Connection, *, queue: str, seconds: float) -> str | None:
+def waiting(connection: Connection, *, queue: str, seconds: float) -> QueuedJob | None:
     """The oldest queued job of a queue that is expected to take more than so many CPU seconds."""
     statement = (
-        select(job.c.id)
+        select(job.c.id, job.c.method)
         .outerjoin(_whole, _whole.c.id == job.c.parent_id)
         .where(job.c.state == JobState.QUEUED, job.c.queue == queue, _expected > seconds)
     )
-    return connection.execute(statement.order_by(job.c.queued_at, job.c.id).limit(1)).scalar_one_or_none()
+    row = connection.execute(statement.order_by(job.c.queued_at, job.c.id).limit(1)).first()
+    return None if row is None else QueuedJob(row.id, row.method)
 
 
 def _full(connection: Connection, queue: str, lane: Lane) -> bool:
