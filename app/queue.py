@@ -18,7 +18,7 @@ from app.processes.tls import certificate_fault
 from app.settings import Settings
 
 RUN_JOB = "surebox.run_job"
-#: How Celery's own tools name what was sent: by the method of its job.
+#: The name of a sent id in Celery's own tools: the method of its job.
 NAMED = "surebox.{method}"
 
 log = structlog.get_logger(__name__)

@@ -117,8 +117,8 @@ def test_without_ranges_all_but_these_is_checked_and_the_report_says_so(base: Pa
     for missing in ("numba", "numpy", "pyarrow"):
         done = subprocess.run([base / "bin/python", "-c", f"import {missing}"], capture_output=True, text=True)
         assert f"No module named '{missing}'" in done.stderr
-    asked = ("--keys", "jwks.json", "--tsa-certificate", str(authority.root), "--json")
-    done = run("verify", "release.parquet", *asked, "--revocations", "none.json")
+    options = ("--keys", "jwks.json", "--tsa-certificate", str(authority.root), "--json")
+    done = run("verify", "release.parquet", *options, "--revocations", "none.json")
     assert done.returncode == 2, done.stderr
     report = json.loads(done.stdout)
     assert (report["verdict"], report["signature"], report["problems"]) == ("unchecked", "valid", [])
@@ -128,7 +128,7 @@ def test_without_ranges_all_but_these_is_checked_and_the_report_says_so(base: Pa
     assert "not installed: ranges" in unchecked
     assert "pip install 'surebox-verify[ranges]'" in unchecked
 
-    done = run("verify", "release.parquet", *asked, "--revocations", "revoked.json")
+    done = run("verify", "release.parquet", *options, "--revocations", "revoked.json")
     assert (done.returncode, json.loads(done.stdout)["verdict"]) == (1, "refuted")
     done = run("verify", "changed.parquet", "--certificate", "release.parquet.dsse.json", "--keys", "jwks.json")
     assert done.returncode == 1

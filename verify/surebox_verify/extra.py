@@ -1,6 +1,6 @@
-"""The extra `ranges`: what computing ranges again takes beside the rest, and what is said where it is not installed.
+"""The extra `ranges`: packages that computing ranges again needs, and the message where they are not installed.
 
-Without it signatures, digests, timestamps and revocations are checked.
+Without them signatures, digests, timestamps and revocations are checked.
 """
 
 from typing import Final

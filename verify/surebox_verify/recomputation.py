@@ -1,4 +1,4 @@
-"""All that a data file shows of a certificate's claims, computed again; what it needs is the extra `ranges`."""
+"""Claims of a certificate computed again from the data files; needs the extra `ranges`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ _NUMBERS = ("integer", "number")
 
 
 def recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomputed:
-    """All that is published again, from data files and what their certificate says of its columns."""
+    """Every published statistic and claim, computed again from data files and their certificate."""
     try:
         with np.errstate(all="ignore"):  # what is not as certified may overflow anything
             return _recomputed(data, certificate)

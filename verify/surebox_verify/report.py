@@ -1,4 +1,4 @@
-"""What verification reports: the verdict, and what became of each published statistic."""
+"""Report of a verification: the verdict, and a finding for each published statistic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0: what is claimed and can be checked holds; 1: something does not; 2: unchecked; 3: in doubt."""
+        """0: every claim that can be checked is true; 1: one is wrong; 2: unchecked; 3: in doubt."""
         return 1 if self.problems else 3 if self.doubtful else 2 if self.unchecked else 0
 
     def as_json(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Whether a release is what its certificate says: signature, files, revocation, and every range computed again.
 
-Ranges take the extra `ranges`; without it all else is checked, and what was not is said.
+Ranges need the extra `ranges`; without it all else is checked, and the report names ranges as unchecked.
 """
 
 import hashlib
@@ -94,7 +94,7 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomput
     except ModuleNotFoundError as error:
         if not is_lacking(error):
             raise
-        reason = f"{error.name} is not installed: ranges, and what else follows from the data file, are not checked"
+        reason = f"{error.name} is not installed: ranges, and other claims about the data file, are not checked"
         return Recomputed(unread=[f"{reason}; {INSTALL} has them checked"])
     return recomputed(data, certificate)
 
