@@ -59,6 +59,8 @@ documents: $(VENV)/.dev
 	$(call step,types of the Python client,$(BIN)/python openapi/sdk/python/generate.py | diff -u openapi/sdk/python/surebox_client/_generated/types.py -)
 	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
 	$(call step,docs/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/warnings.md -)
+	$(call step,docs/errors.md is current,$(BIN)/python docs/problem_codes.py | diff -u docs/errors.md -)
+	$(call step,figures are as measured,$(BIN)/python benchmarks/recorded.py --check)
 	$(call step,docs/flags.md is current,$(BIN)/python docs/release_flags.py | diff -u docs/flags.md -)
 
 bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
@@ -72,6 +74,12 @@ sdk: $(VENV)/.dev ## write the types of the Python client from openapi/openapi.j
 
 warnings: $(VENV)/.dev ## write docs/warnings.md from the code
 	@$(BIN)/python docs/warning_codes.py > docs/warnings.md
+
+errors: $(VENV)/.dev ## write docs/errors.md from the code
+	@$(BIN)/python docs/problem_codes.py > docs/errors.md
+
+figures: $(VENV)/.dev ## write the figures of benchmarks/results into the documents that quote them
+	@$(BIN)/python benchmarks/recorded.py
 
 flags: $(VENV)/.dev ## write docs/flags.md from the code
 	@$(BIN)/python docs/release_flags.py > docs/flags.md

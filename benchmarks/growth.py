@@ -163,7 +163,8 @@ def main() -> None:
             slopes = exponents([one for one in measurements if one.method == method], by)
             print(f"{method}, exponent of {by} up to: " + ", ".join(f"{size:,} {slope:.2f}" for size, slope in slopes))
     title = "CPU seconds of the box partitions by records and by columns"
-    with picture(args.out, title, size=(8.2, 3.6), grid=(1, 2)) as both:
+    about = "Log-log curves of optimal and fast: seconds grow about in proportion to records and to columns."
+    with picture(args.out, title, size=(8.2, 3.6), description=about, grid=(1, 2)) as both:
         panel(both[0], longer, "rows", "records of 5 columns (k = 10)")
         panel(both[1], wider, "columns", "columns of 100,000 records (k = 10)")
     print(f"wrote {args.out.relative_to(ROOT) if args.out.is_relative_to(ROOT) else args.out}")

@@ -361,7 +361,9 @@ def draw(rows: list[dict[str, float]], faults: list[tuple[float, str]], path: Pa
     from docs.plots import FAINT, picture
 
     panels = {"MB": "memory, MB", "fds": "file descriptors", "MB on disk": "disk, MB", "rows": "rows", "ms": "ms"}
-    with picture(path, "What the service holds over time, faults as lines", size=(8, 11), grid=(5, 1)) as axes:
+    title = "Memory, file descriptors, disk, rows and latency over time, faults as lines"
+    about = "Five panels over thirteen minutes: memory, file descriptors, disk, rows and milliseconds stay level."
+    with picture(path, title, size=(8, 11), description=about, grid=(5, 1)) as axes:
         for place, (prefix, title) in zip(axes, panels.items(), strict=True):
             names = sorted({name for row in rows for name in row if name.startswith(prefix + " ")})
             names = [name for name in names if prefix != "MB" or not name.startswith("MB on disk ")]

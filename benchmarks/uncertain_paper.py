@@ -201,8 +201,13 @@ def sheet(panels: list[Panel]) -> None:
     """All figures on docs/pictures/uncertain-paper.svg, with one legend."""
     rows = -(-len(panels) // 2)
     title = "Errors of counts and accuracy of classes, by method"
+    about = "One line a method, with error bars, by data set and by k; lower errors and higher accuracy are better."
     with picture(
-        ROOT / "docs/pictures/uncertain-paper.svg", title, size=(8.2, 2.7 * rows + 0.5), grid=(rows, 2)
+        ROOT / "docs/pictures/uncertain-paper.svg",
+        title,
+        size=(8.2, 2.7 * rows + 0.5),
+        description=about,
+        grid=(rows, 2),
     ) as all_:
         flat = list(np.ravel(all_))
         for axes, panel in zip(flat, sorted(panels, key=lambda one: one.number), strict=False):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from plots import BLUE, FAINT, GREEN, INK, RED, picture
+from plots import BLUE, GREEN, INK, OTHER, picture, range_row
 
 from surebox_core.statistics import Statistic
 from surebox_verify.estimates import Estimate
@@ -51,57 +51,60 @@ def draw_boxes(axes: Axes, outcome: BoxesOutcome, fill: list[str] | None = None)
 def shapes() -> None:
     """The same records in boxes for two means and in boxes for one correlation."""
     data = np.random.default_rng(5).uniform(-3.4, 3.4, (600, 2))
-    title = "The same records in boxes for two means, and in boxes for one correlation"
-    with picture(PICTURES / "boxes-statistics.svg", title, size=(8.2, 4.7), grid=(1, 2)) as both:
-        for axes, words, shaped_by in (
-            (both[0], "boxes for two means", MEANS),
-            (both[1], "boxes for one correlation", CORRELATION),
+    title = "The same records in boxes for two means, in boxes for one correlation, and in Mondrian's boxes"
+    about = "Titles give half the guaranteed range of both means and of the correlation: each is least where it shapes."
+    with picture(PICTURES / "boxes-statistics.svg", title, size=(9.6, 4.1), description=about, grid=(1, 3)) as three:
+        for axes, words, shaped_by, partition in (
+            (three[0], "boxes for two means", MEANS, "optimal"),
+            (three[1], "boxes for one correlation", CORRELATION, "optimal"),
+            (three[2], "Mondrian's boxes", MEANS, "mondrian"),
         ):
             axes.plot(*data.T, ".", color=BLUE, markersize=2.5)
-            draw_boxes(axes, boxed(data, shaped_by))
-            x, y, rho = (certain(data, shaped_by, one) for one in (*MEANS, *CORRELATION))
-            axes.set_title(f"{words}\ncertain to: means ±{x:.2f} and ±{y:.2f}, correlation ±{rho:.2f}")
+            draw_boxes(axes, boxed(data, shaped_by, partition=partition))
+            x, y, rho = (certain(data, shaped_by, one, partition) for one in (*MEANS, *CORRELATION))
+            axes.set_title(f"{words}\nmeans ±{x:.2f}, ±{y:.2f}\ncorrelation ±{rho:.2f}")
 
 
-def certain(data: np.ndarray, shaped_by: tuple[Statistic, ...], statistic: Statistic) -> float:
-    """Half the certain range of a statistic, in boxes made for others: one of weight 0 shapes nothing."""
+def certain(data: np.ndarray, shaped_by: tuple[Statistic, ...], statistic: Statistic, partition: str) -> float:
+    """Half the guaranteed range of a statistic, in boxes made for others: one of weight 0 shapes nothing."""
     statistics = (*shaped_by, Statistic(statistic.kind, statistic.of, 0.0))
-    interval = boxed(data, statistics).certificates[-1].published[0].guaranteed
+    interval = boxed(data, statistics, partition=partition).certificates[-1].published[0].guaranteed
     return interval.width / 2 if interval else float("nan")
 
 
 def weights() -> None:
     """What a box adds to the uncertainty decides its weight; suppression is all or nothing."""
     data = records()
-    weighed, crisp = boxed(data, CORRELATION, rare_records="weigh"), boxed(data, CORRELATION, rare_records="suppress")
     every = boxed(data, CORRELATION)
-    per_record = weighed.chosen.weights
-    if per_record is None:
-        raise TypeError("a weighed outcome has weights")
-    share = [int(one.boxes.counts.sum()) for one in (crisp, weighed)]
-    pale = ["#f6d5d3"] * len(every.boxes.counts)
-    with picture(
-        PICTURES / "boxes-weights.svg", "Boxes weighed and boxes suppressed", size=(8.2, 4.7), grid=(1, 2)
-    ) as both:
-        for axes, kept, fill in (
-            (both[0], crisp, [BLUE] * len(crisp.boxes.counts)),
-            (both[1], weighed, [shade(w / per_record.max()) for w in per_record]),
-        ):
-            draw_boxes(axes, every, pale)
-            draw_boxes(axes, kept, fill)
-        caption = f"{share[0]} of {len(data)} records; in: blue, out: pale red"
-        both[0].set_title(f"suppress: a box is in or out\n{caption}")
-        caption = f"{share[1]} of {len(data)} records; the darker, the more it counts"
-        both[1].set_title(f"weigh: less where a box adds more\n{caption}")
+    title = "Boxes weighed and boxes suppressed, by the default objective and by the papers'"
+    about = "Upper row: `bias_aware`, the default, suppresses few records. Lower row: `paper` suppresses many."
+    with picture(PICTURES / "boxes-weights.svg", title, size=(8.2, 8.6), description=about, grid=(2, 2)) as all_four:
+        for row, objective in zip(all_four, ("bias_aware", "paper"), strict=True):
+            weighed = boxed(data, CORRELATION, rare_records="weigh", objective=objective)
+            crisp = boxed(data, CORRELATION, rare_records="suppress", objective=objective)
+            draw_weights(row[0], every, crisp, [BLUE] * len(crisp.boxes.counts))
+            per_record = weighed.chosen.weights
+            if per_record is None:
+                raise TypeError("a weighed outcome has weights")
+            draw_weights(row[1], every, weighed, [shade(w / per_record.max()) for w in per_record])
+            out, kept = (int(one.boxes.counts.sum()) for one in (crisp, weighed))
+            row[0].set_title(f"{objective}, suppress:\n{out} of {len(data)} records; suppressed: grey")
+            row[1].set_title(f"{objective}, weigh:\n{kept} of {len(data)} records; darker counts more")
+
+
+def draw_weights(axes: Axes, every: BoxesOutcome, kept: BoxesOutcome, fill: list[str]) -> None:
+    """Boxes that are kept over all boxes."""
+    draw_boxes(axes, every, [OTHER] * len(every.boxes.counts))
+    draw_boxes(axes, kept, fill)
 
 
 def shade(share: float) -> str:
     """From white to blue."""
-    return "#" + "".join(f"{round(255 + (end - 255) * share):02x}" for end in (0x2F, 0x6F, 0xB5))
+    return "#" + "".join(f"{round(255 + (end - 255) * share):02x}" for end in (0x00, 0x72, 0xB2))
 
 
 def certainty() -> None:
-    """Estimate, linear, reached and guaranteed range, and the true value, of several statistics."""
+    """Estimate, first-order, attained and guaranteed range, and the true value, of several statistics."""
     data = records()
     statistics = (
         *MEANS,
@@ -112,36 +115,29 @@ def certainty() -> None:
     )
     outcome = boxed(data, statistics)
     names = ["mean of x", "mean of y", "variance of x", "covariance", "correlation", "slope of y on x"]
-    title = "What is said of a statistic, and what is certain"
-    with picture(PICTURES / "boxes-ranges.svg", title, size=(8.2, 3.6)) as axes:
+    title = "Guaranteed, attained and first-order range, estimate and true value of six statistics"
+    about = (
+        "Every true value is within its guaranteed range, and every attained range too. The first-order range of the "
+        "correlation exceeds 1, which no correlation does: it is an approximation, not a guarantee."
+    )
+    with picture(PICTURES / "boxes-ranges.svg", title, size=(8.2, 3.6), description=about) as axes:
         for row, one in enumerate(outcome.certificates):
             draw_ranges(axes, len(names) - 1 - row, one.published[-1], one.true_value[-1], labelled=row == 0)
         axes.set_yticks(range(len(names))[::-1], names)
         axes.set_xlabel("value; x and y have a standard deviation of about 1")
         axes.grid(visible=True, axis="x")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.45, 1.16), ncols=5, fontsize=8.5)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.42, 1.22), ncols=3, fontsize=8.5)
 
 
 def draw_ranges(axes: Axes, place: int, estimate: Estimate, true: float | None, *, labelled: bool) -> None:
-    """One row of `certainty`."""
+    """One row of `certainty`; a first-order range ends where the statistic does."""
     outer, inner, linear = estimate.guaranteed, estimate.inner, estimate.linear
     if outer is None or inner is None or linear is None or estimate.estimate is None or true is None:
         raise TypeError("every range of these data is there")
-
-    def label(words: str) -> str | None:
-        return words if labelled else None
-
-    for interval, width, colour, words in (
-        (outer, 14, FAINT, "guaranteed"),
-        (inner, 7, BLUE, "reached by some data in the boxes"),
-        (linear, 2, GREEN, "linear"),
-    ):
-        height = place - 0.32 if words == "linear" else place
-        ends = [interval.lower, interval.upper]
-        axes.plot(ends, [height] * 2, color=colour, linewidth=width, solid_capstyle="butt", label=label(words))
-    axes.plot([estimate.estimate], [place], "o", color="white", markeredgecolor=INK, label=label("estimate"))
-    words = "true value (not in the release)"
-    axes.plot([true] * 2, [place - 0.38, place + 0.38], color=RED, linewidth=2, label=label(words))
+    ends = (outer.lower, outer.upper), (inner.lower, inner.upper)
+    range_row(axes, place, ends[0], attained=ends[1], estimate=estimate.estimate, truth=true, labelled=labelled)
+    words = "first-order (not guaranteed)" if labelled else None
+    axes.plot([linear.lower, linear.upper], [place - 0.32] * 2, color=GREEN, linewidth=1.5, linestyle="--", label=words)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,8 @@ def draw_terms(variable: dict[str, Any], path: Path) -> None:
     """The terms of one variable: how far each value belongs to each."""
     low, high = variable["range"]
     values = [low + (high - low) * step / 300 for step in range(301)]
-    with picture(path, f"Terms of {variable['column']}", size=(7.5, 2.9)) as axes:
+    about = "Membership of each term, from 0 to 1."
+    with picture(path, f"Terms of {variable['column']}", size=(7.5, 2.9), description=about) as axes:
         for place, term in enumerate(variable["terms"]):
             style = {"color": COLOURS[place % 5], "linestyle": ("-", "--", "-.", ":")[place % 4]}
             axes.plot(values, [grade(term, value) for value in values], linewidth=2, label=term["name"], **style)
@@ -167,7 +168,8 @@ def draw_signals(
 ) -> None:
     """Two signals over the places, one as bars and one as dots; marked places are red squares."""
     others = [place for place in range(len(places)) if place not in marked]
-    with picture(path, title, size=(9.5, 3.9)) as axes:
+    about = f"Bars: {bars[0]}. Dots: {dots[0]}. Squares: marked places."
+    with picture(path, title, size=(9.5, 3.9), description=about) as axes:
         axes.bar(range(len(places)), bars[1], color=FAINT, edgecolor=GREY, linewidth=0.5, label=bars[0])
         axes.plot(others, [dots[1][place] for place in others], "o", color=BLUE, markersize=4, label=dots[0])
         axes.plot(

@@ -8,11 +8,13 @@ import sys
 import pytest
 from pydantic import SecretStr
 
+from app.api.kinds import CAUSE_AND_REMEDY
 from app.contracts.flags import Flag
 from app.contracts.warnings import WarningCode
 from app.errors import PHRASES, SureboxError
 from app.main import create_app
 from app.settings import Settings
+from benchmarks.recorded import RESULTS, documents, filled
 from tests.meta.project import ROOT, tracked
 
 GUIDES = [path for path in tracked("*.md") if "shared" not in path.parts]
@@ -69,6 +71,38 @@ def test_every_code_of_a_warning_is_documented() -> None:
     assert (ROOT / "docs" / "warnings.md").read_text() == printed.stdout, "make warnings"
     assert all(re.fullmatch("[a-z_]+", code) for code in WarningCode)
     assert all(f"`{code}`" in printed.stdout and code.meaning.endswith(".") for code in WarningCode)
+
+
+def test_every_error_is_documented_with_cause_and_remedy() -> None:
+    command = [sys.executable, "docs/problem_codes.py"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "errors.md").read_text() == printed.stdout, "make errors"
+    assert all(cause.endswith(".") and remedy.endswith(".") for cause, remedy in CAUSE_AND_REMEDY.values())
+
+
+def test_documents_quote_figures_as_they_were_measured() -> None:
+    pages = documents()
+    assert ROOT / "README.md" in pages
+    for page in pages:
+        assert page.read_text() == filled(page.read_text()), f"{page.relative_to(ROOT)}: make figures"
+
+
+def test_recorded_figures_name_their_command_and_no_machine() -> None:
+    for path in RESULTS.glob("*.json"):
+        measured = json.loads(path.read_text())
+        assert list(measured) == ["command", "cpu", "cores", "date", "commit", "figures"]
+        assert not re.search(r"/(?:home|root|work|tmp|Users)/", path.read_text())
+
+
+def test_the_answer_that_the_readme_shows_has_the_measured_figures() -> None:
+    shown = json.loads(
+        re.search(r"^```json\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    )
+    measured = json.loads((RESULTS / "readme.json").read_text())["figures"]
+    assert (shown["result"]["records"], shown["result"]["box_count"]) == (measured["records"], measured["boxes"])
+    for statistic, name in zip(shown["result"]["statistics"], ("income", "hours"), strict=True):
+        assert statistic["guaranteed"] == [round(end, 2) for end in measured[name]]
+        assert statistic["true_value"] == round(measured[f"{name}_true"], 2)
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
