@@ -208,9 +208,8 @@ class SwapSearch:
         try:
             next(work)
         except StopIteration as end:
-            swaps, least = end.value, None
-            if isinstance(swaps, SeveralSwaps):
-                swaps, least = swaps.swaps, swaps.bound
+            ended: Swaps | SeveralSwaps = end.value
+            swaps, least = (ended.swaps, ended.bound) if isinstance(ended, SeveralSwaps) else (ended, None)
             run = Run(swaps, None, None, None, 0, _NO_HISTORY)
             return replace(self, assigning=None, least=least, ran=Ran((run,), run))
         return replace(self, assigning=work)

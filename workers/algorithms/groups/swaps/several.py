@@ -190,9 +190,9 @@ def _sides(problem: SeveralGroups) -> _Sides:
             (raised if one.raises else lowered)[group, one.element] = True
     here = problem.parameter[problem.order]
     member = problem.member[:, problem.order]
-    leaves = (member & (lowered[:, here] | raised.any(axis=1)[:, None])).any(axis=0) & ~(member & raised[:, here]).any(
-        axis=0
-    )
+    raising = np.logical_or.reduce(raised, axis=1)[:, np.newaxis]
+    goes = np.logical_or.reduce(member & (lowered[:, here] | raising), axis=0)
+    leaves = goes & ~np.logical_or.reduce(member & raised[:, here], axis=0)
     left, right = problem.order[leaves], problem.order[~member.any(axis=0)]
     if not len(left):
         raise NoPartnerError("members in the sources")
@@ -291,7 +291,8 @@ def _unproved(
     ceilings = [(element, group) for element in sorted(problem.ceilings) for group in range(len(own))]
     for price, (element, group) in zip(rows[len(needs) :], ceilings, strict=True):
         paid[own[group], sides.part[element]] += price
-    short: BoolArray = (candidates.last < paid - _SLACK * problem.metric.largest).any(axis=1)
+    slack = _SLACK * problem.metric.largest
+    short: BoolArray = np.logical_or.reduce(candidates.last < paid - slack, axis=1)
     return short
 
 
