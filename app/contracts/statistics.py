@@ -20,6 +20,7 @@ class StatisticKind(StrEnum):
     COVARIANCE = "covariance"
     CORRELATION = "correlation"
     REGRESSION = "regression"
+    PREDICTION = "prediction"
     SHARE = "share"
     CROSSTAB = "crosstab"
     DOMAIN_MEAN = "domain_mean"
@@ -34,6 +35,7 @@ ARITY: dict[StatisticKind, tuple[int, int | None]] = {
     StatisticKind.COVARIANCE: (2, 2),
     StatisticKind.CORRELATION: (2, 2),
     StatisticKind.REGRESSION: (2, None),
+    StatisticKind.PREDICTION: (2, None),
     StatisticKind.SHARE: (1, 1),
     StatisticKind.CROSSTAB: (2, 2),
     StatisticKind.DOMAIN_MEAN: (2, 2),
@@ -48,7 +50,9 @@ ABOUT_VALUES: Final = {StatisticKind.SHARE: (0,), StatisticKind.CROSSTAB: (0, 1)
 
 #: Kinds that take columns without order too: one of two values as 0 or 1, the first in ascending order 0; a predictor
 #: of more values as one such number for each but the first.
-WITH_INDICATORS: Final = frozenset({StatisticKind.COVARIANCE, StatisticKind.CORRELATION, StatisticKind.REGRESSION})
+WITH_INDICATORS: Final = frozenset(
+    {StatisticKind.COVARIANCE, StatisticKind.CORRELATION, StatisticKind.REGRESSION, StatisticKind.PREDICTION}
+)
 
 #: Statistics of one specification.
 MOST_STATISTICS = 10_000
@@ -59,7 +63,8 @@ class Statistic(Contract):
 
     kind: StatisticKind = Field(description="Which statistic.")
     of: tuple[ColumnName, ...] = Field(
-        min_length=1, description="Its columns; regression: the target first; domain_mean: what is averaged first."
+        min_length=1,
+        description="Its columns; regression, prediction: the target first; domain_mean: what is averaged first.",
     )
     weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
         default=None, description="How much it matters; omitted: 1 over its natural scale."
@@ -76,6 +81,12 @@ class Statistic(Contract):
     )
     p: Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
         default=None, description="quantile: the share of records at or below it."
+    )
+    at: tuple[ColumnValue, ...] | None = Field(
+        default=None,
+        max_length=1_000,
+        description="prediction: a value of each predictor, in the order of `of`; the statistic is the fitted line "
+        "there, not what a person with these values has.",
     )
 
     @field_validator("weight")
@@ -116,6 +127,21 @@ class Statistic(Contract):
         if (self.p is None) is (self.kind is StatisticKind.QUANTILE):
             msg = "quantile takes `p`, the share of records at or below it" if self.p is None else "only quantile has p"
             raise MisplacedError(msg, "p")
+        return self
+
+    @model_validator(mode="after")
+    def _at_every_predictor(self) -> Self:
+        if self.kind is not StatisticKind.PREDICTION:
+            if self.at is not None:
+                msg = "only a prediction is `at` values"
+                raise MisplacedError(msg, "at")
+        elif self.at is None or len(self.at) != len(self.of) - 1:
+            msg = f"a prediction is `at` a value of each of its {len(self.of) - 1} predictors"
+            raise MisplacedError(msg, "at")
+        for index, value in enumerate(self.at or ()):
+            if isinstance(value, (int, float)) and abs(value) > LARGEST:
+                msg = f"a prediction is at numbers of at most {LARGEST:g} in size"
+                raise MisplacedError(msg, "at", index)
         return self
 
 
@@ -186,10 +212,10 @@ class AboutRange(Contract):
 class NamedStatistic(Contract):
     """Which statistic an answer is about."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("interval"))
+    model_config = ConfigDict(json_schema_extra=may_lack("interval", "at"))
 
     kind: StatisticKind = Field(description="Which statistic.")
-    of: tuple[str, ...] = Field(description="Its columns; regression: the target first.")
+    of: tuple[str, ...] = Field(description="Its columns; regression, prediction: the target first.")
     values: tuple[ColumnValue, ...] | None = Field(
         default=None,
         description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
@@ -198,6 +224,9 @@ class NamedStatistic(Contract):
         default=None, description="share, domain_mean: the interval it is about; null where it is about values."
     )
     p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
+    at: tuple[ColumnValue, ...] | None = Field(
+        default=None, description="prediction: the value of each predictor at which the fitted line is taken."
+    )
     terms: tuple[RegressionTerm, ...] | None = Field(
         default=None,
         description="What the coefficients of a regression are of, where a predictor is nominal and has several.",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
-from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy
+from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy, is_day
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, meant, pointer
@@ -156,9 +156,21 @@ def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool =
             return None
         ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
         return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
+    if statistic.at is not None and position > 0 and (wrong := _unfit_at(statistic.at[position - 1], kind)) is not None:
+        return wrong
     if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
         return None
     return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+
+
+def _unfit_at(value: Any, kind: ColumnKind) -> str | None:
+    """Why a column of this kind does not have the value at which a prediction is made."""
+    if kind is ColumnKind.DATE:
+        return None if isinstance(value, str) and is_day(value) else "a prediction is at a day, YYYY-MM-DD"
+    if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
+        return None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return None if is_number else "a prediction is at a number of it"
 
 
 def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:

@@ -43,6 +43,8 @@ STATISTICS = [
     {"kind": "correlation", "of": ["age", "pay"]},
     {"kind": "regression", "of": ["pay", "age"]},
     {"kind": "regression", "of": ["age", "pay"]},
+    {"kind": "prediction", "of": ["age", "pay"], "at": [3]},
+    {"kind": "prediction", "of": ["pay", "age"], "at": [1.5]},
 ]
 #: Kinds whose ends are reached where every value is at an end of its box.
 ENDS = {"mean", "share", "domain_mean", "crosstab", "quantile"}
@@ -116,10 +118,10 @@ def value(one: Mapping[str, Any], data: Mapping[str, list[Any]], weights: np.nda
         if kind == "share":
             return float(w[inside].sum() / w.sum())
         return float(np.average(np.array(columns[0])[inside], weights=w[inside])) if inside.any() else None
-    return of_numbers(kind, [np.array(column, dtype=float) for column in columns], w)
+    return of_numbers(kind, [np.array(column, dtype=float) for column in columns], w, one.get("at") or ())
 
 
-def of_numbers(kind: str, x: Sequence[np.ndarray], w: np.ndarray) -> Any:
+def of_numbers(kind: str, x: Sequence[np.ndarray], w: np.ndarray, at: Sequence[float]) -> Any:
     """A statistic of moments, or a median; None where it is undefined."""
     if kind == "quantile":
         order = np.argsort(x[0], kind="stable")
@@ -139,6 +141,8 @@ def of_numbers(kind: str, x: Sequence[np.ndarray], w: np.ndarray) -> Any:
     if kind == "correlation":
         return moment[0, 1] / np.sqrt(moment[0, 0] * moment[1, 1])
     slope = moment[0, 1] / moment[1, 1]
+    if kind == "prediction":
+        return means[0] + slope * (at[0] - means[1])
     return [means[0] - slope * means[1], slope]
 
 
@@ -281,17 +285,24 @@ def test_a_regression_without_a_range_names_what_may_be_constant() -> None:
 @pytest.mark.parametrize(
     "text",
     ["share(pay=2..3)", "share(pay=..3)", "domain_mean(age, pay=2..)", "share(born=2020-01-01..2020-12-31)",
-     "share(sex=f|m)", "share(sex=a..b)"],
+     "share(sex=f|m)", "share(sex=a..b)", "prediction(pay, age=40.5, sex=f, born=2020-01-01, is=true)"],
 )  # fmt: skip
 def test_intervals_are_written_as_they_are_read(text: str) -> None:
     one = parse_question(text)
-    assert (one.interval is None) is text.startswith("share(sex")
-    published = {"kind": one.kind, "of": one.of, "values": one.values, "interval": one.interval}
+    assert (one.interval is None) is text.startswith(("share(sex", "prediction"))
+    published = {"kind": one.kind, "of": one.of, "values": one.values, "interval": one.interval, "at": one.at}
     assert parse_question(name_of(published)) == one
 
 
 @pytest.mark.parametrize(
-    "text", ["mean(pay)=2", "share(pay=3..2)", '{"kind": "mean", "of": ["x"], "interval": [1, 2]}']
+    "text",
+    [
+        "prediction(pay, age)",
+        "prediction(pay)",
+        "mean(pay)=2",
+        "share(pay=3..2)",
+        '{"kind": "mean", "of": ["x"], "interval": [1, 2]}',
+    ],
 )
 def test_intervals_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UnreadableError):

@@ -5,8 +5,9 @@ Notation
 E, C, sigma : mean (n,), covariance (n, n), standard deviation (n,), population form (surebox_core.moments).
 f : the sample form's variances and covariances are f times, its standard deviations sqrt(f) times those of the
     population form; and so are their natural scales and derivatives. All else does not depend on it: the
-    natural scales of means and regressions are those of the population form.
+    natural scales of means, regressions and predictions are those of the population form.
 T : one component of a statistic, a function of E and C. A regression has 1 + q components, intercept first.
+x* : (q,), values of the predictors of a prediction, which is the fitted line there: E_0 + sum_q beta_q (x*_q - E_q).
 g : (m,), dT/dE over the m columns of the statistic, in their order.
 G : (m, m) symmetric, dT = g . dE + sum_ab G_ab dC_ab.
 
@@ -31,6 +32,7 @@ Kind = Literal[
     "covariance",
     "correlation",
     "regression",
+    "prediction",
     "share",
     "crosstab",
     "domain_mean",
@@ -44,6 +46,7 @@ _SIZES: dict[str, tuple[int, int | None]] = {
     "covariance": (2, 2),
     "correlation": (2, 2),
     "regression": (2, None),
+    "prediction": (2, None),
     "share": (1, 1),
     "crosstab": (2, 2),
     "domain_mean": (2, 2),
@@ -52,12 +55,14 @@ _SIZES: dict[str, tuple[int, int | None]] = {
 #: Places in `of` that take columns of values: nominal ones, and ordinal ones.
 _OF_VALUES = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}
 #: Kinds that take nominal columns by their indicators (readings): two values anywhere, any number as predictors.
-_DUMMIES = ("covariance", "correlation", "regression")
+_DUMMIES = ("covariance", "correlation", "regression", "prediction")
 _BINARY = 2
 #: Statistics that are functions of E and C, the others being counts, means of domains and order statistics.
 OF_MOMENTS: frozenset[Kind] = frozenset(
-    ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
+    ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression", "prediction")
 )
+#: Statistics of a target and its predictors, in this order.
+OF_LINES: frozenset[Kind] = frozenset(("regression", "prediction"))
 _POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
 _LEAST_VARIANCE = (
     1e-150  # below it derivatives of regressions overflow, and digits are lost: the column counts as constant
@@ -72,14 +77,15 @@ class Statistic:
     Attributes
     ----------
     kind : which.
-    of : its columns (regression: the target first; `domain_mean`: the numeric column, then the one of values). Nominal
-        columns are numbered after the numeric ones.
+    of : its columns (regression, prediction: the target first; `domain_mean`: the numeric column, then the one of
+        values). Nominal columns are numbered after the numeric ones.
     weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
     values : codes of the set A of a `share` or `domain_mean`; empty for every value on its own. Of an
         ordinal column they are its ranks.
     perhaps : codes of values that may be in A beside them: A holds all of `values`, and no others than both. None where
         A is `values`; a tuple, empty or not, makes empty `values` a set without a value that is in A for certain.
     p : of a `quantile`, in (0, 1).
+    at : of a `prediction` x*, a number for each predictor; of a nominal one for each of its indicators.
     """
 
     kind: Kind
@@ -88,6 +94,7 @@ class Statistic:
     values: tuple[int, ...] = ()
     p: float | None = None
     perhaps: tuple[int, ...] | None = None
+    at: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,16 @@ def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | Non
         return "its values must be those of its column"
     if (statistic.kind == "quantile") != (statistic.p is not None and 0.0 < statistic.p < 1.0):
         return "it takes a p in (0, 1)" if statistic.kind == "quantile" else "it takes no p"
+    return _at_fault(statistic, columns, values)
+
+
+def _at_fault(statistic: Statistic, columns: int, values: Sequence[int | None]) -> str | None:
+    """What is wrong about x*, if anything is."""
+    if statistic.kind != "prediction":
+        return "it is not at values" if statistic.at else None
+    numbers = sum(1 if c < columns else (values[c] or 1) - 1 for c in statistic.of[1:])
+    if len(statistic.at) != numbers or not np.isfinite(statistic.at).all():
+        return f"it is at {numbers} finite numbers, one of each predictor"
     return None
 
 
@@ -164,7 +181,7 @@ def _without_indicator(statistic: Statistic, columns: int, codebooks: Sequence[i
     """A nominal column that is no single number: only predictors may have several values."""
     if statistic.kind not in _DUMMIES:
         return None
-    of = statistic.of[:1] if statistic.kind == "regression" else statistic.of
+    of = statistic.of[:1] if statistic.kind in OF_LINES else statistic.of
     return next((c for c in of if c >= columns and codebooks[c - columns] != _BINARY), None)
 
 
@@ -204,7 +221,7 @@ def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
     constant = "constant (standard deviation 0)"
     if zero and statistic.kind in ("standard_deviation", "correlation"):
         return Fault((zero[0],), constant)
-    if statistic.kind == "regression":
+    if statistic.kind in OF_LINES:
         predictors = [i for i in zero if i != statistic.of[0]]
         if predictors:
             return Fault((predictors[0],), constant)
@@ -243,8 +260,11 @@ def components(statistic: Statistic, moments: Moments) -> tuple[Component, ...]:
     mean = moments.mean[of]
     covariance = moments.covariance[np.ix_(of, of)]
     sigma = np.sqrt(np.diag(covariance))
-    if statistic.kind == "regression":
-        return _regression(mean, covariance, sigma)
+    if statistic.kind in OF_LINES:
+        slopes = _slopes(covariance, sigma)
+        at = np.array(statistic.at) if statistic.kind == "prediction" else np.zeros(len(of) - 1)
+        line = _line(mean, sigma, slopes, at)
+        return (line,) if statistic.kind == "prediction" else (line, *slopes)
     if statistic.kind in ("covariance", "correlation"):
         part = _pair(statistic.kind, covariance, sigma)
     else:
@@ -278,8 +298,8 @@ def _pair(kind: str, covariance: FloatArray, sigma: FloatArray) -> Component:
     return Component(rho, 1.0, np.zeros(2), gradient)
 
 
-def _regression(mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> tuple[Component, ...]:
-    """Normal equations M beta = r on C, intercept from E (XK slide 3): d beta = M^-1 (dr - dM beta)."""
+def _slopes(covariance: FloatArray, sigma: FloatArray) -> tuple[Component, ...]:
+    """Normal equations M beta = r on C (XK slide 3): d beta = M^-1 (dr - dM beta)."""
     inverse = np.linalg.inv(covariance[1:, 1:] / np.outer(sigma[1:], sigma[1:])) / np.outer(sigma[1:], sigma[1:])
     beta = inverse @ covariance[1:, 0]
     slopes = []
@@ -287,10 +307,16 @@ def _regression(mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> 
         gradient = np.zeros_like(covariance)
         gradient[0, 1:] = gradient[1:, 0] = 0.5 * row
         gradient[1:, 1:] = -0.5 * (np.outer(row, beta) + np.outer(beta, row))
-        slopes.append(Component(float(beta[q]), float(sigma[0] / sigma[q + 1]), np.zeros(len(mean)), gradient))
+        slopes.append(Component(float(beta[q]), float(sigma[0] / sigma[q + 1]), np.zeros(len(sigma)), gradient))
+    return tuple(slopes)
+
+
+def _line(mean: FloatArray, sigma: FloatArray, slopes: Sequence[Component], at: FloatArray) -> Component:
+    """The fitted line at x*, from E (XK slide 3): the intercept at 0."""
+    beta = np.array([slope.value for slope in slopes])
+    away = at - mean[1:]
     by_mean = np.concatenate([[1.0], -beta])
-    by_covariance = -sum(
-        (e * s.by_covariance for e, s in zip(mean[1:], slopes, strict=True)), np.zeros_like(covariance)
+    by_covariance = sum(
+        (u * slope.by_covariance for u, slope in zip(away, slopes, strict=True)), np.zeros((len(mean), len(mean)))
     )
-    intercept = Component(float(mean[0] - beta @ mean[1:]), float(sigma[0]), by_mean, by_covariance)
-    return (intercept, *slopes)
+    return Component(float(mean[0] + beta @ away), float(sigma[0]), by_mean, by_covariance)

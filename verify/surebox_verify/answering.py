@@ -178,6 +178,7 @@ def _unanswered(each: Question, reason: str) -> dict[str, Any]:
         "values": None if each.values is None else list(each.values),
         "interval": None if each.interval is None else list(each.interval),
         "p": each.p,
+        "at": None if each.at is None else list(each.at),
         "ddof": None,
         **dict.fromkeys(("estimate", "first_order", "guaranteed", "attained")),
         "sharp": False,

@@ -18,15 +18,15 @@ import numpy as np
 from surebox_core.influence import half_width_sums, influences
 from surebox_core.intervals import Interval
 from surebox_core.moments import inflation, moments
-from surebox_core.statistics import OF_MOMENTS, Kind, Statistic, undefined_because
+from surebox_core.statistics import OF_LINES, OF_MOMENTS, Statistic, undefined_because
 from surebox_verify.counted import Guess, counted_work, guesses, may_be_empty
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
-from surebox_verify.ranges.moment_regression import moment_regression_work
+from surebox_verify.ranges.moment_regression import moment_prediction_work, moment_regression_work
 from surebox_verify.ranges.objectives import Kind as PairKind
 from surebox_verify.ranges.pairs import EFFORT, content_work, correlation_work, covariance_work
 from surebox_verify.ranges.reaching import Bounds, reached
-from surebox_verify.ranges.regression import regression_work
+from surebox_verify.ranges.regression import prediction_work, regression_work
 from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.ranges.steps import RangeSteps, Work
 from surebox_verify.readings import Axis, Reading, Readings
@@ -38,7 +38,7 @@ _PASS = 60_000
 _ENOUGH = 256  # passes after which gaps of ten million boxes are below 0.2 %
 _MANY = 100  # ranges of two columns, up to which each has so many
 _LEAST_EFFORT = 16
-_PAIRS = ("covariance", "correlation", "regression")
+_PAIRS = ("covariance", "correlation", *OF_LINES)
 _KNOWN = 1e-9  # relative width below which a range is one value
 _NOTHING = 1e-300  # width of a 0 that was rounded outward
 
@@ -106,7 +106,7 @@ def range_steps(
 ) -> RangeSteps:
     """The ranges of `ranges`, in steps of about 0.2 s."""
     used = tuple(column for i in statistic.of if (column := columns[i]) is not None)
-    return RangeSteps(_work(statistic.kind, used, effort, ddof), len(used) * len(used[0].lower))
+    return RangeSteps(_work(statistic, used, effort, ddof), len(used) * len(used[0].lower))
 
 
 def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT, ddof: int = 0) -> RangeSteps:
@@ -158,12 +158,12 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
     for axis in axes:
         used.append(reading.column(axis))
         yield 8
-    if statistic.kind != "regression" and any(not np.isnan(reading.means(axis)[0]).all() for axis in axes):
+    if statistic.kind not in OF_LINES and any(not np.isnan(reading.means(axis)[0]).all() for axis in axes):
         return (yield from _with_means(reading, statistic, axes, tuple(used), effort, ddof))
-    guaranteed = yield from _work(statistic.kind, tuple(used), effort, ddof)
+    guaranteed = yield from _work(statistic, tuple(used), effort, ddof)
     if not _restricted(reading, statistic) or statistic.kind not in _PAIRS:
         return guaranteed
-    if statistic.kind == "regression":  # what it reaches need not be such data
+    if statistic.kind in OF_LINES:  # what it reaches need not be such data
         return tuple(Range(each.outer, None, None) for each in guaranteed)
     first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in axes)
     kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
@@ -176,7 +176,7 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
 def _in_order(reading: Reading, statistic: Statistic) -> tuple[Axis, ...]:
     """The axes; a pair in an order that follows from its boxes: who computes it again may know it in another."""
     axes = reading.axes(statistic)
-    return axes if statistic.kind == "regression" else tuple(sorted(axes, key=lambda axis: _bytes(reading, axis)))
+    return axes if statistic.kind in OF_LINES else tuple(sorted(axes, key=lambda axis: _bytes(reading, axis)))
 
 
 def _with_means(
@@ -188,7 +188,7 @@ def _with_means(
         contents = [reading.content(axis) for axis in axes]
         yield 256
         (narrow,) = yield from content_work(kind, contents[0], contents[1], effort)
-        (wide,) = yield from _work(kind, used, effort, ddof)
+        (wide,) = yield from _work(statistic, used, effort, ddof)
         form = ddof if kind == "covariance" else 0
         return (_meeting(wide, sample_form(narrow, int(reading.counts.sum()), form)),)
     (axis,) = axes
@@ -204,7 +204,7 @@ def _one_with_means(statistic: Statistic, narrow: BoxColumn, plain: BoxColumn, e
     """Mean, variance or standard deviation of a column."""
     mean = _meeting(plain.mean, narrow.mean)
     variance = _meeting(plain.variance, narrow.variance)
-    return (yield from _work(statistic.kind, (replace(plain, mean=mean, variance=variance),), effort, ddof))
+    return (yield from _work(statistic, (replace(plain, mean=mean, variance=variance),), effort, ddof))
 
 
 def _meeting(one: Range, other: Range) -> Range:
@@ -219,9 +219,12 @@ def _restricted(reading: Reading, statistic: Statistic) -> bool:
     return reading.meaning.attained or any(reading.step(axis) is not None for axis in reading.axes(statistic))
 
 
-def _work(kind: Kind, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
+def _work(statistic: Statistic, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
     """Guaranteed ranges; yields passes over the boxes as they are made."""
-    first = used[0]
+    kind, first = statistic.kind, used[0]
+    if kind == "prediction":
+        line = prediction_work if first.mass.ends is None else moment_prediction_work
+        return (yield from line(used, statistic.at, effort))
     if kind == "regression":
         work = regression_work if first.mass.ends is None else moment_regression_work
         return (yield from work(used, effort))
@@ -255,11 +258,9 @@ def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int
     columns have what narrow ranges of any number of boxes take, unless very many are asked; a regression makes many
     times as many passes (ranges.regression) and gets by with less.
     """
-    sharing = max(sum(each.kind in ("covariance", "correlation", "regression") for each in statistics), 1)
+    sharing = max(sum(each.kind in _PAIRS for each in statistics), 1)
     work = min(_WORK, _ALL_WORK // sharing)
-    least = (
-        _LEAST_EFFORT if statistic.kind == "regression" else max(_ENOUGH * _MANY // max(sharing, _MANY), _LEAST_EFFORT)
-    )
+    least = _LEAST_EFFORT if statistic.kind in OF_LINES else max(_ENOUGH * _MANY // max(sharing, _MANY), _LEAST_EFFORT)
     return min(max(work // (boxes + _PASS), least), EFFORT)
 
 
@@ -318,10 +319,10 @@ def _estimate(r: Range, guess: Guess, empty: bool | None) -> Estimate:
 def _of_moments(statistic: Statistic, reading: Reading, numbers: int, ddof: int) -> Sequence[Guess]:
     """The statistic at expected values, with what records vary about them within their boxes."""
     sides = [reading.side(axis) for axis in reading.axes(statistic)]
-    local = Statistic(statistic.kind, tuple(range(len(sides))), 1.0)
+    local = Statistic(statistic.kind, tuple(range(len(sides))), 1.0, at=statistic.at)
     points = np.column_stack([side.expected.mean for side in sides])
     at = moments(points, reading.share)
-    if statistic.kind in ("correlation", "regression") and undefined_because(local, at) is not None:
+    if statistic.kind in ("correlation", *OF_LINES) and undefined_because(local, at) is not None:
         return [Guess(None, None)] * numbers  # boxes that all lie at one place tell nothing of it
     within = np.array([float(reading.share @ side.expected.variance) for side in sides])
     wide = within > 0.0

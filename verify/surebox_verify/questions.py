@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import product
 from typing import Any, get_args
 
@@ -21,12 +22,13 @@ from surebox_verify.estimates import Estimate, affordable, estimates, reading_st
 from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
-from surebox_verify.released.intervals import interval_in, wrong_interval
+from surebox_verify.released.intervals import interval_in, number_of, wrong_interval
 
 KINDS: tuple[str, ...] = get_args(Kind)
 #: Kinds about a set of values of a column, nominal or ordinal.
 _OF_VALUES = ("share", "domain_mean")
 _SYMMETRIC = ("covariance", "correlation")
+_LARGEST = 1e70  # of what can be computed with
 _WORDS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
 
@@ -36,7 +38,7 @@ class Question:
     """One statistic, its columns by name; `ddof` as in the release's specification.
 
     `interval` has the ends of a closed interval of the last column, None for an open one: of a share or a domain_mean
-    in the place of `values`.
+    in the place of `values`. `at` has a value of each predictor of a prediction.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Question:
     p: float | None = None
     values: tuple[Any, ...] | None = None
     interval: tuple[Any, Any] | None = None
+    at: tuple[Any, ...] | None = None
 
 
 def parse_question(text: str, *, ddof: int = 0) -> Question:
@@ -52,8 +55,8 @@ def parse_question(text: str, *, ddof: int = 0) -> Question:
 
     Parameters
     ----------
-    text : such as ``mean(age)``, ``correlation(age, "hours, weekly")``, ``regression(income, age, education)``, or the
-        JSON object of the HTTP contract.
+    text : such as ``mean(age)``, ``correlation(age, "hours, weekly")``, ``regression(income, age, education)``,
+        ``prediction(income, age=40, education=12)``, or the JSON object of the HTTP contract.
     ddof : of variances, standard deviations and covariances.
 
     Raises
@@ -75,6 +78,9 @@ def parse_question(text: str, *, ddof: int = 0) -> Question:
     spec: dict[str, Any] = {"kind": kind, "of": parts}
     if kind == "quantile" and len(parts) > 1:
         spec |= {"of": parts[:-1], "p": _number(parts[-1], text)}
+    if kind == "prediction":
+        named = [part.partition("=") for part in parts[1:]]
+        spec |= {"of": [*parts[:1], *(name.strip() for name, _, _ in named)], "at": [_value(at) for _, _, at in named]}
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
         ends = interval_in(values.strip())
@@ -96,7 +102,10 @@ def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
     if kind == "quantile" and not (isinstance(p, float) and 0.0 < p < 1.0):
         msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
         raise UnreadableError(msg)
-    values, interval = spec.get("values"), spec.get("interval")
+    values, interval, at = spec.get("values"), spec.get("interval"), spec.get("at")
+    if kind == "prediction" and not (isinstance(at, list | tuple) and 0 < len(at) == len(of) - 1 and "" not in at):
+        msg = "a prediction has the target first and is `at` a value of each predictor: prediction(income, age=40)"
+        raise UnreadableError(msg)
     if interval is not None and (fault := wrong_interval(str(kind), values, interval)) is not None:
         raise UnreadableError(fault)
     return Question(
@@ -106,6 +115,7 @@ def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
         p if kind == "quantile" else None,
         None if values is None else tuple(values),
         None if interval is None else tuple(interval),
+        tuple(at) if kind == "prediction" and at is not None else None,
     )
 
 
@@ -117,6 +127,8 @@ def name_of(published: Mapping[str, Any]) -> str:
         values = ["..".join("" if end is None else str(end) for end in interval)]
     if kind == "crosstab":
         of[: len(values)] = [f"{name}={value}" for name, value in zip(of, values, strict=False)]
+    elif kind == "prediction":
+        of[1:] = [f"{name}={_text(at)}" for name, at in zip(of[1:], published.get("at") or (), strict=False)]
     elif values and of:
         of[-1] += f"={'|'.join(values)}"
     if published.get("p") is not None:
@@ -209,6 +221,7 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "values": None if each.values is None else list(each.values),
         "interval": None if each.interval is None else list(each.interval),
         "p": each.p,
+        "at": None if each.at is None else list(each.at),
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
         "estimate": shape([part.estimate for part in parts]),
         "first_order": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
@@ -297,7 +310,37 @@ def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook])
         codes, more = _codes(meant)
         perhaps = more if more or not codes else None
     of = tuple(sorted(of)) if each.kind in _SYMMETRIC else of
-    return Statistic(_kind(each), of, 1.0, codes, each.p, perhaps)
+    return Statistic(_kind(each), of, 1.0, codes, each.p, perhaps, _at(each, boxes, books))
+
+
+def _at(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> tuple[float, ...]:
+    """The values of predictors as numbers; of a nominal one its indicators."""
+    numbers: list[float] = []
+    for name, value in zip(each.of[1:], each.at or (), strict=False):
+        if name not in books:
+            numbers.append(_finite(name, value))
+            continue
+        meant = books[name].meant(value)
+        if len(meant.sure) != 1 or meant.perhaps != meant.sure:
+            msg = f"{value!r} is not one value of column {name!r}: a prediction is at one value of each predictor"
+            raise UnreadableError(msg)
+        (code,) = meant.sure
+        is_nominal = name in boxes.nominal
+        size = len(boxes.codebooks[boxes.nominal.index(name)]) if is_nominal else 0
+        numbers += [float(code == other) for other in range(1, size)] if is_nominal else [float(code)]
+    return tuple(numbers)
+
+
+def _finite(name: str, value: Any) -> float:
+    """A number, or a day as it is counted from 1970."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | date):
+        msg = f"{value!r} is neither a number nor a day, as column {name!r} has them"
+        raise UnreadableError(msg)
+    number = float(number_of(value))
+    if not abs(number) <= _LARGEST:
+        msg = f"a prediction is at numbers of at most {_LARGEST:g} in size"
+        raise UnreadableError(msg)
+    return number
 
 
 def _codes(meant: Meant) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -324,6 +367,21 @@ def _cell(statistic: Statistic, readings: Readings, parts: Sequence[Estimate], m
 def _kind(each: Question) -> Kind:
     kind: Kind = each.kind  # type: ignore[assignment]  # one of KINDS: `question` has looked
     return kind
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(text: str) -> Any:
+    """What a person writes for the value of a predictor: a number, true or false, or a text."""
+    text = text.strip()
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text) if text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        return text
 
 
 def _number(text: str, whole: str) -> float:

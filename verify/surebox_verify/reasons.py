@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surebox_core.statistics import Statistic
+from surebox_core.statistics import OF_LINES, Statistic
 from surebox_verify.readings import Reading
 
 
@@ -39,7 +39,7 @@ def no_range(statistic: Statistic, reading: Reading) -> Reason:
         return Reason("no released record has a value in every column of it")
     if statistic.kind == "domain_mean":
         return Reason("no released record can have the values that it is within")
-    if statistic.kind != "regression":
+    if statistic.kind not in OF_LINES:
         return Reason("its numbers are too large to be computed")
     constant = tuple(place for place in range(1, len(statistic.of)) if _may_be_constant(reading, statistic.of[place]))
     if constant:
@@ -75,6 +75,6 @@ def no_estimate(statistic: Statistic, reading: Reading) -> Reason:
     if statistic.kind in ("crosstab", "domain_mean"):
         least = max(reading.meaning.least, 1)
         return Reason(f"no estimate is made of what fewer than {least} records may be, or one of them may dominate")
-    if statistic.kind in ("correlation", "regression") and not np.isfinite(reading.share).all():
+    if statistic.kind in ("correlation", *OF_LINES) and not np.isfinite(reading.share).all():
         return Reason("its numbers are too large to be computed")
     return Reason("no estimate: by the boxes a column of it has one value, or columns follow from one another")

@@ -29,7 +29,9 @@ class CoreStatistic(AboutRange):
 class StatisticResult(AboutRange, NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval"))
+    model_config = ConfigDict(
+        json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval", "at")
+    )
 
     weight: float = Field(
         description="How much it mattered: as given, or 1 over its natural scale; 0 of kept columns and of intervals, "

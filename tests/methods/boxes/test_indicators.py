@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.errors import InfeasibleError
+from app.errors import InfeasibleError, InvalidError
 from surebox_verify.certify import certify
 from tests.methods.in_process import Bench
 
@@ -16,6 +16,7 @@ STATISTICS: list[dict[str, Any]] = [
     {"kind": "regression", "of": ["sex", "hours"]},
     {"kind": "correlation", "of": ["sex", "hours"]},
     {"kind": "covariance", "of": ["hours", "sex"]},
+    {"kind": "prediction", "of": ["hours", "job", "age"], "at": ["nurse", 41]},
 ]
 JOBS = ["clerk", "nurse", "smith"]
 #: Declared in another order than readers have them.
@@ -78,7 +79,7 @@ def test_it_is_said_what_each_coefficient_is_of(released: tuple[list[dict[str, A
     named = [[(term["column"], term["value"]) for term in one["terms"] or ()] for one in released[0]]
     assert named[0] == [(None, None), ("sex", "m"), ("age", None)]
     assert named[1] == [(None, None), ("job", "nurse"), ("job", "smith")]
-    assert named[2:] == [[], [], []]
+    assert named[2:] == [[]] * 4
 
 
 def test_pairs_with_two_values_are_those_of_an_indicator(released: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
@@ -100,6 +101,26 @@ def test_a_reader_of_the_file_finds_the_same_coefficients(released: tuple[list[d
         for (low, high), (least, most) in zip(ranges, known, strict=True):
             assert low <= least + 0.01 * (most - least)
             assert most <= high + 0.01 * (most - least)
+
+
+def test_a_prediction_takes_a_value_of_each_column(released: tuple[list[dict[str, Any]], pl.DataFrame]) -> None:
+    statistics, rows = released
+    frame, one = people(), statistics[5]
+    truth = float(np.linalg.lstsq(design(frame, ["job", "age"]), frame["hours"], rcond=None)[0] @ [1.0, 1.0, 0.0, 41.0])
+    assert one["true_value"] == pytest.approx(truth)
+    assert one["guaranteed"][0] <= truth <= one["guaranteed"][1]
+    assert one["at"] == ["nurse", 41]
+    again = certify(rows, ["prediction(hours, job=nurse, age=41)"])[0]
+    assert again["at"] == ["nurse", 41]
+    assert again["guaranteed"][0] <= one["guaranteed"][0] + 0.01
+    assert one["guaranteed"][1] <= again["guaranteed"][1] + 0.01
+
+
+def test_a_prediction_is_at_values_that_there_are(bench: Bench) -> None:
+    one = {"kind": "prediction", "of": ["hours", "job"], "at": ["pilot"]}
+    with pytest.raises(InvalidError) as raised:
+        bench.run(SPEC | {"statistics": [one]})
+    assert [each.pointer for each in raised.value.errors] == ["/statistics/0/at/0"]
 
 
 def test_a_column_of_several_values_is_no_number(bench: Bench) -> None:

@@ -56,6 +56,8 @@ STATISTICS: list[dict[str, Any]] = [
     {"kind": "regression", "of": ["salary", "age"]},
     {"kind": "regression", "of": ["level", "salary"]},
     {"kind": "mean", "of": ["age"]},
+    {"kind": "prediction", "of": ["salary", "age"], "at": [40]},
+    {"kind": "prediction", "of": ["age", "salary"], "at": [30000.5]},
 ]
 KEPT = {"salary", "level", "grade", "manages"}
 
@@ -77,6 +79,8 @@ def truth(frame: pl.DataFrame, statistic: Mapping[str, Any]) -> Any:
     if statistic["kind"] == "regression":
         slope, intercept = np.polyfit(columns[1], columns[0], 1)
         return [intercept, slope]
+    if statistic["kind"] == "prediction":
+        return np.polyval(np.polyfit(columns[1], columns[0], 1), statistic["at"][0])
     inside = there[statistic["of"][-1]].cast(pl.String).is_in(statistic["values"]).to_numpy()
     return inside.mean() if statistic["kind"] == "share" else columns[0][inside].mean()
 

@@ -1,5 +1,7 @@
 """Derivatives, default weights and refusals of all kinds of statistics."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -31,7 +33,8 @@ def values(statistic: Statistic, x: np.ndarray) -> np.ndarray:
     if statistic.kind == "correlation":
         return np.array([np.corrcoef(part.T)[0, 1]])
     design = np.column_stack([np.ones(len(part)), part[:, 1:]])
-    return np.linalg.lstsq(design, part[:, 0], rcond=None)[0]
+    beta = np.linalg.lstsq(design, part[:, 0], rcond=None)[0]
+    return beta if statistic.kind == "regression" else np.array([beta @ [1.0, *statistic.at]])
 
 
 KINDS = [
@@ -42,6 +45,8 @@ KINDS = [
     Statistic("correlation", (1, 3)),
     Statistic("regression", (3, 1)),
     Statistic("regression", (0, 3, 1, 2)),
+    Statistic("prediction", (3, 1), at=(4.5,)),
+    Statistic("prediction", (0, 3, 1, 2), at=(-2.0, 7.0, 0.25)),
 ]
 
 
@@ -93,7 +98,7 @@ def test_printed_forms_of_the_table(records: np.ndarray) -> None:
 
 
 def test_several_statistics_add_their_weighted_sizes(records: np.ndarray) -> None:
-    weighted = [Statistic(s.kind, s.of, 0.25 * (i + 1)) for i, s in enumerate(KINDS)]
+    weighted = [replace(s, weight=0.25 * (i + 1)) for i, s in enumerate(KINDS)]
     field = influences(weighted, moments(records))
     scale = np.array([1.0, 0.5, 2.0, 1.0])
     total = np.zeros_like(records)
@@ -105,10 +110,10 @@ def test_several_statistics_add_their_weighted_sizes(records: np.ndarray) -> Non
 
 
 def test_default_weights_make_statistics_free_of_units(records: np.ndarray) -> None:
-    statistics = [Statistic(s.kind, s.of) for s in KINDS]
     unit = np.array([1000.0, 0.01, 7.0, 1.0])
-    here = absolute_influences(influences(statistics, moments(records)), records, np.ones(4))
-    there = absolute_influences(influences(statistics, moments(records * unit)), records * unit, unit)
+    in_units = [replace(s, at=tuple(a * unit[i] for a, i in zip(s.at, s.of[1:], strict=False))) for s in KINDS]
+    here = absolute_influences(influences(KINDS, moments(records)), records, np.ones(4))
+    there = absolute_influences(influences(in_units, moments(records * unit)), records * unit, unit)
     np.testing.assert_allclose(there, here, rtol=1e-4)
 
 

@@ -94,6 +94,7 @@ PAIRS = (
     Statistic("covariance", (0, 1), 1.0),
     Statistic("correlation", (0, 1), 1.0),
     Statistic("regression", (0, 1), 1.0),
+    Statistic("prediction", (0, 1), 1.0, at=(1.5,)),
 )
 
 
@@ -117,7 +118,8 @@ def value(statistic: Statistic, x: FloatArray, y: FloatArray, codes: Any, weight
     if statistic.kind == "correlation":
         return [float(share @ (u * v) / np.sqrt((share @ (u * u)) * (share @ (v * v))))]
     slope = float(share @ (u * v) / (share @ (v * v)))
-    return [float(share @ x - slope * (share @ y)), slope]
+    line = float(share @ x + slope * ((statistic.at or (0.0,))[0] - share @ y))
+    return [line] if statistic.kind == "prediction" else [line, slope]
 
 
 @pytest.mark.parametrize(("statistics", "tables"), [(STATISTICS, 120), (PAIRS, 12)], ids=["single", "pairs"])

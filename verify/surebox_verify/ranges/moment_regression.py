@@ -11,6 +11,8 @@ most b = max |R c| / (1 - rho), and beta lies within R c +- |I - R C| b: certain
 are taken as if they were free of each other. Where rho is not below 1 nothing is proven.
 """
 
+from collections.abc import Generator, Sequence
+
 import numpy as np
 
 from surebox_core.intervals import Interval
@@ -24,7 +26,31 @@ _ROUNDED = 1e-9  # of the largest term: far above the rounding of sums of a few 
 
 
 def moment_regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
-    """Ranges of the intercept and the coefficients; yields passes over the boxes as they are made.
+    """Ranges of the intercept and the coefficients; as `moment_coefficients`."""
+    coefficients = yield from moment_coefficients(columns, effort)
+    if coefficients is None:
+        return (combine(None, None),) * len(columns)
+    intercept = _line(columns, coefficients, (0.0,) * len(coefficients))
+    ranges: tuple[Range, ...] = tuple(combine(each, None) for each in (intercept, *coefficients))
+    return ranges
+
+
+def moment_prediction_work(columns: tuple[BoxColumn, ...], at: tuple[float, ...], effort: int) -> Work:
+    """Range of the fitted line at given values of the predictors, in their units; as `moment_coefficients`."""
+    coefficients = yield from moment_coefficients(columns, effort)
+    return (combine(None if coefficients is None else _line(columns, coefficients, at), None),)
+
+
+def _line(columns: tuple[BoxColumn, ...], coefficients: Sequence[Interval], at: tuple[float, ...]) -> Interval:
+    """E_0 + sum_q beta_q (x*_q - E_q), each within its range."""
+    line = certain(columns[0].mean.outer)
+    for slope, x, value in zip(coefficients, columns[1:], at, strict=True):
+        line = line - slope * (certain(x.mean.outer) - Interval(value, value))
+    return line
+
+
+def moment_coefficients(columns: tuple[BoxColumn, ...], effort: int) -> Generator[int, None, list[Interval] | None]:
+    """Ranges of the coefficients, None where nothing is proven; yields passes over the boxes as they are made.
 
     Parameters
     ----------
@@ -39,7 +65,7 @@ def moment_regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
     low, high = np.zeros((n, n)), np.zeros((n, n))
     scale = np.array([max(certain(each.variance.outer).upper, 0.0) for each in columns]) ** 0.5
     if not (scale[1:] > 0.0).all():
-        return (combine(None, None),) * n
+        return None
     scale[0] = scale[0] or 1.0
     for i in range(n):
         variance = certain(columns[i].variance.outer)
@@ -54,16 +80,11 @@ def moment_regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
         low[1:, 1:] / unit[1:, 1:], high[1:, 1:] / unit[1:, 1:], low[1:, 0] / unit[1:, 0], high[1:, 0] / unit[1:, 0]
     )
     if slopes is None:
-        return (combine(None, None),) * n
+        return None
     back = scale[0] / scale[1:]
-    coefficients = [
+    return [
         Interval(a * s, b * s) for a, b, s in zip(slopes[0].tolist(), slopes[1].tolist(), back.tolist(), strict=True)
     ]
-    intercept = certain(columns[0].mean.outer)
-    for slope, x in zip(coefficients, columns[1:], strict=True):
-        intercept = intercept - slope * certain(x.mean.outer)
-    ranges: tuple[Range, ...] = tuple(combine(each, None) for each in (intercept, *coefficients))
-    return ranges
 
 
 def _solved(

@@ -1,4 +1,4 @@
-"""Guaranteed ranges of regression coefficients and intercept.
+"""Guaranteed ranges of regression coefficients, of the intercept, and of predictions.
 
 Notation
 --------
@@ -6,10 +6,12 @@ x_k : q predictors, y : target, shifted by r_k, r_y and scaled by 2^-e_k, 2^-e_y
 b, b_0 : coefficients and intercept of the scaled columns; beta, beta_0 in the columns' own units:
     beta_k = 2^(e_y - e_k) b_k,   beta_0 = r_y + 2^e_y t,   t = b_0 - sum_k b_k r_k 2^-e_k : the scaled intercept where
     all x are 0.
+x* : (q,), where a prediction is made; beta_0 + sum_k beta_k x*_k = r_y + 2^e_y t*, t* = b_0 - sum_k b_k s_k 2^-e_k with
+    s_k = r_k - x*_k. What rounding takes from s_k, e_k, moves the point: beta_k e_k is taken off again.
 """
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,21 +58,66 @@ def regression_ranges(columns: tuple[BoxColumn, ...], effort: int = EFFORT) -> t
 
 def regression_work(columns: tuple[BoxColumn, ...], effort: int) -> Work:
     """The ranges of `regression_ranges`; yields passes over the boxes as they are made."""
+    coefficients = yield from _scaled(columns, [x.reference for x in columns[1:]], effort)
+    slopes = _slopes(columns, coefficients)
+    intercept = coefficients[-1].scaled(columns[0].exponent).plus(columns[0].reference)
+    at_zero = (0.0,) * len(slopes)
+    return tuple(each.range for each in (intercept.within(_through_means(columns, slopes, at_zero)), *slopes))
+
+
+def prediction_work(columns: tuple[BoxColumn, ...], at: tuple[float, ...], effort: int) -> Work:
+    """Range of the fitted line at given values of the predictors; yields passes over the boxes as they are made.
+
+    Parameters
+    ----------
+    columns : q + 1 columns of the same boxes, the target's first.
+    at : x*, in the columns' own units.
+    effort : as of `regression_ranges`.
+
+    Notes
+    -----
+    XK slide 3; science.md section 1, "Guaranteed ranges": the search for the intercept, with references moved by x*.
+    The range is of the line that the records have, not of a person who has these values.
+    """
     target, *predictors = columns
-    references = np.array([math.ldexp(x.reference, -x.exponent) for x in predictors])
+    shifts = [_difference(x.reference, value) for x, value in zip(predictors, at, strict=True)]
+    coefficients = yield from _scaled(columns, [shift for shift, _ in shifts], effort)
+    slopes = _slopes(columns, coefficients)
+    line: _Coefficient | None = coefficients[-1].scaled(target.exponent).plus(target.reference)
+    for (_, lost), slope in zip(shifts, slopes, strict=True):
+        line = line and line.less(slope.outer, lost)
+    through = _through_means(columns, slopes, at)
+    return ((line or _Coefficient(None, None, 0.0)).within(through).range,)
+
+
+def _difference(a: float, b: float) -> tuple[float, float]:
+    """A - b as a number, and what rounding took from it, exactly (Knuth's two-sum)."""
+    difference = a - b
+    taken = a - difference
+    return difference, (a - (difference + taken)) + (taken - b)
+
+
+def _scaled(
+    columns: tuple[BoxColumn, ...], shifts: Sequence[float], effort: int
+) -> Generator[int, None, list["_Coefficient"]]:
+    """Scaled coefficients, and last the value of the line where each x_k is r_k less its shift."""
+    target, *predictors = columns
+    references = np.array([math.ldexp(shift, -x.exponent) for shift, x in zip(shifts, predictors, strict=True)])
     if all(x.known for x in predictors):
         yield (len(columns) + 1) ** 2
         known = coefficients_on_known(target, tuple(predictors), references)
         if known is not None:
-            return _unscaled(columns, [_Coefficient(each.outer, each.inner, each.noise) for each in known])
+            return [_Coefficient(each.outer, each.inner, each.noise) for each in known]
     return (yield from _searched(columns, references, effort))
 
 
-def _searched(columns: tuple[BoxColumn, ...], references: FloatArray, effort: int) -> Work:
+def _searched(
+    columns: tuple[BoxColumn, ...], references: FloatArray, effort: int
+) -> Generator[int, None, list["_Coefficient"]]:
     """The ranges by ascent, branch and bound."""
     boxes = products(columns)
     if half_space(boxes.centres, 1, 1.0, np.zeros(len(references)), 0.0) is None:
-        return (combine(None, None),) * len(columns)
+        return [_Coefficient(None, None, 0.0)] * len(columns)
     seen = Seen(boxes.centres)
     left, coefficients = _PASSES * effort, []
     for done in range(len(columns)):
@@ -79,25 +126,25 @@ def _searched(columns: tuple[BoxColumn, ...], references: FloatArray, effort: in
         coefficients.append(coefficient)
         # what proves nothing for one coefficient, far ones being open, proves nothing for the others
         left = max(left - spent, 1) if coefficient.outer else 0
-    return _unscaled(columns, coefficients)
+    return coefficients
 
 
-def _unscaled(columns: tuple[BoxColumn, ...], coefficients: list["_Coefficient"]) -> tuple[Range, ...]:
-    """The ranges in the columns' own units, intercept first, from those of coefficients and, last, intercept."""
+def _slopes(columns: tuple[BoxColumn, ...], coefficients: list["_Coefficient"]) -> list["_Coefficient"]:
+    """The coefficients in the columns' own units."""
     target, *predictors = columns
-    slopes = [each.scaled(target.exponent - x.exponent) for each, x in zip(coefficients, predictors, strict=False)]
-    intercept = coefficients[-1].scaled(target.exponent).plus(target.reference)
-    return tuple(each.range for each in (intercept.within(_through_means(columns, slopes)), *slopes))
+    return [each.scaled(target.exponent - x.exponent) for each, x in zip(coefficients, predictors, strict=False)]
 
 
-def _through_means(columns: tuple[BoxColumn, ...], slopes: list["_Coefficient"]) -> Interval | None:
-    """The intercept from the means and what is certain of the coefficients."""
-    intercept = certain(columns[0].mean.outer)
-    for slope, x in zip(slopes, columns[1:], strict=True):
+def _through_means(
+    columns: tuple[BoxColumn, ...], slopes: list["_Coefficient"], at: Sequence[float]
+) -> Interval | None:
+    """The line at x*, from the means and what is certain of the coefficients: E_0 + sum_k beta_k (x*_k - E_k)."""
+    line = certain(columns[0].mean.outer)
+    for slope, x, value in zip(slopes, columns[1:], at, strict=True):
         if slope.outer is None:
             return None
-        intercept = intercept - slope.outer * certain(x.mean.outer)
-    return intercept if intercept.magnitude < 2.0**_LARGEST else None
+        line = line - slope.outer * (certain(x.mean.outer) - Interval(value, value))
+    return line if line.magnitude < 2.0**_LARGEST else None
 
 
 @dataclass(frozen=True)
@@ -120,6 +167,12 @@ class _Coefficient:
         """With a number added."""
         by = Interval(shift, shift)
         return _Coefficient(self.outer and self.outer + by, self.inner and self.inner + by, self.noise)
+
+    def less(self, slope: Interval | None, by: float) -> "_Coefficient | None":
+        """With a coefficient times a number taken off; None where there is something to take off, and not known."""
+        if by == 0.0 or self.outer is None:
+            return self
+        return None if slope is None else _Coefficient(self.outer - slope * Interval(by, by), self.inner, self.noise)
 
     def within(self, other: Interval | None) -> "_Coefficient":
         """With another certain range."""

@@ -131,7 +131,7 @@ def true_values(
 
 
 def _of_moments(statistic: Statistic, x: FloatArray, share: FloatArray, ddof: int) -> list[float | None]:
-    local = Statistic(statistic.kind, tuple(range(x.shape[1])), 1.0)
+    local = Statistic(statistic.kind, tuple(range(x.shape[1])), 1.0, at=statistic.at)
     numbers = x.shape[1] if statistic.kind == "regression" else 1
     if len(x) == 0:
         return [None] * numbers

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
+from app.contracts.statistics import Statistic as RequestedStatistic
 from app.errors import FieldError, InvalidError, pointer
 from app.methods.boxes.spec import BoxesSpec
 from surebox_core.statistics import Statistic
+from surebox_verify.released.intervals import number_of
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.methods.boxes.codebooks import Codebook
@@ -123,7 +125,8 @@ def in_canonical_order(
         of = tuple(place[name] for name in one.of)
         codes = () if one.values is None else _codes(one.values, books[one.of[-1]], index)
         of = tuple(sorted(of)) if one.kind in _SYMMETRIC else of
-        entries.append(Statistic(one.kind.value, of, one.weight, codes, one.p))
+        at = _at(one, books, frozenset(ranked), index)
+        entries.append(Statistic(one.kind.value, of, one.weight, codes, one.p, at=at))
     statistics = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
     return CanonicalOrder(order, tuple(statistics), tuple(entries[index] for index in statistics))
 
@@ -147,6 +150,24 @@ def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]
     return tuple(sorted(code for code in codes if code is not None))
 
 
+def _at(
+    one: RequestedStatistic, books: Mapping[str, Codebook], ranked: frozenset[str], index: int
+) -> tuple[float, ...]:
+    """Where a prediction is made: numbers, days since 1970, ranks, and the indicators of nominal values."""
+    numbers: list[float] = []
+    for position, (name, value) in enumerate(zip(one.of[1:], one.at or (), strict=False)):
+        if name not in books:
+            numbers.append(float(number_of(value)))
+            continue
+        code = _code(value, books[name])
+        if code is None:
+            detail = f"not a value of {name!r}; those of too few records are `other`"
+            raise InvalidError.at(pointer("statistics", index, "at", position), detail)
+        others = range(1, len(books[name].values))
+        numbers += [float(code)] if name in ranked else [float(code == other) for other in others]
+    return tuple(numbers)
+
+
 def _code(value: Any, book: Codebook) -> int | None:
     """Code of a value; None where the codebook, or the column's type, has none such."""
     try:
@@ -162,5 +183,6 @@ def _restored(criterion: Criterion, where: NDArray[np.int64], statistics: NDArra
     return replace(criterion, mean=mean, deviation=deviation, correlation=correlation, owner=owner)
 
 
-def _rank(one: Statistic) -> tuple[str, tuple[int, ...], tuple[int, ...], float, float]:
-    return one.kind, one.of, one.values, -1.0 if one.p is None else one.p, -1.0 if one.weight is None else one.weight
+def _rank(one: Statistic) -> tuple[str, tuple[int, ...], tuple[int, ...], float, float, tuple[float, ...]]:
+    p, weight = (-1.0 if each is None else each for each in (one.p, one.weight))
+    return one.kind, one.of, one.values, p, weight, one.at

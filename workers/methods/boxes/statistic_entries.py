@@ -46,7 +46,7 @@ def _values(shown: Shown, statistic: Statistic) -> list[dict[str, Any]]:
         return [{"values": cell} for cell in product(*(_codebook(shown, name) for name in statistic.of))]
     if statistic.kind in (StatisticKind.SHARE, StatisticKind.DOMAIN_MEAN) and statistic.values is None:
         return [{"values": (value,)} for value in _codebook(shown, statistic.of[-1])]
-    return [{"values": statistic.values, "p": statistic.p}]
+    return [{"values": statistic.values, "p": statistic.p, "at": statistic.at}]
 
 
 def _terms(shown: Shown, statistic: Statistic) -> tuple[RegressionTerm, ...] | None:

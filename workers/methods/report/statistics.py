@@ -26,6 +26,7 @@ _PHRASES: Final[Mapping[str, str]] = {
     "crosstab": "records with {0} and {1} = {values}",
     "domain_mean": "mean of {0} where {1} = {values}",
     "quantile": "quantile {p} of {0}",
+    "prediction": "prediction of {0} at {values}",
 }
 _IF_ANY: Final = "if there is one"
 _NO_RECORD: Final = "of no record"
@@ -51,6 +52,8 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
 
 def _about(statistic: JsonObject) -> str:
     """The values that a statistic is about, or the interval."""
+    if statistic.get("at") is not None:
+        return ", ".join(f"{name} = {at}" for name, at in zip(statistic["of"][1:], statistic["at"], strict=False))
     if (interval := statistic.get("interval")) is None:
         return ", ".join(map(str, statistic.get("values") or ()))
     low, high = interval

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from surebox_core.statistics import Component, components
+from surebox_core.statistics import OF_LINES, Component, components
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.boxes.rare.parts import StatisticGroup
 from workers.algorithms.boxes.rare.points import Judged
@@ -171,7 +171,7 @@ def _components(
     part, rows = block.part, []
     for index, statistic in enumerate(part.statistics):
         weights: Sequence[float] = part.omega[part.owner == index].tolist()
-        if statistic.kind == "regression":
+        if statistic.kind in OF_LINES:
             for component, weight in zip(components(statistic, part.at), weights, strict=True):
                 rows.append((weight, FIRST_ORDER, (len(gradients), -1), (-1, -1, -1), 1.0))
                 gradients.append((block, statistic.of, component))
