@@ -81,6 +81,13 @@ class ClassifierScope(TypedDict):
     precision: float | None
 
 
+class ColumnLikeness(TypedDict):
+    column: str
+    distance: float
+    by_chance: float
+    members_distance: float | None
+
+
 ColumnType: TypeAlias = Literal['integer', 'number', 'string', 'boolean', 'date']
 
 
@@ -242,6 +249,7 @@ class EvolutionSearch(TypedDict):
     generations: NotRequired[int]
     runs: NotRequired[int]
     diversity: NotRequired[bool]
+    paper: NotRequired[bool]
 
 
 class EvolutionSearchSpec(TypedDict):
@@ -254,6 +262,7 @@ class EvolutionSearchSpec(TypedDict):
     generations: int
     runs: int
     diversity: bool
+    paper: bool
 
 
 class ExcludedRecords(TypedDict):
@@ -325,6 +334,12 @@ class GroupCondition(TypedDict):
 class GroupConditionSpec(TypedDict):
     column: str
     values: list[CellValue]
+
+
+class GroupLikeness(TypedDict):
+    columns: list[ColumnLikeness]
+    unlike: int
+    text: str
 
 
 class GroupRecordCounts(TypedDict):
@@ -584,28 +599,6 @@ class MeasuredDemand(TypedDict):
     met: bool
 
 
-class MemeticSearch(TypedDict):
-    method: Literal['memetic']
-    population: NotRequired[int]
-    pairs: NotRequired[int]
-    tournament: NotRequired[int]
-    generations: NotRequired[int]
-    mutation: NotRequired[float]
-    local_search: NotRequired[float]
-    runs: NotRequired[int]
-
-
-class MemeticSearchSpec(TypedDict):
-    method: Literal['memetic']
-    population: int
-    pairs: int
-    tournament: int
-    generations: int
-    mutation: float
-    local_search: float
-    runs: int
-
-
 MinScale: TypeAlias = float | dict[str, float]
 
 
@@ -613,6 +606,9 @@ MissingMatches: TypeAlias = Literal['own_value', 'matches_anything', 'drop_recor
 
 
 MissingPolicy: TypeAlias = Literal['refuse', 'drop']
+
+
+MutationProbability: TypeAlias = float | list[Any]
 
 
 class NominalColumn(TypedDict):
@@ -842,6 +838,23 @@ class RegionSplitPart(TypedDict):
     false_alarms: list[int] | None
 
 
+class RegionalChange(TypedDict):
+    column: str
+    statistic: Literal['mean', 'shares']
+    largest: float
+    region: int
+    before: float | None
+    after: float | None
+    typical: float
+
+
+class RegionalUtility(TypedDict):
+    exchanged: int
+    columns: list[RegionalChange]
+    altered: int
+    altered_share: float
+
+
 class RegressionTerm(TypedDict):
     column: str | None
     value: ColumnValue | None
@@ -1049,13 +1062,8 @@ class SwapRun(TypedDict):
     fitness: float | None
     valid: bool
     valid_share: float | None
+    valid_mean_distortion: float | None
     completed: int
-
-
-SwapSearch: TypeAlias = MemeticSearch | AssignmentSearch
-
-
-SwapSearchSpec: TypeAlias = MemeticSearchSpec | AssignmentSearchSpec
 
 
 class TCloseness(TypedDict):
@@ -1551,6 +1559,46 @@ class LinkageResult(TypedDict):
     meaning: dict[str, str]
 
 
+class MaskedGroup(TypedDict):
+    model_job_id: str
+    rule_count: int
+    members: int
+    signal_kind: SignalKind
+    masked_regions: list[int]
+    bounds: list[list[Any]]
+    signal_before: list[int]
+    signal_after: list[int]
+    outliers_before: list[int]
+    outliers_after: list[int]
+    valid: bool
+
+
+class MemeticSearch(TypedDict):
+    method: Literal['memetic']
+    population: NotRequired[int]
+    pairs: NotRequired[int]
+    tournament: NotRequired[int]
+    generations: NotRequired[int]
+    crossover: NotRequired[float]
+    mutation: NotRequired[MutationProbability]
+    local_search: NotRequired[float]
+    runs: NotRequired[int]
+    paper: NotRequired[bool]
+
+
+class MemeticSearchSpec(TypedDict):
+    method: Literal['memetic']
+    population: int
+    pairs: int
+    tournament: int
+    generations: int
+    crossover: float
+    mutation: MutationProbability
+    local_search: float
+    runs: int
+    paper: bool
+
+
 class MovedRecords(TypedDict):
     records: int
     moved: int
@@ -1559,12 +1607,14 @@ class MovedRecords(TypedDict):
 
 
 class OutlierOptions(TypedDict):
+    test: NotRequired[Literal['thompson_tau', 'grubbs']]
     significance_level: NotRequired[float]
     robust: NotRequired[bool]
     ignore: NotRequired[list[Region]]
 
 
 class OutlierOptionsSpec(TypedDict):
+    test: Literal['thompson_tau', 'grubbs']
     significance_level: float
     robust: bool
     ignore: list[RegionSpec]
@@ -1772,6 +1822,12 @@ class SwapDetectionSpec(TypedDict):
 
 
 SwapMaskSpec: TypeAlias = Literal['outliers'] | list[RegionMaskSpec]
+
+
+SwapSearch: TypeAlias = MemeticSearch | AssignmentSearch
+
+
+SwapSearchSpec: TypeAlias = MemeticSearchSpec | AssignmentSearchSpec
 
 
 class TableResult(TypedDict):
@@ -2399,6 +2455,7 @@ class GroupResult(TypedDict):
     rules: list[FuzzyRule]
     common: list[str]
     unreached_terms: list[UnreachedTerm]
+    likeness: GroupLikeness | None
     rules_over_thresholds: int
     evaluation_count: int
     search: str
@@ -2427,6 +2484,7 @@ class GroupSummary(TypedDict):
     rules: NotRequired[list[FuzzyRule]]
     common: NotRequired[list[str]]
     unreached_terms: NotRequired[list[UnreachedTerm]]
+    likeness: GroupLikeness | None
     rules_over_thresholds: int
     evaluation_count: int
     search: str
@@ -2637,11 +2695,13 @@ class SwapsRequest(TypedDict):
     region_columns: list[str]
     model_job_id: NotRequired[str | None]
     rules_model: NotRequired[RulesModel | None]
+    more_model_job_ids: NotRequired[list[str]]
     auxiliary_dataset_id: NotRequired[str | None]
     learn_again: NotRequired[bool]
     mask: NotRequired[SwapMask]
     protected_alphas: NotRequired[list[float]]
     decoys: NotRequired[float]
+    signal: NotRequired[SignalKind | None]
     sources: NotRequired[list[Region] | None]
     targets: NotRequired[list[Region] | None]
     ceilings: NotRequired[list[RegionCeiling]]
@@ -2664,11 +2724,13 @@ class SwapsSpec(TypedDict):
     region_columns: list[str]
     model_job_id: str | None
     rules_model: RulesModelSpec | None
+    more_model_job_ids: list[str]
     auxiliary_dataset_id: str | None
     learn_again: bool
     mask: SwapMaskSpec
     protected_alphas: list[float]
     decoys: float
+    signal: SignalKind | None
     sources: list[RegionSpec] | None
     targets: list[RegionSpec] | None
     ceilings: list[RegionCeilingSpec]
@@ -2730,11 +2792,13 @@ class SwapsOptions(TypedDict):
     region_columns: list[str]
     model_job_id: NotRequired[str | None]
     rules_model: NotRequired[RulesModel | None]
+    more_model_job_ids: NotRequired[list[str]]
     auxiliary_dataset_id: NotRequired[str | None]
     learn_again: NotRequired[bool]
     mask: NotRequired[SwapMask]
     protected_alphas: NotRequired[list[float]]
     decoys: NotRequired[float]
+    signal: NotRequired[SignalKind | None]
     sources: NotRequired[list[Region] | None]
     targets: NotRequired[list[Region] | None]
     ceilings: NotRequired[list[RegionCeiling]]
@@ -2975,6 +3039,9 @@ class SwapsResult(TypedDict):
     fitness: float | None
     valid: bool
     findings: list[Finding]
+    more_groups: list[MaskedGroup]
+    signal_kind: SignalKind
+    utility: RegionalUtility
     regions: list[list[CellValue]]
     region_sizes: list[int]
     masked_regions: list[int]
@@ -3008,6 +3075,9 @@ class SwapsSummary(TypedDict):
     fitness: float | None
     valid: bool
     findings: list[Finding]
+    more_groups: list[MaskedGroup]
+    signal_kind: SignalKind
+    utility: RegionalUtility
     regions: list[list[CellValue]]
     region_sizes: list[int]
     masked_regions: list[int]
