@@ -96,8 +96,9 @@ def main() -> None:
         f"{len(rules)} rules, {len(frame)} records, {len(places)} regions; masked: {[int(crisp[e]) for e in masked]}\n"
     )
     names = [one["column"] for one in variables]
-    print("| metric | runs | Q_need | swaps | distortion | assignment | ratio | worst | CPU s a run | step | valid |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    head = ("metric", "runs", "Q_need", "swaps", "distortion", "assignment", "ratio", "worst", "CPU s a run", "step")
+    print("|", " | ".join((*head, "valid", "mean of valid", "attribute values altered")), "|")
+    print("|---" * (len(head) + 3) + "|")
     for title, numbers in (("categorical", set()), ("ordinal and categorical", ORDINAL)):
         ordinal, categorical = [n for n in names if n in numbers], [n for n in names if n not in numbers]
         metric = Metric((1.0,) * len(ordinal), (1.0,) * len(categorical))
@@ -108,10 +109,14 @@ def main() -> None:
         )
         restrictions = [Restriction(int(e), bound=2, zero=12) for e in masked]
         problem = build(codes, len(places), members(membership, ALPHA), values, metric, restrictions)
-        report(title, problem, masked, args.runs, args.generations)
+        people = pl.scan_parquet(DATA / f"p_{args.state}.parquet").select(pl.len()).collect().item()
+        cells = 0 if ordinal else len(names) * people
+        report(title, problem, masked, args.runs, args.generations, cells)
 
 
-def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, generations: int) -> None:
+def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, generations: int, cells: int) -> None:
+    """`cells`: attribute values of the file where the metric counts those that are altered; 0 where it does not."""
+
     def hidden(swaps: Swaps) -> bool:
         return not set(masked) & set(thompson_tau(after(problem, swaps), alpha=0.01, robust=True).indexes)
 
@@ -129,16 +134,20 @@ def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, gen
         ratios = [one.swaps.distortion / bound for one, bound in zip(result.runs, bounds, strict=True)]
         own = next(ratio for one, ratio in zip(result.runs, ratios, strict=True) if one is result.best)
         valid = sum(one.valid_share for one in result.runs) / runs
+        shares = [one.valid_share for one in result.runs if one.valid_distortion is not None]
+        means = [one.valid_distortion for one in result.runs if one.valid_distortion is not None]
+        mean = float(np.average(means, weights=shares)) if means else float("nan")
         best = result.best.swaps
+        altered = f"{100 * mean / cells:.5f} %" if cells else ""
         print(
             f"| {title}, roaming {roaming} | {runs} | {problem.needed} | {len(best.source)} | {best.distortion:.3f} "
             f"| {best.distortion / own:.3f} | {own:.3f} | {max(ratios):.3f} | {seconds / runs:.1f} | {longest:.2f} "
-            f"| {valid:.4f} |",
+            f"| {valid:.4f} | {mean:.3f} | {altered} |",
             flush=True,
         )
     print(
         f"| {title}, assignment | | {problem.needed} | {len(assigned.source)} | {assigned.distortion:.3f} "
-        f"| {assigned.distortion:.3f} | 1 | 1 | {assigning:.3f} | | |",
+        f"| {assigned.distortion:.3f} | 1 | 1 | {assigning:.3f} | | | | |",
         flush=True,
     )
 

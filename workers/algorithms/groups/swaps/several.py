@@ -51,6 +51,8 @@ from workers.algorithms.groups.swaps.restrictions import (
 
 #: Candidates in one list at first, and by how much lists grow.
 _FIRST, _GROWTH = 8, 4
+#: Attributes compared between two pauses.
+_COMPARED = 100_000_000
 #: Of the integer program: nodes, which end it at the same place on every machine.
 _NODES: Final = 5_000
 _SLACK: Final = 1e-7
@@ -154,13 +156,17 @@ def masking_several(problem: SeveralGroups) -> Generator[None, None, SeveralSwap
             count[~full.all(axis=1)] *= _GROWTH
             continue
         short = _unproved(problem, sides, candidates, solution.ineqlin.marginals, needs)
-        if not short.any():
+        if short.any():
+            count[short] *= _GROWTH
+            continue
+        integral = bool(np.all(np.minimum(solution.x, 1.0 - solution.x) < _SLACK))
+        taken = solution.x if integral else _integer(candidates, matrix, most)
+        if taken is not None:
             break
-        count[short] *= _GROWTH
-    taken = solution.x
-    integral = bool(np.all(np.minimum(taken, 1.0 - taken) < _SLACK))
-    if not integral:
-        taken = _integer(candidates, matrix, most)
+        if full.all():
+            wanted = sum(need for *_, need in needs)
+            raise UnreachableError(None, wanted, wanted - 1, "at most, by all groups together in whole records")
+        count[~full.all(axis=1)] *= _GROWTH
     chosen = np.flatnonzero(taken > 0.5)
     ours, theirs = sides.left[candidates.left[chosen]], sides.right[candidates.right[chosen]]
     return SeveralSwaps(_swaps(problem, ours, theirs), float(solution.fun), integral)
@@ -219,14 +225,16 @@ def _listed(problem: SeveralGroups, sides: _Sides, count: IntArray) -> Generator
         open_to[home == place, place] = False
     parts, last = [], np.full((len(sides.left), lists), np.inf)
     for size in np.unique(count):
-        rows = np.flatnonzero(count == size)
+        every = np.flatnonzero(count == size)
         some = min(int(size), int(np.diff(sides.start).max()))
-        distance, index = nearest(problem.metric, values[sides.left[rows]], theirs, sides.start, some)
-        yield
-        cut = open_to[rows] & (np.diff(sides.start)[None, :] > some)
-        last[rows] = np.where(cut, distance[:, :, -1], np.inf)
-        there = (index >= 0) & open_to[rows][:, :, None]
-        parts.append((np.broadcast_to(rows[:, None, None], index.shape)[there], index[there], distance[there]))
+        at_once = max(1, _COMPARED // max(1, theirs.size))
+        for rows in np.split(every, np.arange(at_once, len(every), at_once)):
+            distance, index = nearest(problem.metric, values[sides.left[rows]], theirs, sides.start, some)
+            yield
+            cut = open_to[rows] & (np.diff(sides.start)[None, :] > some)
+            last[rows] = np.where(cut, distance[:, :, -1], np.inf)
+            there = (index >= 0) & open_to[rows][:, :, None]
+            parts.append((np.broadcast_to(rows[:, None, None], index.shape)[there], index[there], distance[there]))
     ours, others, cost = (np.concatenate(column) for column in zip(*parts, strict=True))
     elsewhere = problem.parameter[sides.left[ours]] != problem.parameter[sides.right[others]]
     return _Candidates(ours[elsewhere], others[elsewhere].astype(np.int64), cost[elsewhere], last)
@@ -307,7 +315,8 @@ def _reachable(matrix: csr_array, most: FloatArray, wanted: int) -> int:
     return int(np.floor(wanted - best.fun + _SLACK))
 
 
-def _integer(candidates: _Candidates, matrix: csr_array, most: FloatArray) -> FloatArray:
+def _integer(candidates: _Candidates, matrix: csr_array, most: FloatArray) -> FloatArray | None:
+    """Whole x; None where the candidates allow none, or the limit ends the search before one is there."""
     solution = milp(
         candidates.cost,
         integrality=np.ones(len(candidates.cost)),
@@ -315,11 +324,7 @@ def _integer(candidates: _Candidates, matrix: csr_array, most: FloatArray) -> Fl
         constraints=LinearConstraint(matrix, -np.inf, most),
         options={"mip_rel_gap": 0.0, "node_limit": _NODES},
     )
-    if solution.x is None:
-        demands = most < 0.0
-        wanted = -int(most[demands].sum())
-        raise UnreachableError(None, wanted, wanted - 1, "by all groups together, in whole records")
-    return np.asarray(solution.x, dtype=np.float64)
+    return None if solution.x is None else np.asarray(solution.x, dtype=np.float64)
 
 
 def _swaps(problem: SeveralGroups, ours: IntArray, theirs: IntArray) -> Swaps:
