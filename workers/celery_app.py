@@ -79,10 +79,11 @@ def _begin_child(**_: Any) -> None:
     be_ended_first()
     open_resources(settings, threads=_threads)
     seal_anew_where_asked()
-    preload()
+    queues = frozenset(app.amqp.queues.consume_from)
+    preload(queues)
     note_compilations()
     if settings.warm_kernels:
-        warm_in_background(settings, frozenset(app.amqp.queues.consume_from))
+        warm_in_background(settings, queues)
 
 
 @signals.worker_shutting_down.connect

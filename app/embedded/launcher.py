@@ -132,7 +132,6 @@ class Launcher:
             self._prepare(inherited, with_key=not secrets.admin_key_written)
             self.folder.prepared.write_text(self._preparation(), encoding="utf-8")
         self._start_processes(inherited)
-        self._wait_until_ready()
         self.folder.write_running(sockets=sockets, environment=environment, address=address(self.listener))
         self._watch_idleness(environment["DATABASE_URL"])
         self._announce()
@@ -208,10 +207,13 @@ class Launcher:
             ("The API", command("api", "serve", "--listen-fd", str(fd), patience=API_PATIENCE, keep_fds=[fd]), API),
             ("The interactive worker", command("worker-interactive", *interactive, patience=WORKER_PATIENCE), WORKERS),
             ("The batch worker", command("worker-batch", *batch, patience=WORKER_PATIENCE), WORKERS),
-            ("Housekeeping", command("housekeeping", "housekeeping", patience=API_PATIENCE), WORKERS),
         ]
         for name, part, stage in parts:
             self._add(name, part, stage=stage)
+        self._wait_until_ready()
+        # Nothing waits for it, and until the service is ready the cores are busy.
+        housekeeping = command("housekeeping", "housekeeping", patience=API_PATIENCE)
+        self._add("Housekeeping", housekeeping, stage=WORKERS)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + READY_SECONDS

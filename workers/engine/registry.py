@@ -4,6 +4,7 @@ Runners are named, not imported: their modules pull in the numeric stack, and a 
 been forked (thread pools do not survive a fork).
 """
 
+from collections.abc import Container
 from importlib import import_module
 
 from app.contracts.jobs import JobSpec
@@ -46,9 +47,11 @@ def runner_for(method: str) -> AnyRunner:
     return _loaded[method]
 
 
-def preload() -> None:
-    """Import every runner that is there, so that the first job does not pay for it."""
+def preload(queues: Container[str]) -> None:
+    """Import the runners that jobs of these queues need, so that the first job does not pay for it."""
     for method in RUNNERS:
+        if SPECS[method].queue not in queues:
+            continue
         try:
             runner_for(method)
         except ModuleNotFoundError as error:
