@@ -123,12 +123,18 @@ def worker(
 
 
 @cli.command()
-def kernels(methods: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None) -> None:
+def kernels(
+    methods: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
+    *,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Say what is to be compiled, and compile nothing.")
+    ] = False,
+) -> None:
     """Compile the algorithms for this machine, once an installation; what is compiled already stays."""
     from app.embedded.worker import become_compiler
 
     require(*WORKER_PACKAGES, extras="worker")
-    become_compiler(load_settings(), methods=methods or [])
+    become_compiler(load_settings(), methods=methods or [], missing=missing)
 
 
 @cli.command()

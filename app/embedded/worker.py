@@ -97,7 +97,8 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
     os.execve(sys.executable, [*program("worker"), *arguments], environment)  # noqa: S606
 
 
-def become_compiler(settings: Settings, *, methods: Sequence[str]) -> NoReturn:
-    """Replace this process by one that compiles what the installation lacks."""
+def become_compiler(settings: Settings, *, methods: Sequence[str], missing: bool = False) -> NoReturn:
+    """Replace this process by one that compiles what the installation lacks, or says what that is."""
     environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}
-    os.execve(sys.executable, [*program("compiler"), *methods], environment)  # noqa: S606
+    name = "missing-kernels" if missing else "compiler"
+    os.execve(sys.executable, [*program(name), *methods], environment)  # noqa: S606

@@ -5,6 +5,7 @@ Each method has a mark beside the kernels once it has been run through, so that 
 
 import fcntl
 import gc
+import math
 import os
 import signal
 import sys
@@ -25,6 +26,9 @@ from workers.methods.protocol import warmings_of
 
 _MARKS: Final = "done"
 _MOST_PROCESSES: Final = 4  # the longest part takes a third of all
+#: What compiling takes of one core (of a server, 2026), where it is much.
+_ABOUT_SECONDS: Final = {"boxes": 55.0, "group": 40.0, "ingest": 15.0, "swaps": 20.0, "uncertain": 20.0}
+_USUAL_SECONDS: Final = 8.0
 #: When garbage is sought: a compiler makes little of it, and looking takes a twentieth of its time at Python's usual.
 _SELDOM: Final = (100_000, 50, 100)
 
@@ -33,6 +37,15 @@ def main(methods: list[str]) -> None:
     """Compile what these methods (all, if none is named) need, and remove what older versions left."""
     compile_kernels(methods or list(RUNNERS), say=_say)
     remove_old(folder().parent, current=_current())
+
+
+def say_missing(methods: list[str]) -> None:
+    """Say which of these methods (all, if none is named) are to be compiled, and about how long that takes."""
+    missing = uncompiled(methods or list(RUNNERS))
+    if missing:
+        seconds = sum(_ABOUT_SECONDS.get(method, _USUAL_SECONDS) for method in missing)
+        about = 10 * math.ceil(seconds / min(usable_cores(), _MOST_PROCESSES) / 10)
+        _say(f"To be compiled for this machine, once: {', '.join(missing)}; that takes about {about} s")
 
 
 def compile_kernels(methods: Iterable[str], *, say: Callable[[str], None]) -> None:
