@@ -10,7 +10,7 @@ from app.contracts.datasets import Dataset
 from app.contracts.log import LogAction
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
-from app.db.repositories import audit, datasets, log
+from app.db.repositories import audit, datasets, families, log
 from app.db.session import Connection, Database
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.quotas import admit_upload
@@ -137,7 +137,12 @@ def _check_named(connection: Connection, *, owner: str, described: Described) ->
     word, parameter = described.same_data_as_dataset_id, described.declares
     if word is None:
         return
-    if "\x00" in word or datasets.get(connection, owner=owner, dataset_id=word) is None:
+    version = parameter == "version_of_dataset_id"  # continues what was published: the rows may be deleted by now
+    known = "\x00" not in word and (
+        datasets.get(connection, owner=owner, dataset_id=word) is not None
+        or (version and families.is_published_from(connection, owner=owner, dataset_id=word))
+    )
+    if not known:
         detail = "there is no dataset with this id"
         if parameter == "same_data_as_dataset_id":
             detail += "; `new_family=true` says that nothing that was uploaded before is the same"

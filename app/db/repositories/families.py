@@ -197,6 +197,13 @@ def of_dataset(connection: Connection, *, dataset_id: str) -> str | None:
     return connection.execute(select(dataset.c.family_id).where(dataset.c.id == dataset_id)).scalar_one_or_none()
 
 
+def is_published_from(connection: Connection, *, owner: str, dataset_id: str) -> bool:
+    """Whether the owner ever published anything made from a dataset, which may be deleted by now."""
+    made = select(publication.c.release_id).join(release, release.c.id == publication.c.release_id)
+    named = (publication.c.owner == owner, release.c.dataset_id == dataset_id)
+    return connection.execute(made.where(*named).limit(1)).first() is not None
+
+
 def kept_word(connection: Connection, *, owner: str, dataset_id: str) -> str | None:
     """What the keeper said of a dataset at its upload."""
     statement = select(dataset.c.same_data_as_dataset_id).where(dataset.c.id == dataset_id, dataset.c.owner == owner)
