@@ -1,0 +1,42 @@
+"""What the exit code of a command says, in one table for all of them; `verify` and `certify` have their own."""
+
+from enum import IntEnum
+from typing import Final
+
+from surebox_client import errors
+
+
+class Exit(IntEnum):
+    """Exit codes, as docs/command-line.md lists them."""
+
+    DONE = 0
+    SERVICE = 1
+    USAGE = 2
+    DRAFT = 3
+    REFUSED = 4
+    TIMEOUT = 5
+    INTERRUPTED = 130
+
+
+#: Answers that say nothing against the request: the same may be sent again.
+_NOT_REFUSALS: Final = (408, 425, 429)
+
+
+class UsageError(Exception):
+    """The command line asks for what cannot be; nothing was done."""
+
+
+def exit_of(error: Exception) -> Exit:
+    """The exit code of an error that a command ends with."""
+    if isinstance(error, errors.JobFailed):
+        return exit_of(error.problem)
+    if isinstance(error, errors.WaitTimedOut):
+        return Exit.TIMEOUT
+    if isinstance(error, errors.FindingsStandError):
+        return Exit.DRAFT
+    if isinstance(error, errors.ProblemError):
+        refused = 400 <= error.status < 500 and error.status not in _NOT_REFUSALS
+        return Exit.REFUSED if refused else Exit.SERVICE
+    if isinstance(error, (UsageError, errors.UploadError)):
+        return Exit.USAGE
+    return Exit.SERVICE

@@ -1,0 +1,61 @@
+"""`surebox frontier`: what each k would cost."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surebox_client.commands import spec
+from surebox_client.commands.data import uploaded
+from surebox_client.commands.exits import Exit, UsageError
+from surebox_client.commands.options import add_reading, add_waiting, add_where
+from surebox_client.commands.output import print_json, say, table
+from surebox_client.commands.parsing import Parser, counts
+from surebox_client.commands.where import connected
+
+EXAMPLES = (
+    "surebox frontier people.csv --quasi-identifiers age,sex,town --k 3,5,10,50",
+    "surebox frontier people.csv --quasi-identifiers age,sex --k 5,10 --statistic 'mean(wage)' --json",
+)
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser("frontier", "Show what boxes of each k would cost; nothing is published.", EXAMPLES)
+    made.add_argument("file", metavar="FILE", help="CSV, TSV, NDJSON or Parquet, gzip or not")
+    made.add_argument("--k", type=counts, metavar="N,N", required=True, help="which k to try")
+    spec.add_columns(made)
+    spec.add_meaning(made)
+    add_waiting(made)
+    add_reading(made)
+    add_where(made)
+    return made
+
+
+def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    body = spec.specification(given, method="frontier")
+    if given.sensitive:
+        body["sensitive"] = given.sensitive
+    if not body.get("quasi_identifiers"):
+        raise UsageError("--quasi-identifiers says what an adversary may know; `surebox profile FILE` proposes some")
+    with connected(given, methods=("frontier",)) as service, uploaded(service, given) as dataset:
+        order = spec.typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
+        job = service.audit(order).wait(timeout=given.timeout, progress=False if given.quiet else None)
+        result = service.get(f"/v1/jobs/{job.id}/result")
+    for line in [] if given.quiet else lines(result):
+        say(line)
+    if given.json:
+        print_json(result)
+    return Exit.DONE
+
+
+def lines(result: Mapping[str, Any]) -> list[str]:
+    """A line for each k: boxes, records, what is lost, and how wide each statistic is."""
+    points = result["points"]
+    head = ("k", "boxes", "released", "lost")
+    rows = [
+        (point["k"], point["box_count"], point["released"], "" if point["ncp"] is None else f"{point['ncp']:.1%}")
+        for point in points
+    ]
+    refused = [f"k {point['k']}: {point['infeasible']}" for point in points if point["infeasible"]]
+    return [*table(head, rows), *refused]

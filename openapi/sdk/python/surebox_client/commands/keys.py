@@ -1,0 +1,80 @@
+"""API keys on this machine: in files that only their owner reads, never an argument, never shown."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from surebox_client.commands.exits import UsageError
+from surebox_client.commands.options import environment
+
+_KEY: Final = re.compile(r"[\x21-\x7e]{8,500}")
+
+
+def key_in(text: str, where: str) -> str:
+    """The key in a text; the text itself is never repeated.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    key = text.strip()
+    if not _KEY.fullmatch(key):
+        raise UsageError(f"{where} holds no API key: one word without blanks")
+    return key
+
+
+def key_of_file(path: Path) -> str:
+    """The key that a file holds."""
+    try:
+        return key_in(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', 'it is no text')}") from None
+
+
+def key_for(url: str, key_file: Path | None) -> str | None:
+    """The key for an address: of the file that was named, of SUREBOX_API_KEY, of a login; None: there is none."""
+    if key_file is not None:
+        return key_of_file(key_file)
+    given = environment("SUREBOX_API_KEY")
+    if given:
+        return key_in(given, "SUREBOX_API_KEY")
+    return _logins().get(_name(url))
+
+
+def logins_file() -> Path:
+    """Where logins are kept."""
+    return Path(environment("XDG_CONFIG_HOME") or Path.home() / ".config") / "surebox" / "logins.json"
+
+
+def remember(url: str, key: str | None) -> Path:
+    """Keep the key for an address, or forget it (None)."""
+    kept = _logins()
+    kept.pop(_name(url), None)
+    if key is not None:
+        kept[_name(url)] = key
+    path = logins_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(json.dumps(kept))
+    unfinished.rename(path)
+    return path
+
+
+def _logins() -> dict[str, str]:
+    try:
+        kept = json.loads(logins_file().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        raise UsageError(f"{logins_file()} cannot be read: delete it, and login again") from None
+    return {str(url): str(key) for url, key in kept.items()} if isinstance(kept, dict) else {}
+
+
+def _name(url: str) -> str:
+    return url.rstrip("/")

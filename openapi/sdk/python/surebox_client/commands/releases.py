@@ -1,0 +1,134 @@
+"""`surebox releases`, `publish`, `withdraw` and `download`: what was made before."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surebox_client.commands.anonymize import add_files
+from surebox_client.commands.exits import Exit, UsageError
+from surebox_client.commands.finish import show_release, write
+from surebox_client.commands.options import add_where
+from surebox_client.commands.output import print_json, print_lines, say
+from surebox_client.commands.parsing import Parser, names, once, one_of, pair
+from surebox_client.commands.spec import SUFFIXES, formats
+from surebox_client.commands.where import connected
+
+if TYPE_CHECKING:
+    from surebox_client import Release, Surebox
+
+_LISTED = ("id", "state", "name", "method", "published_at", "rows", "tags")
+_LATEST = "latest:"
+
+
+def parser_releases() -> Parser:
+    """The command line of `releases`."""
+    made = Parser(
+        "releases", "List releases, newest first, a JSON object a line.",
+        ("surebox releases", "surebox releases --tag table=people --state published --json"),
+    )  # fmt: skip
+    made.add_argument("--tag", type=pair, action="append", default=[], metavar="K=V", help="only with this tag")
+    made.add_argument(
+        "--state", type=one_of("draft", "published", "withdrawn"), metavar="S", help="draft, published, withdrawn"
+    )
+    made.add_argument("--method", metavar="M", help="only by this method")
+    made.add_argument("--json", action="store_true", help="print one document with all fields")
+    add_where(made)
+    return made
+
+
+def run_releases(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    only = {
+        "state": given.state,
+        "method": given.method,
+        "tag": [f"{name}:{value}" for name, value in given.tag] or None,
+    }
+    with connected(given) as service:
+        listed = [each.data for each in service.releases(**{name: value for name, value in only.items() if value})]
+    if given.json:
+        print_json(listed)
+    else:
+        print_lines({name: each.get(name) for name in _LISTED} for each in listed)
+    return Exit.DONE
+
+
+def parser_publish() -> Parser:
+    """The command line of `publish`."""
+    made = Parser(
+        "publish", "Publish a draft; exit code 3 where findings stand against it.",
+        ("surebox publish $RELEASE", "surebox publish $RELEASE --accept composition"),
+    )  # fmt: skip
+    made.add_argument("release", metavar="REL", help="the id of a release")
+    made.add_argument("--accept", type=names, default=[], metavar="A,B", help="audits whose findings are accepted")
+    add_where(made)
+    return made
+
+
+def run_publish(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    with connected(given) as service:
+        release = service.release(given.release).publish(accept_findings=given.accept)
+    print_json(release.data)
+    return Exit.DONE
+
+
+def parser_withdraw() -> Parser:
+    """The command line of `withdraw`."""
+    made = Parser(
+        "withdraw", "Withdraw a published release: readers find it no more, its family counts it for ever.",
+        ("surebox withdraw $RELEASE", "surebox withdraw $RELEASE --reason 'wrong year'"),
+    )  # fmt: skip
+    made.add_argument("release", metavar="REL", help="the id of a release")
+    made.add_argument("--reason", metavar="TEXT", help="why; readers may learn it")
+    add_where(made)
+    return made
+
+
+def run_withdraw(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    with connected(given) as service:
+        release = service.release(given.release).withdraw(given.reason)
+    print_json(release.data)
+    return Exit.DONE
+
+
+def parser_download() -> Parser:
+    """The command line of `download`."""
+    made = Parser(
+        "download", "Download a release and print where it is.",
+        (
+            "surebox download $RELEASE --out people.csv",
+            "surebox download latest:table=people --out people.parquet --certificate",
+        ),
+    )  # fmt: skip
+    made.add_argument(
+        "release", metavar="REL", help="the id of a release; latest:K=V: the last one published with a tag"
+    )
+    add_files(made)
+    made.add_argument("--json", action="store_true", help="print the release as JSON, with the paths")
+    add_where(made)
+    return made
+
+
+def run_download(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    wanted = formats(given)
+    with connected(given) as service:
+        release = _release(service, given.release)
+        out = given.out or Path(release.id + SUFFIXES[(wanted or ["parquet"])[0]])
+        paths = write(service, release, out, wanted, certificate=given.certificate)
+    if release.state != "published":
+        say(f"{release.id} is {'a draft' if release.state == 'draft' else release.state}")
+    show_release(release, paths, as_json=given.json)
+    return Exit.DONE
+
+
+def _release(service: "Surebox", text: str) -> "Release":
+    if not text.startswith(_LATEST):
+        return service.release(text)
+    try:
+        tag = pair(text.removeprefix(_LATEST))
+    except argparse.ArgumentTypeError:
+        raise UsageError("latest: needs a tag: latest:table=people") from None
+    return service.latest(tags=once([tag], "latest"))

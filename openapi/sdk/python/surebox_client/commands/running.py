@@ -1,0 +1,72 @@
+"""A job from its request to its end, once for an idempotency key."""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from surebox_client import errors
+from surebox_client.commands.data import earlier_dataset, uploaded
+from surebox_client.commands.exits import UsageError
+from surebox_client.commands.options import reading
+from surebox_client.commands.output import print_json
+from surebox_client.commands.spec import typed
+from surebox_client.commands.where import progress
+
+if TYPE_CHECKING:
+    from surebox_client import Job, Surebox
+
+#: Tags of a job that an idempotency key has made: hashes of the key, and of what was ordered under it.
+_KEY, _ORDER = "idempotency", "idempotency-order"
+_ROUNDS: Final = 3
+
+Ending = Callable[["Job"], int]
+
+
+def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any], *, end: Ending) -> int:
+    """Upload, have the file anonymized, wait, and end; with an idempotency key what it has made before is taken up.
+
+    The service repeats the answer to a job's request only where the body is the same, and that names the rows, which
+    are deleted once a command has its answer: so the hash of the key is a tag of the job as well. What the file holds
+    is no part of it: a key stands for a run, such as that of a night.
+    """
+    if given.idempotency_key is None:
+        return _run(service, given, body, end=end, key=None)
+    key, order = _hash(given.idempotency_key), _hash([body, reading(given), given.earlier])
+    body = body | {"tags": {**body.get("tags", {}), _KEY: key, _ORDER: order}}
+    for attempt in range(_ROUNDS):
+        failures = 0
+        for job in service.jobs(tag=f"{_KEY}:{key}"):
+            if job.data["tags"].get(_ORDER) != order:
+                raise UsageError(f"The idempotency key was used for another order, {job.id}: use a new one")
+            if job.state not in ("failed", "cancelled"):
+                progress(given)(f"The idempotency key has made {job.id} already")
+                return settle(job, given, end=end)
+            failures += 1
+        try:
+            return _run(service, given, body, end=end, key=f"{key}-{failures}")
+        except (errors.IdempotencyMismatchError, errors.RequestInFlightError):
+            if attempt + 1 == _ROUNDS:  # another command with this key was first, and its job has yet to be seen
+                raise
+    raise AssertionError
+
+
+def _run(service: "Surebox", given: argparse.Namespace, body: dict[str, Any], *, end: Ending, key: str | None) -> int:
+    with uploaded(service, given, version_of_dataset_id=earlier_dataset(service, given)) as dataset:
+        order = typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
+        job = service.anonymize(order, idempotency_key=key)
+        return settle(job, given, end=end)
+
+
+def settle(job: "Job", given: argparse.Namespace, *, end: Ending) -> int:
+    """Wait for a job and end with it, or leave it where the command is not to wait."""
+    if given.no_wait:
+        print_json({"job_id": job.id, "state": job.state})
+        progress(given)(f"To have its answer, and the uploaded rows deleted: surebox wait {job.id}")
+        return 0
+    return end(job.wait(timeout=given.timeout, progress=False if given.quiet else None))
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:24]

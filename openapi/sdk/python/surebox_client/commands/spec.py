@@ -1,0 +1,174 @@
+"""The specification of a job, from a file and from options; options win."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from surebox_client.commands.exits import UsageError
+from surebox_client.commands.parsing import (
+    Parser,
+    demands,
+    ends,
+    listed,
+    names,
+    once,
+    one_of,
+    pair,
+    read_object,
+    setting,
+)
+
+if TYPE_CHECKING:
+    from surebox_client._generated import types
+
+#: How the file of each format ends.
+SUFFIXES: Final = {
+    "csv.gz": ".csv.gz", "csv.excel": ".excel.csv", "csv": ".csv", "parquet": ".parquet", "ndjson": ".ndjson",
+}  # fmt: skip
+_ALWAYS_MADE: Final = ("parquet", "csv", "ndjson")
+#: Methods that need quasi-identifiers, and nothing instead of them.
+BY_QUASI_IDENTIFIERS: Final = ("boxes", "condensation", "uncertain")
+_NUMBERS: Final = {"integer": int, "number": float}
+_TRUTHS: Final = {"true": True, "false": False}
+
+
+def add_columns(parser: Parser) -> None:
+    """What the columns are."""
+    group = parser.add_argument_group("columns")
+    group.add_argument(
+        "--quasi-identifiers", type=names, metavar="A,B", help="what an adversary may know of a person and look up"
+    )
+    group.add_argument("--sensitive", type=names, metavar="A,B", help="what must not be learned of a person")
+
+
+def add_meaning(parser: Parser) -> None:
+    """What is published of the columns, and how."""
+    group = parser.add_argument_group("what is published (all else of the specification: --spec, --set)")
+    group.add_argument("--keep", type=names, metavar="A,B", help="columns that are published as they are")
+    group.add_argument("--statistic", action="append", default=[], metavar="S", help="such as 'mean(age)'; repeatable")
+    group.add_argument(
+        "--ordinal", action="append", default=[], type=listed, metavar="COLUMN=LOW,HIGH", help="the order of its values"
+    )
+    group.add_argument(
+        "--domain", action="append", default=[], type=ends, metavar="COLUMN=LEAST,GREATEST", help="its public limits"
+    )
+    group.add_argument("--missing-is-value", type=names, metavar="A,B", help="missing is a value of these columns")
+    group.add_argument(
+        "--missing", type=one_of("drop", "pattern", "refuse"), metavar="drop|pattern|refuse",
+        help="what becomes of records with a missing quasi-identifier",
+    )  # fmt: skip
+    group.add_argument("--spec", type=Path, metavar="F", help="a specification in JSON; options win over it")
+    group.add_argument(
+        "--set", action="append", default=[], type=setting, metavar="FIELD=JSON", dest="settings",
+        help="any field of the specification, such as bounds=grid",
+    )  # fmt: skip
+
+
+def add_release(parser: Parser) -> None:
+    """What becomes of the release."""
+    group = parser.add_argument_group("the release")
+    group.add_argument(
+        "--require", type=demands, metavar="k=5,l=2", help="publish only if the audit `table` measures this"
+    )
+    group.add_argument("--tag", action="append", default=[], type=pair, metavar="K=V", help="repeatable")
+    group.add_argument("--draft", action="store_true", help="do not publish (exit 3)")
+
+
+def specification(given: argparse.Namespace, *, method: str | None = None) -> dict[str, Any]:
+    """The body of the request, yet without a dataset; numbers among the values of columns are still texts."""
+    body = read_object(given.spec) if given.spec else {}
+    body.pop("dataset_id", None)
+    body |= once(given.settings, "--set")
+    body["method"] = method or given.method or body.get("method") or "boxes"
+    simple = {
+        "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "k": given.k,
+        "missing_policy": given.missing,
+    }  # fmt: skip
+    body |= {name: value for name, value in simple.items() if value is not None}
+    for name, pairs in {"ordinal": given.ordinal, "domains": given.domain}.items():
+        if pairs:
+            body[name] = {**body.get(name, {}), **once(pairs, f"--{name.removesuffix('s')}")}
+    if given.missing_is_value:
+        nominal = dict(body.get("nominal") or {})
+        for column in given.missing_is_value:
+            nominal[column] = {**nominal.get(column, {}), "missing_is_value": True}
+        body["nominal"] = nominal
+    if given.statistic:
+        body["statistics"] = [statistic(text) for text in given.statistic]
+    return body
+
+
+def publication(given: argparse.Namespace, body: dict[str, Any]) -> None:
+    """Add what becomes of the release: its gate, tags, formats."""
+    if given.require:
+        gate = {"method": "table", "require": given.require}
+        body["gate"] = [*body.get("gate", []), gate | ({"sensitive": given.sensitive} if given.sensitive else {})]
+    elif given.sensitive:
+        body["sensitive"] = given.sensitive
+    if given.tag:
+        body["tags"] = {**body.get("tags", {}), **once(given.tag, "--tag")}
+    if given.draft:
+        body["publish"] = "draft"
+    wanted = formats(given)
+    if wanted and not set(wanted) <= set(body.get("formats") or _ALWAYS_MADE):
+        body["formats"] = sorted({*(body.get("formats") or _ALWAYS_MADE), *wanted})
+
+
+def statistic(text: str) -> Any:
+    """A statistic as people write it."""
+    from surebox_client import parse_statistic
+
+    try:
+        return parse_statistic(text)
+    except ValueError as error:
+        raise UsageError(f"--statistic {text}: {error}") from None
+
+
+def formats(given: argparse.Namespace) -> list[str]:
+    """Formats in which the command writes the release: those named, else that of the file's name."""
+    if given.formats:
+        unknown = [each for each in given.formats if each not in SUFFIXES]
+        if unknown:
+            raise UsageError(f"--format: there is no format {', '.join(unknown)}; there are {', '.join(SUFFIXES)}")
+        return list(given.formats)
+    return [] if given.out is None else [format_of(given.out)]
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name says."""
+    for name, suffix in SUFFIXES.items():
+        if path.name.endswith(suffix) and (name != "csv" or not path.name.endswith(SUFFIXES["csv.excel"])):
+            return name
+    raise UsageError(f"--out {path}: its name ends in none of {', '.join(SUFFIXES.values())}")
+
+
+def named(out: Path, file_format: str) -> Path:
+    """The file of a format: the name that was given, with the format's ending."""
+    for suffix in SUFFIXES.values():
+        if out.name.endswith(suffix):
+            return out.with_name(out.name.removesuffix(suffix) + SUFFIXES[file_format])
+    return out.with_name(out.name + SUFFIXES[file_format])
+
+
+def typed(body: dict[str, Any], columns: "Sequence[types.DatasetColumn]") -> dict[str, Any]:
+    """The body with values of columns as the file has them: numbers and truths where columns hold these."""
+    kinds = {column["name"]: column["type"] for column in columns}
+    ordinal = {name: [_value(each, kinds.get(name)) for each in values] for name, values in _ordinal(body).items()}
+    return body | ({"ordinal": ordinal} if ordinal else {})
+
+
+def _ordinal(body: dict[str, Any]) -> dict[str, list[Any]]:
+    ordinal = body.get("ordinal") or {}
+    return ordinal if isinstance(ordinal, dict) else {}
+
+
+def _value(value: Any, kind: str | None) -> Any:
+    if not isinstance(value, str) or kind is None:
+        return value
+    if kind == "boolean":
+        return _TRUTHS.get(value.lower(), value)
+    try:
+        return _NUMBERS[kind](value) if kind in _NUMBERS else value
+    except ValueError:
+        return value

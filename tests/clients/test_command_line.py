@@ -1,0 +1,308 @@
+"""The command line: what it prints, what its exit codes say, what it leaves."""
+
+import json
+import os
+import random
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from app.cli.main import cli
+from surebox_client.commands import parsing
+from surebox_client.commands.main import COMMANDS, GROUP, parser_of
+from tests.clients.commands import CommandLine, Done, program
+from tests.service import Service
+
+BY = ["--quasi-identifiers", "age,hours", "--k", "5"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own to stand in, with a home."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("SUREBOX_URL", "SUREBOX_API_KEY", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def surebox(
+    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    """The command line of an owner of its own, at the address of a service."""
+    monkeypatch.setenv("SUREBOX_URL", service.address)
+    monkeypatch.setenv("SUREBOX_API_KEY", service.new_key(f"command-line-{folder.name}"))
+    return CommandLine(capsys)
+
+
+def write_people(path: Path, *, rows: int = 400, seed: int = 1, more: int = 0) -> Path:
+    """A table of invented persons; `more` rows follow those that the same seed made before."""
+    draw = random.Random(seed)
+    lines = [f"{draw.randint(18, 80)},{draw.randint(5, 60)},{draw.choice('fm')}" for _ in range(rows + more)]
+    path.write_text("\n".join(["age,hours,sex", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself_with_examples_that_it_reads_and_loads_nothing_for_it(name: str) -> None:
+    code = (
+        "import sys; from surebox_client.commands.main import run\n"
+        "try: run(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'httpx', 'typer', 'app', 'numpy', 'polars', 'pydantic', 'asyncio'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, name, "--help"], capture_output=True, text=True, check=True
+    )
+    examples = [line.strip() for line in done.stdout.splitlines() if line.startswith(f"  surebox {name}")]
+    assert len(examples) == 2
+    for example in examples:
+        parser_of(name).parse(shlex.split(example)[2:])
+
+
+def test_the_service_adds_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    group: Any = typer.main.get_command(cli)
+    own = {name for name, command in group.commands.items() if not command.hidden}
+    assert {each.name for each in entry_points(group=GROUP)} == own
+    assert not own & set(COMMANDS)
+    overview = CommandLine(capsys)("--help")
+    assert overview.code == 0
+    assert all(name in overview.out for name in own | set(COMMANDS))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["audit", "people.csv", "--quasi-identifiers", "sex", "--require", "k=2"], 0),
+        (["anonymize", "people.csv", *BY], 0),
+        (["anonymize", "people.csv", *BY, "--url", "http://127.0.0.1:1"], 1),
+        (["anonymize", "absent.csv", *BY], 2),
+        (["anonymize", "people.csv", "--quasi-identifiers", "age"], 2),
+        (["anonymize", "people.csv", "--k", "five"], 2),
+        (["anonymize", "people.csv", *BY, "--unheard-of"], 2),
+        (["anonymize", "people.csv", *BY, "--out", "release.xlsx"], 2),
+        (["unheard-of"], 2),
+        (["anonymize", "people.csv", *BY, "--draft"], 3),
+        (["anonymize", "people.csv", *BY, "--require", "k=300"], 3),
+        (["audit", "people.csv", "--quasi-identifiers", "age,hours", "--require", "k=50"], 3),
+        (["anonymize", "people.csv", "--quasi-identifiers", "age", "--k", "1000"], 4),
+        (["anonymize", "people.csv", "--quasi-identifiers", "aeg", "--k", "5"], 4),
+        (["releases", "--key-file", "wrong.key"], 4),
+        (["download", "rel_unknown"], 4),
+        (["anonymize", "people.csv", *BY, "--timeout", "0.001"], 5),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_an_exit_code_says_how_a_command_has_ended(
+    surebox: CommandLine, folder: Path, arguments: list[str], code: int
+) -> None:
+    write_people(folder / "people.csv")
+    (folder / "wrong.key").write_text("sb_wrong_key_that_nobody_has\n")
+    done = surebox(*arguments)
+    assert done.code == code, done.err
+    assert "Traceback" not in done.err
+    assert "sb_wrong" not in done.err
+    assert done.err.count("\n") >= (code != 0), "what is wrong is said"
+
+
+def test_ctrl_c_ends_a_command_with_130(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with program("releases", "--url", address, cwd=folder, SUREBOX_API_KEY="sb_some_key_12345678") as process:
+            connection, _ = silent.accept()
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+            connection.close()
+    assert process.returncode == 130
+    assert err == "surebox: interrupted\n"
+
+
+def test_a_release_is_written_in_each_format_and_verified(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv")
+    done = surebox(
+        "anonymize", "people.csv", *BY, "--keep", "sex", "--statistic", "mean(hours)", "--missing", "drop",
+        "--tag", "table=people", "--out", "release.csv", "--format", "csv,parquet", "--certificate",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.out.split() == ["release.csv", "release.parquet"]
+    keys = ["--keys", "release.csv.jwks.json"]
+    verified = program("verify", "release.csv", *keys, cwd=folder)
+    out, err = verified.communicate(timeout=300)
+    assert verified.returncode == 0, out + err
+    (listed,) = [json.loads(line) for line in surebox("releases", "--tag", "table=people").out.splitlines()]
+    assert (listed["state"], listed["rows"], listed["tags"]) == ("published", 400, {"table": "people"})
+    again = surebox("download", "latest:table=people", "--out", "again.parquet")
+    assert (again.code, again.out) == (0, "again.parquet\n")
+    assert (folder / "again.parquet").read_bytes() == (folder / "release.parquet").read_bytes()
+    withdrawn = surebox("withdraw", listed["id"], "--reason", "a trial")
+    assert (withdrawn.code, withdrawn.json["state"]) == (0, "withdrawn")
+
+
+def test_rows_are_deleted_with_the_answer_unless_they_are_to_be_kept(
+    surebox: CommandLine, folder: Path, service: Service
+) -> None:
+    write_people(folder / "people.csv")
+    with service.client() as client:
+        client.headers["Authorization"] = f"Bearer {os.environ['SUREBOX_API_KEY']}"
+
+        def kept() -> int:
+            return len(client.get("/v1/datasets").raise_for_status().json()["items"])
+
+        assert surebox("anonymize", "people.csv", *BY).code == 0
+        assert surebox("anonymize", "people.csv", "--quasi-identifiers", "aeg", "--k", "5").code == 4
+        assert surebox("audit", "people.csv", "--quasi-identifiers", "sex").code == 0
+        assert kept() == 0
+        left = surebox("anonymize", "people.csv", *BY, "--draft", "--no-wait")
+        assert (left.code, kept()) == (0, 1), left.err
+        waited = surebox("wait", left.json["job_id"])
+        assert (waited.code, kept()) == (3, 0), waited.err
+        assert waited.json["state"] == "draft"
+        assert surebox("anonymize", "people.csv", *BY, "--draft", "--keep-data").code == 3
+        assert kept() == 1
+        (family,) = client.get("/v1/families").raise_for_status().json()["items"]
+        assert len(family["published"]) == 1, "one family of all, whose rows are gone"
+
+
+def test_a_draft_says_why_and_how_to_publish_it(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv", rows=300, seed=3)
+    done = surebox("anonymize", "people.csv", *BY, "--require", "k=100", "--json", "--out", "release.csv")
+    assert done.code == 3
+    assert not (folder / "release.csv").exists(), "what is not published is not handed on"
+    draft = done.json
+    assert f"surebox publish {draft['id']} --accept table" in done.err
+    refused = surebox("publish", draft["id"])
+    assert refused.code == 3, refused.err
+    published = surebox("publish", draft["id"], "--accept", "table")
+    assert (published.code, published.json["state"]) == (0, "published")
+
+
+def test_one_idempotency_key_is_one_release(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv", seed=4)
+    order = ["anonymize", "people.csv", *BY, "--version-of", "latest:table=people", "--idempotency-key", "monday"]
+    first, second = (surebox(*order) for _ in range(2))
+    assert (first.code, second.code) == (0, 0), second.err
+    assert first.json["id"] == second.json["id"]
+    assert len(surebox("releases").out.splitlines()) == 1
+    other = surebox(*order, "--keep", "sex")
+    assert other.code == 2
+    assert "another order" in other.err
+
+
+def test_without_quasi_identifiers_nothing_is_guessed_and_the_proposal_can_be_copied(
+    surebox: CommandLine, folder: Path
+) -> None:
+    write_people(folder / "people.csv", seed=5)
+    done = surebox("anonymize", "people.csv")
+    assert (done.code, done.out) == (2, "")
+    assert all(name in done.err for name in ("age", "hours", "sex"))
+    assert surebox("releases").out == ""
+    copied = shlex.split(done.err.splitlines()[-1])
+    assert copied[:3] == ["surebox", "anonymize", "people.csv"]
+    assert surebox(*copied[1:]).code == 0
+    profile = surebox("profile", "people.csv", "--json")
+    assert profile.code == 0
+    assert [column["name"] for column in profile.json["columns"]] == ["age", "hours", "sex"]
+    assert "quasi_identifiers" in profile.json["proposal"]
+
+
+def test_each_k_is_shown_with_what_it_costs(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv", seed=6)
+    done = surebox("frontier", "people.csv", "--quasi-identifiers", "age,hours", "--k", "5,50", "--json")
+    few, many = done.json["points"]
+    assert (done.code, few["k"], many["k"]) == (0, 5, 50)
+    assert few["box_count"] > many["box_count"]
+
+
+def test_a_login_is_kept_for_its_owner_only_and_the_key_is_never_shown(
+    surebox: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, url = os.environ["SUREBOX_API_KEY"], os.environ["SUREBOX_URL"]
+    monkeypatch.delenv("SUREBOX_API_KEY")
+    (folder / "key.txt").write_text(key + "\n")
+    assert surebox("releases").code == 4
+    done = surebox("login", "--url", url, "--key-file", "key.txt")
+    kept = Path(done.out.strip())
+    assert (done.code, stat.S_IMODE(kept.stat().st_mode)) == (0, 0o600)
+    assert surebox("releases", "--url", f"{url}/").code == 0
+    (folder / "key.txt").write_text("sb_wrong_key_that_nobody_has")
+    wrong = surebox("login", "--url", url, "--key-file", "key.txt")
+    assert (wrong.code, "sb_wrong" in wrong.err) == (4, False)
+    assert surebox("releases").code == 0, "the login before is still there"
+    for arguments in (["releases", "--key", key], ["releases", f"--key={key}"], ["releases", key]):
+        refused = surebox(*arguments)
+        assert (refused.code, key in refused.err) == (2, False)
+    (folder / "key.txt").write_text(f"{key}\nanother line")
+    unreadable = surebox("releases", "--key-file", "key.txt")
+    assert (unreadable.code, key in unreadable.err) == (2, False)
+    assert surebox("login", "--url", url, "--forget").code == 0
+    assert surebox("releases").code == 4
+
+
+def test_options_win_over_the_specification(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv", seed=7)
+    spec = {"method": "boxes", "k": 50, "quasi_identifiers": ["age", "sex"], "domains": {"age": [0, 120]}}
+    (folder / "spec.json").write_text(json.dumps(spec))
+    options = ["--k", "8", "--set", "bounds=grid", "--domain", "hours=0,168", "--quasi-identifiers", "age,hours"]
+    left = surebox("anonymize", "people.csv", "--spec", "spec.json", *options, "--no-wait")
+    assert surebox("wait", left.json["job_id"]).code == 0
+    from surebox_client import Surebox
+
+    with Surebox() as service:
+        made = service.job(left.json["job_id"]).data["spec"]
+    assert made is not None
+    assert (made["k"], made["quasi_identifiers"], made["bounds"]) == (8, ["age", "hours"], "grid")
+    assert made["domains"] == {"age": [0, 120], "hours": [0, 168]}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (parsing.names, 'age, "hours, weekly",sex', ["age", "hours, weekly", "sex"]),
+        (parsing.listed, "educ=low,mid,high", ("educ", ["low", "mid", "high"])),
+        (parsing.ends, "age=0,120", ("age", [0, 120])),
+        (parsing.ends, "born=1900-01-01,2026-12-31", ("born", ["1900-01-01", "2026-12-31"])),
+        (parsing.demands, "k=5,t=0.2", {"k": 5, "t": 0.2}),
+        (parsing.setting, "max_suppressed=0.1", ("max_suppressed", 0.1)),
+        (parsing.setting, "bounds=grid", ("bounds", "grid")),
+    ],
+)
+def test_what_is_written_between_commas_is_read(read: Callable[[str], Any], text: str, value: Any) -> None:
+    assert read(text) == value
+
+
+@pytest.fixture
+def started(folder: Path) -> Iterator[Path]:
+    """A folder on which no service runs yet; what was started on it has ended afterwards."""
+    yield folder / ".surebox"
+    with program("stop", "--force", cwd=folder) as stopping:
+        stopping.communicate(timeout=120)
+
+
+def test_five_commands_at_once_share_one_service_that_stops_at_once(started: Path, folder: Path) -> None:
+    write_people(folder / "people.csv")
+    order = ["audit", "people.csv", "--quasi-identifiers", "sex", "--require", "k=2", "--json"]
+    settings = {"SUREBOX_WARM_KERNELS": "false"}
+    five = [program(*order, cwd=folder, **settings) for _ in range(5)]
+    ended = [Done(0, *process.communicate(timeout=500)) for process in five]
+    assert [process.returncode for process in five] == [0] * 5, ended
+    assert sum("Starting the service" in each.err for each in ended) == 1
+    assert {each.json["k"] for each in ended} == {min(each.json["k"] for each in ended)}
+    assert (started / ".gitignore").read_text() == "*\n"
+    assert stat.S_IMODE(started.stat().st_mode) == 0o700
+    pid = int((started / "serve.lock").read_text())
+    with program("stop", cwd=folder) as stopping:
+        assert "has ended" in stopping.communicate(timeout=120)[1]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
