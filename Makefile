@@ -56,7 +56,7 @@ imports: $(VENV)/.dev
 
 documents: $(VENV)/.dev
 	$(call step,openapi/openapi.json is served,$(BIN)/surebox openapi | diff -u openapi/openapi.json -)
-	$(call step,types of the Python client,$(BIN)/python openapi/sdk/python/generate.py | diff -u openapi/sdk/python/surebox_client/_generated/types.py -)
+	$(call step,the Python client is current,$(BIN)/python openapi/sdk/python/generate.py --check)
 	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
 	$(call step,docs/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/warnings.md -)
 	$(call step,docs/errors.md is current,$(BIN)/python docs/problem_codes.py | diff -u docs/errors.md -)
@@ -69,8 +69,8 @@ bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
 openapi: $(VENV)/.dev ## write openapi/openapi.json from the code
 	@$(BIN)/surebox openapi > openapi/openapi.json
 
-sdk: $(VENV)/.dev ## write the types of the Python client from openapi/openapi.json
-	@$(BIN)/python openapi/sdk/python/generate.py > openapi/sdk/python/surebox_client/_generated/types.py
+sdk: $(VENV)/.dev ## write what is generated of the Python client (openapi/sdk/python)
+	@$(BIN)/python openapi/sdk/python/generate.py
 
 warnings: $(VENV)/.dev ## write docs/warnings.md from the code
 	@$(BIN)/python docs/warning_codes.py > docs/warnings.md

@@ -14,7 +14,7 @@ MACHINE = re.compile(
 )
 KERNEL = re.compile("jit|kernel")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-SOURCES = [path for path in tracked("*.py") if not {"versions", "_generated"} & set(path.parts)]
+SOURCES = [path for path in tracked("*.py") if not {"versions", "_generated", "blocking.py"} & set(path.parts)]
 #: The client's names are imported from its package, as users of one expect.
 FRONT = ROOT / "openapi" / "sdk" / "python" / "surebox_client" / "__init__.py"
 PRODUCT = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "workers", "verify"}]

@@ -1,21 +1,31 @@
-"""Prints `surebox_client/_generated/types.py`, the types of openapi/openapi.json: `make sdk`.
+"""Writes `_generated/types.py`, the types of openapi/openapi.json, and `blocking.py`, the client without `await`.
 
 Bounds are left out, for the generator makes a numbered type of each bounded one. Each method has its keyword
 arguments beside its body: the same fields without `method`, and without those that name what it works on.
 """
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
 from typing import Any, Final
 
 DOCUMENT: Final = Path(__file__).parents[2] / "openapi.json"
+PACKAGE: Final = Path(__file__).parent / "surebox_client"
 _BOUNDS: Final = (
     "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
     "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 )  # fmt: skip
 _REFERENCE: Final = "#/components/schemas/"
+_BLOCKING: Final = {
+    r"\basync (def|for|with)\b": r"\1",
+    r"\bawait ": "",
+    r"\bAsync(\w+)": r"\1",
+    r"__a(enter|exit)__": r"__\1__",
+}
+#: Parameters of an upload that the client has in a form of its own.
+_OWN: Final = ("name", "tag", "type")
 _HEAD: Final = '"""Types of answers and bodies: written by `make sdk` from openapi/openapi.json, never edited."""'
 
 
@@ -46,6 +56,9 @@ def document() -> dict[str, Any]:
         for reference in schemas[name]["discriminator"]["mapping"].values():
             method = options(schemas[reference.removeprefix(_REFERENCE)])
             schemas[method["title"]] = method
+    reading = [each for each in whole["paths"]["/v1/datasets"]["post"]["parameters"] if each["in"] == "query"]
+    fields = {each["name"]: each["schema"] for each in reading if each["name"] not in _OWN}
+    schemas["UploadOptions"] = {"type": "object", "title": "UploadOptions", "properties": fields}
     return whole
 
 
@@ -76,6 +89,27 @@ def types() -> str:
     return str(made)
 
 
+def blocking() -> str:
+    """The client that blocks: the one that is awaited, without what awaits."""
+    text = (PACKAGE / "asynchronous.py").read_text(encoding="utf-8").partition('"""\n')[2]
+    for awaited, plainly in _BLOCKING.items():
+        text = re.sub(awaited, plainly, text)
+    return f'"""The client: written by `make sdk` from surebox_client/asynchronous.py, never edited."""\n{text}'
+
+
+def write(*, check: bool) -> int:
+    """Write both modules; with `check` compare them with what is there, and say which differ."""
+    status = 0
+    for name, text in {"_generated/types.py": types(), "blocking.py": blocking()}.items():
+        path = PACKAGE / name
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != text:
+            sys.stdout.write(f"{path} is not what the document says: make sdk\n")
+            status = 1
+    return status
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    sys.stdout.write(types())
+    sys.exit(write(check="--check" in sys.argv[1:]))

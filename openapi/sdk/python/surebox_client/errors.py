@@ -64,11 +64,10 @@ class ProblemError(SureboxError):
     problem : all that the service said.
     """
 
-    codes: ClassVar[tuple[str, ...]] = ()
     classes: ClassVar[dict[str, type["ProblemError"]]] = {}
 
-    def __init_subclass__(cls) -> None:
-        ProblemError.classes.update(dict.fromkeys(cls.codes, cls))
+    def __init_subclass__(cls, codes: tuple[str, ...]) -> None:
+        ProblemError.classes.update(dict.fromkeys(codes, cls))
 
     def __init__(self, problem: Mapping[str, Any], retry_after: float | None = None, remedy: str = "") -> None:
         self.problem = problem
@@ -99,91 +98,61 @@ def problem_error(problem: Mapping[str, Any], retry_after: float | None = None, 
     return kind(problem, retry_after, remedy)
 
 
-class UnauthorizedError(ProblemError):
+class UnauthorizedError(ProblemError, codes=("unauthorized", "401")):
     """No valid API key: give `key`, or set SUREBOX_API_KEY."""
 
-    codes: ClassVar[tuple[str, ...]] = ("unauthorized", "401")
 
-
-class ForbiddenError(ProblemError):
+class ForbiddenError(ProblemError, codes=("forbidden", "403")):
     """The key lacks a scope."""
 
-    codes: ClassVar[tuple[str, ...]] = ("forbidden", "403")
 
-
-class QuotaExceededError(ForbiddenError):
+class QuotaExceededError(ForbiddenError, codes=("quota-exceeded",)):
     """The owner may not keep more."""
 
-    codes: ClassVar[tuple[str, ...]] = ("quota-exceeded",)
 
-
-class NotFoundError(ProblemError):
+class NotFoundError(ProblemError, codes=("not-found", "404")):
     """There is no such object."""
 
-    codes: ClassVar[tuple[str, ...]] = ("not-found", "404")
 
-
-class ConflictError(ProblemError):
+class ConflictError(ProblemError, codes=("conflict", "409")):
     """The state of things forbids it."""
 
-    codes: ClassVar[tuple[str, ...]] = ("conflict", "409")
 
-
-class RequestInFlightError(ConflictError):
+class RequestInFlightError(ConflictError, codes=("request-in-flight",)):
     """A request with the same Idempotency-Key is still being answered."""
 
-    codes: ClassVar[tuple[str, ...]] = ("request-in-flight",)
 
-
-class FindingsStandError(ConflictError):
+class FindingsStandError(ConflictError, codes=("findings-stand",)):
     """A release with findings is not published unless they are accepted."""
 
-    codes: ClassVar[tuple[str, ...]] = ("findings-stand",)
 
-
-class GoneError(ProblemError):
+class GoneError(ProblemError, codes=("gone", "result-expired", "410")):
     """It was deleted, or has expired."""
 
-    codes: ClassVar[tuple[str, ...]] = ("gone", "result-expired", "410")
 
-
-class TooLargeError(ProblemError):
+class TooLargeError(ProblemError, codes=("too-large", "413")):
     """The body is larger than the service takes."""
 
-    codes: ClassVar[tuple[str, ...]] = ("too-large", "413")
 
-
-class InvalidError(ProblemError):
+class InvalidError(ProblemError, codes=("invalid", "bad-request", "400", "422")):
     """The request is not valid; `errors` says where."""
 
-    codes: ClassVar[tuple[str, ...]] = ("invalid", "bad-request", "400", "422")
 
-
-class UnreadableError(InvalidError):
+class UnreadableError(InvalidError, codes=("unreadable",)):
     """The file cannot be read."""
 
-    codes: ClassVar[tuple[str, ...]] = ("unreadable",)
 
-
-class InfeasibleError(InvalidError):
+class InfeasibleError(InvalidError, codes=("infeasible",)):
     """No release of these data meets what is demanded."""
 
-    codes: ClassVar[tuple[str, ...]] = ("infeasible",)
 
-
-class IdempotencyMismatchError(InvalidError):
+class IdempotencyMismatchError(InvalidError, codes=("idempotency-mismatch",)):
     """The Idempotency-Key was used for another request."""
 
-    codes: ClassVar[tuple[str, ...]] = ("idempotency-mismatch",)
 
-
-class TooManyRequestsError(ProblemError):
+class TooManyRequestsError(ProblemError, codes=("too-many-requests", "too-many-jobs", "too-much-work", "429")):
     """More than the owner may do at a time; `retry_after` says when to go on."""
 
-    codes: ClassVar[tuple[str, ...]] = ("too-many-requests", "too-many-jobs", "too-much-work", "429")
 
-
-class UnavailableError(ProblemError):
+class UnavailableError(ProblemError, codes=("unavailable", "storage-unavailable", "not-trusted", "502", "503", "504")):
     """A part of the service cannot be reached."""
-
-    codes: ClassVar[tuple[str, ...]] = ("unavailable", "storage-unavailable", "not-trusted", "502", "503", "504")

@@ -1300,6 +1300,25 @@ class InfluenceOptions(TypedDict):
     require: NotRequired[InfluenceDemands | None]
 
 
+class UploadOptions(TypedDict):
+    format: NotRequired[FileFormat | None]
+    delimiter: NotRequired[str | None]
+    quote: NotRequired[str | None]
+    header: NotRequired[bool]
+    column: NotRequired[list[str]]
+    skip_rows: NotRequired[int]
+    comment: NotRequired[str | None]
+    trim: NotRequired[bool]
+    missing_values: NotRequired[list[str]]
+    decimal: NotRequired[str | None]
+    thousands: NotRequired[str | None]
+    charset: NotRequired[str | None]
+    date_format: NotRequired[str | None]
+    same_data_as_dataset_id: NotRequired[str | None]
+    version_of_dataset_id: NotRequired[str | None]
+    new_family: NotRequired[bool]
+
+
 class ClassCounts(TypedDict):
     count: int
     histogram: list[ClassSize]

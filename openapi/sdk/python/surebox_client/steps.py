@@ -1,0 +1,220 @@
+"""The core without sockets: what is to be sent, waited and remembered, as generators that a driver runs.
+
+A plan yields steps and is sent what came of each; `http.py` has two drivers, one that blocks and one that awaits.
+"""
+
+import json
+import os
+import random
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote
+
+from surebox_client.errors import ConnectionFailedError, ProblemError, RequestInFlightError, code_of, problem_error
+
+T = TypeVar("T")
+VERSION: Final = "0.1.0"
+RETRIES: Final = 5
+#: Seconds: of the first wait (doubled each time), of the longest, of a `Retry-After` that is still waited for.
+FIRST_WAIT, LONGEST_WAIT, PATIENCE = 0.5, 8.0, 120.0
+#: How often a request is sent that the service is still answering: it forgets one that broke off within a minute.
+IN_FLIGHT_TRIES: Final = 24
+
+
+class Body(NamedTuple):
+    """What is uploaded: `chunks` opens it; a stream that cannot be rewound is opened once."""
+
+    chunks: Callable[[], Iterator[bytes]]
+    media_type: str
+    rewindable: bool = True
+    size: int | None = None
+
+
+class Send(NamedTuple):
+    """A request; with `stream` the answer's body is left to `Next`."""
+
+    method: str
+    path: str
+    params: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}
+    json: Any = None
+    body: Body | None = None
+    stream: bool = False
+    silence: float | None = None  # seconds after which a stream counts as broken
+
+
+class Answer:
+    """What came back; `held` is the driver's, of a body that is still to come."""
+
+    def __init__(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status, self.headers = status, headers
+        self.content = b""
+        self.held: Any = None
+
+    def json(self) -> Any:
+        """The body, where it is JSON; else None."""
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return None
+
+
+class Next(NamedTuple):
+    """The next piece of a streamed body, None at its end; of events an `Event`."""
+
+    answer: Answer
+
+
+class Event(NamedTuple):
+    """A server-sent event; `data` is empty of what only keeps a connection open."""
+
+    id: str = ""
+    data: str = ""
+
+
+class Close(NamedTuple):
+    """Let a streamed answer go."""
+
+    answer: Answer
+
+
+class Sleep(NamedTuple):
+    """Wait."""
+
+    seconds: float
+
+
+class Emit(NamedTuple):
+    """Hand a value to who iterates."""
+
+    value: Any
+
+
+Step: TypeAlias = Send | Next | Close | Sleep | Emit
+Plan: TypeAlias = Generator[Step, Any, T]
+
+
+class Session:
+    """What is remembered between requests: whether versions were compared, and what remedies there are."""
+
+    def __init__(self) -> None:
+        self.compared = False
+        self.remedies: dict[str, str] = {}
+
+    def call(self, request: Send, *, retries: int = RETRIES) -> Plan[Answer]:
+        """Send until there is an answer that is no refusal.
+
+        Raises
+        ------
+        ConnectionFailedError, ProblemError
+            At the last try, or at once where another would not help.
+        """
+        if not self.compared:
+            self.compared = True
+            yield from self._compare()
+        if request.method == "POST":
+            key = request.headers.get("Idempotency-Key") or os.urandom(16).hex()
+            request = request._replace(headers={**request.headers, "Idempotency-Key": key})
+        failures = in_flight = 0
+        while True:
+            try:
+                answer: Answer = yield request
+                if answer.status < 400:
+                    return answer
+                failure: ConnectionFailedError | ProblemError = yield from self._refusal(answer)
+            except ConnectionFailedError as error:
+                failure = error
+            if isinstance(failure, RequestInFlightError) and in_flight < IN_FLIGHT_TRIES:
+                in_flight += 1
+            else:
+                failures += 1
+            wait = _wait(failure, failures)
+            if wait is None or failures > retries:
+                raise (yield from self._explained(failure))
+            if request.body is not None and not request.body.rewindable:
+                failure.add_note("The upload is a stream that cannot be rewound, so it was not sent again.")
+                raise failure
+            yield Sleep(wait)
+
+    def get(self, path: str, **params: Any) -> Plan[Any]:
+        """The JSON of an address."""
+        return (yield from self.call(Send("GET", path, params=params))).json()
+
+    def pages(self, path: str, params: Mapping[str, Any]) -> Plan[None]:
+        """Emit what a list has, page by page."""
+        cursor: Mapping[str, Any] = {}
+        while True:
+            page = yield from self.get(path, **params, **cursor)
+            for each in page["items"]:
+                yield Emit(each)
+            if page.get("next_cursor") is None:
+                return
+            cursor = {"cursor": page["next_cursor"]}
+
+    def _refusal(self, answer: Answer) -> Plan[ProblemError]:
+        if answer.held is not None:
+            while (piece := (yield Next(answer))) is not None:
+                answer.content += piece
+        problem = answer.json()
+        if not isinstance(problem, dict):  # a proxy's page
+            problem = {"title": f"The answer has status {answer.status} and no reason"}
+        after = answer.headers.get("retry-after", "")
+        return problem_error({"status": answer.status, **problem}, float(after) if after.isdecimal() else None)
+
+    def _explained(self, failure: ConnectionFailedError | ProblemError) -> Plan[Exception]:
+        """The error with what to do about it, as the service says of problems of this type."""
+        if not isinstance(failure, ProblemError) or not str(failure.problem.get("type", "")).startswith("/problems/"):
+            return failure
+        code = code_of(failure.problem)
+        if code not in self.remedies:
+            try:
+                kind = (yield Send("GET", f"/problems/{quote(code)}")).json()
+            except ConnectionFailedError:
+                kind = None
+            self.remedies[code] = str(kind.get("remedy") or "") if isinstance(kind, dict) else ""
+        failure.remedy = self.remedies[code]
+        return failure
+
+    def _compare(self) -> Plan[None]:
+        """Say once that the service is of another version than this client."""
+        try:
+            start = (yield Send("GET", "/", headers={"Accept": "application/json"})).json()
+        except ConnectionFailedError:
+            return
+        served = str(start.get("version") or "") if isinstance(start, dict) else ""
+        theirs, ours = (each.split(".")[:2] for each in (served, VERSION))
+        if served and all(each.isdecimal() for each in theirs) and theirs != ours:
+            age = "newer" if [*map(int, theirs)] > [*map(int, ours)] else "older"
+            message = (
+                f"The service ({served}) is {age} than surebox-client ({VERSION}): install the client of its version"
+            )
+            warnings.warn(message, stacklevel=2)
+
+
+def _wait(failure: ConnectionFailedError | ProblemError, failures: int) -> float | None:
+    """Seconds until the next try; None where none would help."""
+    if isinstance(failure, ProblemError):
+        again = failure.status in (429, 502, 503, 504) or isinstance(failure, RequestInFlightError)
+        if not again or (failure.retry_after or 0) > PATIENCE:
+            return None
+        if failure.retry_after is not None:
+            return failure.retry_after + random.uniform(0, 0.5)  # noqa: S311 - so that not all come at once
+    return random.uniform(0.5, 1) * min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (failures - 1))  # noqa: S311
+
+
+def wire(value: Any) -> Any:
+    """A specification as JSON has it: handles by their ids, statistics in words as objects, days as text."""
+    from surebox_client.statistics import parse_statistic
+
+    if isinstance(value, Mapping):
+        plain = {name: wire(each) for name, each in value.items()}
+        for each in ("statistics",):
+            if isinstance(plain.get(each), list):
+                plain[each] = [parse_statistic(one) if isinstance(one, str) else one for one in plain[each]]
+        return plain
+    if isinstance(value, list | tuple):
+        return [wire(each) for each in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.id if hasattr(value, "id") and hasattr(value, "data") else value
