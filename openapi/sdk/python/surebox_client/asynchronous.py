@@ -14,7 +14,7 @@ from surebox_client.uploads import Upload, query
 
 if TYPE_CHECKING:
     from surebox_client._generated import types
-    from surebox_verify.verification import Report
+    from surebox_verify.report import Report
 
 
 class AsyncDataset(Handle["types.Dataset"]):

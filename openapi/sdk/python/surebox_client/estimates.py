@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from surebox_client.errors import SureboxError
 
 if TYPE_CHECKING:
-    from surebox_verify.verification import Report
+    from surebox_verify.report import Report
 
 
 _NUMBERS: Final = ("estimate", "guaranteed", "attained")

@@ -995,6 +995,7 @@ StatisticKind: TypeAlias = Literal[
     'covariance',
     'correlation',
     'regression',
+    'prediction',
     'share',
     'crosstab',
     'domain_mean',
@@ -1009,6 +1010,7 @@ class StatisticSpec(TypedDict):
     values: list[ColumnValue] | None
     interval: list[Any] | None
     p: float | None
+    at: list[ColumnValue] | None
 
 
 class StatisticsSpec(TypedDict):
@@ -1500,6 +1502,7 @@ class FrontierStatistic(TypedDict):
     values: list[ColumnValue] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
+    at: NotRequired[list[ColumnValue] | None]
     terms: list[RegressionTerm] | None
     width: float | None
 
@@ -1800,6 +1803,7 @@ class Statistic(TypedDict):
     values: NotRequired[list[ColumnValue] | None]
     interval: NotRequired[list[Any] | None]
     p: NotRequired[float | None]
+    at: NotRequired[list[ColumnValue] | None]
 
 
 StatisticRanges: TypeAlias = ValueRange | list[ValueRange | None]
@@ -2225,6 +2229,7 @@ class ComputedStatistic(TypedDict):
     values: list[ColumnValue] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
+    at: NotRequired[list[ColumnValue] | None]
     terms: list[RegressionTerm] | None
     sharp: bool
     gap: float | None
@@ -2608,6 +2613,7 @@ class RestrictedStatistic(TypedDict):
     values: list[ColumnValue] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
+    at: NotRequired[list[ColumnValue] | None]
     terms: list[RegressionTerm] | None
     sharp: bool
     gap: float | None
@@ -2646,6 +2652,7 @@ class StatisticResult(TypedDict):
     values: list[ColumnValue] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
+    at: NotRequired[list[ColumnValue] | None]
     terms: list[RegressionTerm] | None
     sharp: bool
     gap: float | None
