@@ -12,7 +12,10 @@ from app.db.repositories.jobs import JobFilter
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _TAG = r"^[^\x00:]{1,200}:[^\x00]{0,200}$"
-TagPairs = Annotated[list[Annotated[str, Query(pattern=_TAG)]] | None, Query(description="`name:value`; all of them.")]
+TagPairs = Annotated[
+    list[Annotated[str, Query(pattern=_TAG)]] | None,
+    Query(description="Only objects with all of these tags, as `name:value`."),
+]
 _TEXT = r"^[^\x00]{1,200}$"
 
 
@@ -40,9 +43,9 @@ def tags_of(pairs: Iterable[str] | None) -> dict[str, str]:
 
 
 async def get_job_filter(
-    state: Annotated[list[JobState] | None, Query(description="Any of these states.")] = None,
-    method: Annotated[str | None, Query(pattern=_TEXT, description="Of this method.")] = None,
-    kind: Annotated[JobKind | None, Query(description="Asked of this endpoint.")] = None,
+    state: Annotated[list[JobState] | None, Query(description="Only objects in one of these states.")] = None,
+    method: Annotated[str | None, Query(pattern=_TEXT, description="Only jobs of this method.")] = None,
+    kind: Annotated[JobKind | None, Query(description="Only jobs that this endpoint created.")] = None,
     dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="That work on this dataset.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,

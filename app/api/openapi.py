@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI finds out, and what holds for every route: security and problems.
+"""The OpenAPI document: FastAPI's, completed by security, problems and answers as examples for every route.
 
 The same document is served at `/openapi.json` and kept under `openapi/`; nothing in it depends on settings.
 """
@@ -16,26 +16,27 @@ from app.api.deps import Require
 from app.api.problems import described
 from app.api.schema_names import name_bodies, renamed, with_open_answers
 from app.api.surface import include_routes
+from app.errors import PHRASES
 
 TITLE: Final = "Surebox"
 VERSION: Final = version("surebox")
 _DESCRIPTION: Final = """\
-Anonymizes microdata and audits anonymization; every release carries a certificate of what it guarantees.
+Anonymizes microdata and audits anonymized tables. Every release carries a signed certificate of its guarantees.
 
-Upload a dataset, ask for an anonymization or an audit, wait for the job, take the release. Errors are problem details
-(RFC 9457); fields that are not valid are named in `errors` by JSON pointers into the body as it was sent, parameters as
-`?name` (query), `header:name` or `path:name`. A request that creates something can be repeated safely with an
-`Idempotency-Key`. Artifacts never change: their `ETag` is their SHA-256.
+Upload a dataset, create an anonymization or an audit, wait for its job, then read the release. Errors are problem
+details (RFC 9457): `errors` names invalid fields by JSON pointers into the body that you sent, and parameters as
+`?name` (query), `header:name` or `path:name`; `/problems/{code}` explains each kind. You can safely repeat a request
+that creates something with an `Idempotency-Key`. Artifacts never change: their `ETag` is their SHA-256.
 """
 _TAGS: Final = (
-    ("datasets", "Microdata to work on."),
-    ("anonymizations", "Jobs that anonymize a dataset and make a release."),
-    ("audits", "Jobs that attack or measure a dataset or a release."),
-    ("jobs", "Following jobs: state, events, results, provenance."),
-    ("releases", "What jobs made: files, publishing, readers."),
-    ("queries", "Questions to a release: counts, statistics, classes."),
-    ("certificates", "What every published release guarantees, signed."),
-    ("administration", "Families of data, settings of owners, the log, and what operators need."),
+    ("datasets", "Upload microdata, and read its profile."),
+    ("anonymizations", "Create jobs that anonymize a dataset and make a release."),
+    ("audits", "Create jobs that attack or measure a dataset or a release."),
+    ("jobs", "Follow jobs: state, events, results, provenance."),
+    ("releases", "Publish, read and withdraw releases, and download their files."),
+    ("queries", "Query a release: counts, statistics, classes."),
+    ("certificates", "Verify releases: certificates, timestamps, revocations, keys."),
+    ("administration", "Manage families of data, settings of owners, the log, quotas and health."),
 )
 _BEARER: Final[Mapping[str, Any]] = {
     "type": "http",
@@ -45,12 +46,29 @@ _BEARER: Final[Mapping[str, Any]] = {
 _COMMON: Final[Mapping[int, str]] = {
     401: "No valid API key.",
     403: "The key lacks a scope.",
-    503: "A part of the service cannot be reached; `Retry-After` says when to try again.",
+    503: "A part of the service cannot be reached; `Retry-After` gives the time to wait.",
+}
+#: Sentences for statuses whose routes have none of their own.
+_STATUSES: Final[Mapping[int, str]] = {
+    200: "The request succeeded.",
+    201: "The object was created.",
+    400: "The body or a header cannot be read.",
+    404: "There is no such object of this owner.",
+    406: "No format that exists is acceptable.",
+    408: "The body did not arrive in time.",
+    409: "The state of the object does not allow this; `detail` explains it.",
+    410: "The object was deleted.",
+    413: "The body exceeds a limit of the service.",
+    415: "The content type is not supported.",
+    416: "The range begins after the end of the file.",
+    422: "The request is not valid; `errors` names the fields.",
+    429: "Too many requests or unfinished jobs of this owner; `Retry-After` gives the time to wait.",
+    507: "The service has no room for files.",
 }
 
 
 class DescribedApi(FastAPI):
-    """An app whose document is completed by what holds for every route."""
+    """An app whose document is completed for every route."""
 
     def openapi(self) -> dict[str, Any]:
         """The document, made once."""
@@ -108,7 +126,7 @@ def _complete(app: FastAPI) -> dict[str, Any]:
 
 
 def _reading_order(entry: tuple[str, dict[str, Any]]) -> int:
-    """Paths stand in the order of their tags, whatever the order in which routes are tried."""
+    """Paths are in the order of their tags, whatever the order in which routes are tried."""
     names = [name for name, _ in _TAGS]
     return min(names.index(operation["tags"][0]) for operation in entry[1].values())
 
@@ -123,7 +141,7 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
         operation["security"] = [{"bearer": sorted(scopes)} for scopes in required.ways]
         common |= {str(status): described(text) for status, text in _COMMON.items()}
         if required.limited:
-            common["429"] = described("Too many requests of this owner; `Retry-After` says when to try again.")
+            common["429"] = described("Too many requests of this owner; `Retry-After` gives the time to wait.")
     body = operation.get("requestBody")
     parameters = operation.get("parameters", ())
     if body or parameters:
@@ -139,7 +157,14 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
             "415": described("The content type is not supported."),
         }
     merged = {**common, **responses}
-    operation["responses"] = {status: merged[status] for status in sorted(merged)}
+    operation["responses"] = {status: _worded(status, merged[status]) for status in sorted(merged)}
+
+
+def _worded(status: str, response: dict[str, Any]) -> dict[str, Any]:
+    """A response whose description is a sentence, where a route gives none of its own."""
+    if response["description"] in {"Successful Response", *PHRASES.values()}:
+        return {**response, "description": _STATUSES[int(status)]}
+    return response
 
 
 def _is_fastapis(response: Mapping[str, Any] | None) -> bool:

@@ -43,7 +43,7 @@ class Page:
 
 async def get_page(
     _known: Annotated[None, Depends(refuse_unknown_query)],
-    limit: Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="Objects of a page.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="Number of objects per page.")] = DEFAULT_LIMIT,
     cursor: Annotated[
         str | None, Query(max_length=500, description="`next_cursor` of the page before; opaque.")
     ] = None,

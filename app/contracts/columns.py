@@ -42,7 +42,7 @@ class MissingPolicy(StrEnum):
 class SuppressedRecords(Contract):
     """Records of the dataset that are left out, by reason."""
 
-    missing: int = Field(default=0, description="They lack a value.")
+    missing: int = Field(default=0, description="Number of records suppressed because they lack a value.")
     rare: int = Field(default=0, description="They are rare: they make the statistics wide, or the scales large.")
     rare_class: int = Field(
         default=0,
@@ -293,4 +293,4 @@ def typed(value: bool | float | str | None, column: ColumnType) -> Any:
 class SpecifiedColumn(Contract):
     """A column that the specification names."""
 
-    column: str = Field(description="As named.")
+    column: str = Field(description="Name of the column in the request.")

@@ -90,11 +90,11 @@ class ReadOptions(Contract):
 
 
 class DatasetColumn(Contract):
-    """Profile of one column."""
+    """Profile of one column of a dataset."""
 
-    name: str = Field(description="As in the file.")
+    name: str = Field(description="Name of the column, as in the file.")
     type: ColumnType = Field(description="As it was inferred, or as it was given.")
-    missing: int = Field(description="Rows without a value.")
+    missing: int = Field(description="Number of rows without a value.")
     distinct: int = Field(description="Different values, missing not counted.")
     type_from: TypeSource | None = Field(
         default=None,
@@ -141,14 +141,16 @@ class Dataset(Contract):
     rows: int | None = Field(description="Null until it is read.")
     bytes: int = Field(description="Size of the decoded file.")
     sha256: str = Field(description="Checksum of the decoded file.")
-    created_at: Instant = Field(description="When it was uploaded.")
+    created_at: Instant = Field(description="Time of the upload, in UTC.")
     expires_at: Instant | None = Field(description="When it will be deleted; null: never by itself.")
     tags: Tags = Field(description="As given with the upload.")
     options: ReadOptions | None = Field(
         default=None, description="How the file was read: as specified, and what was detected (`delimiter`)."
     )
     columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
-    warnings: tuple[JobWarning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
+    warnings: tuple[JobWarning, ...] = Field(
+        default=(), description="Warnings: successes that will disappoint or expose."
+    )
     error: Problem | None = Field(default=None, description="Why it cannot be read; null where nothing is wrong.")
     version_of_dataset_id: str | None = Field(
         default=None, description="The dataset that it is a new version of, if of one."
@@ -167,7 +169,7 @@ Name = Annotated[
 class DatasetChanges(Contract):
     """A new name, new tags, or both; what is left out stays as it is."""
 
-    name: Name = Field(default_factory=str, description="What the owner calls it.")
+    name: Name = Field(default_factory=str, description="Name that the owner gave it.")
     tags: Tags = Field(default_factory=dict, description="All its tags from now on, in place of the former.")
 
     def changes(self) -> dict[str, Any]:

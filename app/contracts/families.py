@@ -28,7 +28,7 @@ class FamilyComposition(Contract):
     expected: float | None = Field(description="Fewest records expected to fit the noisy rows of one; null: no noise.")
     expected_below: float | None = Field(description="Share of the records with fewer than k of them.")
     diversity: dict[str, OverlayDiversity] = Field(description="Of kept and sensitive columns.")
-    release_count: int = Field(description="How many were composed.")
+    release_count: int = Field(description="Number of releases that were combined.")
     exact: bool = Field(description="False: of some persons it is not known where they were; `composed_k` is 1 then.")
     unplaced: int = Field(
         default=0, description="Persons of whom that is not known: each counts as hidden among no others."
@@ -42,7 +42,7 @@ class FamilyPublication(Contract):
 
     release_id: str = Field(description="Its id; the release may be withdrawn or deleted since.")
     method: str = Field(description="The method of its job.")
-    published_at: Instant = Field(description="When.")
+    published_at: Instant = Field(description="Time of the publication, in UTC.")
     base_release_id: str | None = Field(description="Of a series: what it was made from alone.")
     previous_release_id: str | None = Field(description="Of a new version of the data: the release whose boxes it has.")
     composition: FamilyComposition | None = Field(
@@ -53,16 +53,16 @@ class FamilyPublication(Contract):
 class FamilyDataset(Contract):
     """A dataset of a family, and why it is one of it."""
 
-    dataset_id: str = Field(description="Its id.")
-    name: str = Field(description="What the owner calls it.")
-    created_at: Instant = Field(description="When it was uploaded.")
+    dataset_id: str = Field(description="Id of the dataset.")
+    name: str = Field(description="Name that the owner gave it.")
+    created_at: Instant = Field(description="Time of the upload, in UTC.")
     because: str = Field(description="Why it is of this family: one sentence.")
 
 
 class Family(Contract):
     """Datasets of an owner that are the same, and what was ever published of them, in order."""
 
-    id: str = Field(description="Names the family.")
+    id: str = Field(description="Id of the family of datasets.")
     confirmed: bool = Field(
         description="Whether a keeper vouches for its data. False: they came by a key without `jobs:read`, are "
         "compared with no others, and nothing of them is published."
@@ -76,5 +76,5 @@ class Family(Contract):
 class FamilyList(Contract):
     """The owner's families, newest first."""
 
-    items: tuple[Family, ...] = Field(description="Newest first.")
+    items: tuple[Family, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(default=None, description="As of other lists; always null: all are on one page.")

@@ -25,9 +25,9 @@ class Finding(Contract):
     severity: FindingSeverity = Field(
         description="How much it weighs; those of `high` keep a release from being published."
     )
-    detail: str = Field(description="What was found, and what would work instead.")
-    measured: float | None = Field(description="What was measured; null where there is no number.")
-    required: float | None = Field(description="What was demanded of it.")
+    detail: str = Field(description="The finding, and an alternative that would work.")
+    measured: float | None = Field(description="Measured value; null if there is no number.")
+    required: float | None = Field(description="Required value.")
 
 
 class MeasuredDemand(Contract):
@@ -46,10 +46,12 @@ def all_met(demands: Mapping[str, MeasuredDemand]) -> bool | None:
 class AuditResult(Contract):
     """What the result of every audit has, whatever it measures."""
 
-    method: Any = Field(description="The job's method.")
+    method: Any = Field(description="Method of the job that has this result.")
     passed: bool | None = Field(description="Whether every demand is met; null: nothing was required.")
-    demands: dict[str, MeasuredDemand] = Field(description="What was required, by name; empty: nothing.")
-    findings: tuple[Finding, ...] = Field(description="What a steward must know, worst first.")
+    demands: dict[str, MeasuredDemand] = Field(
+        description="Demands with their required and measured values, by name; empty if nothing was required."
+    )
+    findings: tuple[Finding, ...] = Field(description="Findings, worst first.")
     verdict: str = Field(description="The whole in one sentence.")
 
 

@@ -23,22 +23,30 @@ class MissingMatches(StrEnum):
 class RecursiveDemand(Contract):
     """Recursive (c, l)-diversity: r_1 < c (r_l + r_{l+1} + ...)."""
 
-    c: float = Field(strict=True, gt=0, allow_inf_nan=False, description="c.")
-    l: int = Field(strict=True, ge=1, description="l.")  # noqa: E741 - the field's own name
+    c: float = Field(
+        strict=True, gt=0, allow_inf_nan=False, description="Factor c of recursive (c, l)-diversity, above 0."
+    )
+    l: int = Field(strict=True, ge=1, description="Parameter l of recursive (c, l)-diversity, at least 1.")  # noqa: E741 - the field's own name
 
 
 class TableDemands(Contract):
     """What is required of a table; what is not named is not looked at."""
 
     k: int | None = Field(default=None, strict=True, ge=1, description="Least records (persons, with `person_column`).")
-    l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
-    entropy_l: Annotated[float, Field(strict=True, ge=1)] | None = Field(default=None, description="Entropy l.")
-    recursive: RecursiveDemand | None = Field(default=None, description="Recursive (c, l)-diversity.")
+    l: int | None = Field(default=None, strict=True, ge=1, description="Least number of distinct values per class.")  # noqa: E741
+    entropy_l: Annotated[float, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="Least entropy l-diversity of each sensitive column."
+    )
+    recursive: RecursiveDemand | None = Field(
+        default=None, description="Recursive (c, l)-diversity of each sensitive column."
+    )
     alpha: Share | None = Field(default=None, description="Largest share of one sensitive value in a class.")
     t: Amount | None = Field(default=None, description="Largest distance of a class to the table.")
-    delta: Amount | None = Field(default=None, description="Delta-disclosure.")
-    beta: Amount | None = Field(default=None, description="Basic beta-likeness.")
-    enhanced_beta: Amount | None = Field(default=None, description="Enhanced beta-likeness.")
+    delta: Amount | None = Field(default=None, description="Largest delta-disclosure of each sensitive column.")
+    beta: Amount | None = Field(default=None, description="Largest basic beta-likeness of each sensitive column.")
+    enhanced_beta: Amount | None = Field(
+        default=None, description="Largest enhanced beta-likeness of each sensitive column."
+    )
     unique: int | None = Field(default=None, strict=True, ge=0, description="Most records that are alone.")
     sample_uniques: Share | None = Field(
         default=None, description="Largest share of records that some three columns single out."
@@ -85,7 +93,9 @@ class DeterminationDemands(Contract):
         default=None, description="Largest share of rows whose kept value a box reveals."
     )
     share_nearly_certain: Share | None = Field(default=None, description="The same with probability 0.9 or more.")
-    t: Annotated[float, Field(strict=True, ge=0)] | None = Field(default=None, description="Largest distance.")
+    t: Annotated[float, Field(strict=True, ge=0)] | None = Field(
+        default=None, description="Largest distance from the whole table, from 0 to 1."
+    )
 
 
 class LinkageDemands(Contract):
@@ -119,7 +129,7 @@ class CompositionGate(Contract):
     """What all that was published of the same data must leave."""
 
     method: Literal["composition"] = Field(description="The audit that the gate runs.")
-    require: ComposedDemands = Field(description="What it must find.")
+    require: ComposedDemands = Field(description="Demands that the audit must meet.")
     join_columns: dict[ColumnName, ColumnName] = Field(
         default_factory=dict,
         max_length=60,
@@ -132,7 +142,7 @@ class TableGate(Contract):
     """What the measures of the field must say of the release."""
 
     method: Literal["table"] = Field(description="The audit that the gate runs.")
-    require: TableDemands = Field(description="What it must find.")
+    require: TableDemands = Field(description="Demands that the audit must meet.")
     quasi_identifiers: tuple[ColumnName, ...] = Field(
         default=(), max_length=60, description="What an adversary may know; default: the job's `quasi_identifiers`."
     )
@@ -164,7 +174,7 @@ class DeterminationGate(Contract):
     """What the release may give away."""
 
     method: Literal["determination"] = Field(description="The audit that the gate runs.")
-    require: DeterminationDemands = Field(description="What it must find.")
+    require: DeterminationDemands = Field(description="Demands that the audit must meet.")
     value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
@@ -175,7 +185,7 @@ class LinkageGate(Contract):
     """What an adversary who knows the original may find of it in the release."""
 
     method: Literal["linkage"] = Field(description="The audit that the gate runs.")
-    require: LinkageDemands = Field(description="What it must find.")
+    require: LinkageDemands = Field(description="Demands that the audit must meet.")
 
 
 #: What must be found before a release is published; other audits are put to a draft.

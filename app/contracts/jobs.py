@@ -113,13 +113,13 @@ class JobProgress(Contract):
     """How far a job has come."""
 
     fraction: float = Field(ge=0, le=1, description="Share of the work that is done, by estimate.")
-    stage: str = Field(description="What is being done.")
+    stage: str = Field(description="Current stage of the job.")
 
 
 class JobEstimate(Contract):
     """What a job is expected to need, from its specification and the profile of its data: right within a few times."""
 
-    cpu_seconds: float = Field(description="Of one core.")
+    cpu_seconds: float = Field(description="Expected CPU seconds of one core.")
     memory_bytes: int = Field(description="Of the worker's process, beyond what it holds before it begins.")
 
 
@@ -127,13 +127,13 @@ class JobEnvelope(Contract):
     """What jobs of all methods show alike; `method`, `spec` and `result` are each method's own."""
 
     id: str = Field(description="Names the job for as long as it is kept.")
-    kind: JobKind = Field(description="Which endpoint created it.")
+    kind: JobKind = Field(description="Endpoint that created the job.")
     method: str = Field(description="What is done: jobs are distinguished by it.")
     state: JobState = Field(description="`succeeded`, `failed` and `cancelled` are final.")
     tags: Tags = Field(description="As given with the specification.")
     progress: JobProgress = Field(description="How far it has come.")
     attempts: int = Field(description="How often a worker has begun with it.")
-    created_at: Instant = Field(description="When it was created.")
+    created_at: Instant = Field(description="Time of creation, in UTC.")
     started_at: Instant | None = Field(description="When a worker last began with it; null: none has.")
     finished_at: Instant | None = Field(description="When it reached its final state; null: it has not.")
     spec: JobSpec | None = Field(

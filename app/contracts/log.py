@@ -49,9 +49,9 @@ class LogEntry(Contract):
         description="When; of what is counted by the minute, when it was first done in that minute."
     )
     key_id: str | None = Field(description="The key that did it; null: the service, the operator, or no key at all.")
-    action: LogAction = Field(description="What was done.")
+    action: LogAction = Field(description="Action that was logged.")
     subject: str = Field(description="Id of what it was done to; empty where it was nothing that has one.")
-    facts: dict[str, Any] = Field(description="What else there is to know; never a cell of data.")
+    facts: dict[str, Any] = Field(description="Further facts; never a cell of data.")
     previous: str | None = Field(description="`hash` of the entry before; zeros before the first. Null: not chained.")
     hash: str | None = Field(description="Of this entry: a chain that shows if one is changed or missing.")
 
@@ -59,5 +59,5 @@ class LogEntry(Contract):
 class LogList(Contract):
     """One page of the log, newest first."""
 
-    items: tuple[LogEntry, ...] = Field(description="Newest first.")
+    items: tuple[LogEntry, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")

@@ -11,7 +11,7 @@ from app.errors import QuotaExceededError
 
 
 class OwnerSettings(Contract):
-    """What an owner has decided."""
+    """Settings of an owner."""
 
     owner: str = Field(description="Whose settings they are: the owner of the key.")
     jobs_publish: bool = Field(
@@ -21,7 +21,7 @@ class OwnerSettings(Contract):
 
 
 class OwnerChanges(Contract):
-    """What an owner decides otherwise."""
+    """Changes of the settings of an owner."""
 
     jobs_publish: bool | None = Field(
         default=None,
@@ -66,7 +66,7 @@ class Quota(Contract):
 
     model_config = Contract.model_config | {"json_schema_extra": may_lack("requested")}
 
-    resource: LimitedResource = Field(description="What is limited.")
+    resource: LimitedResource = Field(description="Resource that the quota limits.")
     used: float | None = Field(description="How much there is; null for keys without `jobs:read`.")
     limit: float = Field(description="How much there may be.")
     requested: float | None = Field(
@@ -74,15 +74,15 @@ class Quota(Contract):
         exclude_if=lambda value: value is None,
         description="In a refusal: how much more was requested, where that was known.",
     )
-    counts: str = Field(description="What is counted.")
-    freed_by: str = Field(description="What frees some of it.")
+    counts: str = Field(description="Unit and scope of the count.")
+    freed_by: str = Field(description="Way to free some of it.")
 
 
 class Usage(Contract):
-    """What an owner uses."""
+    """Resources that an owner uses."""
 
     owner: str = Field(description="Whose usage it is: the owner of the key.")
-    quotas: tuple[Quota, ...] = Field(description="One for each resource.")
+    quotas: tuple[Quota, ...] = Field(description="Quotas, one for each resource.")
 
 
 def quota(resource: LimitedResource, *, used: float | None, limit: float, requested: float | None = None) -> Quota:

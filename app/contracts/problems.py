@@ -12,7 +12,7 @@ class FieldProblem(Contract):
     """A field that is not valid."""
 
     pointer: str = Field(description="JSON pointer into the body as sent, or `?name` of a parameter.")
-    detail: str = Field(description="What is wrong there, and what would work.")
+    detail: str = Field(description="The fault at this place, and a value that would work.")
 
 
 class Problem(Contract):
@@ -23,7 +23,7 @@ class Problem(Contract):
     type: str = Field(description="Stable path of the kind of problem, `/problems/<code>`.")
     title: str = Field(description="The kind of problem in words.")
     status: int = Field(description="Status of the answer, or that of a refusal that only the computation could show.")
-    detail: str = Field(description="What was wrong, where, and what would work.")
+    detail: str = Field(description="The fault, its place, and a request that would work.")
     instance: str | None = Field(description="Path of the request; null where there was none, as in a job.")
     errors: tuple[FieldProblem, ...] = Field(default=(), exclude_if=not_, description="Fields that are not valid.")
     unavailable: tuple[str, ...] = Field(

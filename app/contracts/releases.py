@@ -111,34 +111,36 @@ class ReleasedFile(Contract):
     """One file of a release."""
 
     sha256: str = Field(description="SHA-256 of its bytes: its `ETag`.")
-    bytes: int = Field(description="Its size in bytes.")
-    media_type: str = Field(description="Its `Content-Type`.")
+    bytes: int = Field(description="Size of the file in bytes.")
+    media_type: str = Field(description="Content type of the file.")
 
 
 class ReleaseColumn(Contract):
     """One column of a release."""
 
-    name: str = Field(description="As in the files.")
+    name: str = Field(description="Name of the column, as in the files.")
     type: str = Field(description="`integer`, `number`, `string`, `boolean` or `date`.")
 
 
 class Release(Contract):
-    """A release."""
+    """A release of anonymized records."""
 
     id: str = Field(description="Names the release for as long as it is kept.")
-    owner: str = Field(description="Whose it is.")
+    owner: str = Field(description="Owner of the release.")
     state: ReleaseState = Field(description="Readers see what is `published`, keepers (`jobs:read`) the rest too.")
-    name: str = Field(description="What the owner calls it; empty until it is named.")
+    name: str = Field(description="Name that the owner gave it; empty until then.")
     job_id: str = Field(description="The job that made it.")
-    method: str = Field(description="The job's method.")
-    created_at: Instant = Field(description="When it was made.")
+    method: str = Field(description="Method that made the release.")
+    created_at: Instant = Field(description="Time at which the release was made, in UTC.")
     published_at: Instant | None = Field(description="When it was published; null: it was not.")
-    rows: int = Field(description="Rows of every file.")
-    columns: tuple[ReleaseColumn, ...] = Field(description="In the files' order.")
+    rows: int = Field(description="Number of rows of each file.")
+    columns: tuple[ReleaseColumn, ...] = Field(description="Columns, in the order of the files.")
     files: dict[ReleaseFormat, ReleasedFile] = Field(description="The file in each format.")
-    flags: tuple[str, ...] = Field(description="What a reader must know, such as `reproducible`.")
+    flags: tuple[str, ...] = Field(description="Facts that a reader must know, in fixed words such as `reproducible`.")
     tags: Tags = Field(description="As given with the job's specification.")
-    warnings: tuple[JobWarning, ...] = Field(default=(), description="What succeeded but will disappoint or expose.")
+    warnings: tuple[JobWarning, ...] = Field(
+        default=(), description="Warnings: successes that will disappoint or expose."
+    )
     base_release_id: str | None = Field(default=None, description="The release of whose series it is, if of one.")
     previous_release_id: str | None = Field(
         default=None, description="Of a new version of the data: the release whose boxes it has."
@@ -151,7 +153,7 @@ class Release(Contract):
         default=None, description="Who else reads it; null for who is not a keeper of it."
     )
     findings: tuple[Finding, ...] | None = Field(
-        default=None, description="What its gate found; null for who is not a keeper of it."
+        default=None, description="Findings of its gate; null for keys that do not own it."
     )
     family_id: str | None = Field(
         default=None, description="Of the data it was made from; null without `jobs:read` and `datasets:read`."
@@ -159,7 +161,7 @@ class Release(Contract):
 
 
 class PublishRequest(Contract):
-    """What is said at publishing."""
+    """Options of publishing."""
 
     accept_findings: tuple[Short, ...] = Field(
         default=(), max_length=100, description="Audits whose findings are accepted."
@@ -168,7 +170,7 @@ class PublishRequest(Contract):
 
 
 class WithdrawRequest(Contract):
-    """What is said at withdrawing."""
+    """Options of withdrawing."""
 
     reason: Annotated[Short, Field(min_length=1)] | None = Field(
         default=None, description="Why: those who read it may learn it; null: no reason is given."

@@ -61,7 +61,7 @@ MOST_STATISTICS = 10_000
 class Statistic(Contract):
     """A statistic whose range is to be narrow."""
 
-    kind: StatisticKind = Field(description="Which statistic.")
+    kind: StatisticKind = Field(description="Kind of the statistic.")
     of: tuple[ColumnName, ...] = Field(
         min_length=1,
         description="Its columns; regression, prediction: the target first; domain_mean: what is averaged first.",
@@ -162,7 +162,7 @@ def steers(statistic: Statistic, columns: Collection[str]) -> bool:
 
 
 class RegressionTerm(Contract):
-    """What a coefficient of a regression is of."""
+    """Term that a coefficient of a regression belongs to."""
 
     column: str | None = Field(description="The predictor; null for the intercept.")
     value: ColumnValue | None = Field(
@@ -214,7 +214,7 @@ class NamedStatistic(Contract):
 
     model_config = ConfigDict(json_schema_extra=may_lack("interval", "at"))
 
-    kind: StatisticKind = Field(description="Which statistic.")
+    kind: StatisticKind = Field(description="Kind of the statistic.")
     of: tuple[str, ...] = Field(description="Its columns; regression, prediction: the target first.")
     values: tuple[ColumnValue, ...] | None = Field(
         default=None,

@@ -125,11 +125,11 @@ class WarningCode(StrEnum):
 
 
 class JobWarning(Contract):
-    """What succeeded but will disappoint or expose."""
+    """Warnings: successes that will disappoint or expose."""
 
     code: str = Field(description="Stable code, listed in docs/warnings.md; more may be added.")
     pointer: str | None = Field(description="JSON pointer to what it is about, in the object that carries it.")
-    detail: str = Field(description="What was found, and what to do about it.")
+    detail: str = Field(description="The problem, and how to solve it.")
 
 
 def warning(code: WarningCode, detail: str, pointer: str | None = None) -> JobWarning:

@@ -35,7 +35,7 @@ Many = Annotated[list[str], Field(max_length=_MANY)]
 class UploadParameters(Contract):
     """The query of an upload."""
 
-    name: str = Field(default=DEFAULT_NAME, description="What the owner calls it, up to 200 characters.")
+    name: str = Field(default=DEFAULT_NAME, description="Name of the dataset, up to 200 characters.")
     tag: Many = Field(default=[], description="`key:value`, repeatable: a tag of the dataset.")
     format: FileFormat | None = Field(
         default=None, description="What the body is, where its Content-Type is only `application/octet-stream`."

@@ -12,12 +12,12 @@ router = APIRouter(tags=["anonymizations"])
 @router.post(
     "/anonymizations",
     operation_id="create_anonymization",
-    summary="Ask for an anonymization",
+    summary="Create an anonymization job",
     status_code=202,
     response_model=Job,
-    response_description="The job, queued.",
+    response_description="The job, queued; follow its `Location`.",
     responses=JOB_ANSWERS | responses(400, 409, 410, 413, 415, 422, 429),
 )
 async def create_anonymization(request: Request, spec: AnonymizationRequest, asker: AskerDep) -> Response:
-    """Anonymize a dataset; the answer is a job, and a release once it has succeeded."""
+    """Validate the request and queue a job. When it succeeds, `release_id` names its release."""
     return await answer(request, asker, spec)

@@ -14,13 +14,13 @@ router = APIRouter(tags=["audits"])
 @router.post(
     "/audits",
     operation_id="create_audit",
-    summary="Ask for an audit",
+    summary="Create an audit job",
     status_code=202,
     response_model=Job,
-    response_description="The job, queued.",
+    response_description="The job, queued; follow its `Location`.",
     responses=JOB_ANSWERS | responses(400, 409, 410, 413, 415, 422, 429),
     include_in_schema=bool(methods_of(JobKind.AUDIT)),
 )
 async def create_audit(request: Request, spec: AuditRequest, asker: AskerDep) -> Response:
-    """Audit data or a release; the answer is a job, and its result once it has succeeded."""
+    """Validate the request and queue a job that audits data or a release."""
     return await answer(request, asker, spec)

@@ -22,7 +22,7 @@ from app.storage.protocol import Storage
 
 router = APIRouter(tags=["certificates"])
 
-_ETAG: Final = {"schema": {"type": "string"}, "description": "Of the names and digests of all that is in it."}
+_ETAG: Final = {"schema": {"type": "string"}, "description": "Digest of the names and digests of all entries."}
 _BUNDLE: Final[dict[str, Any]] = {
     "description": "The archive; the same bytes for the same content.",
     "headers": {"ETag": _ETAG},
@@ -33,7 +33,7 @@ _BUNDLE: Final[dict[str, Any]] = {
 @router.get(
     "/releases/{release_id}/bundle.zip",
     operation_id="get_release_bundle",
-    summary="Download a release with all that verifies it",
+    summary="Download a release as a bundle",
     response_class=Response,
     responses={200: _BUNDLE, 304: NOT_MODIFIED, **PAST_THE_WAIT, **responses(404, 409, 422, 429)},
 )

@@ -26,7 +26,7 @@ open_router = APIRouter(tags=["certificates"])
 @router.get(
     "/releases/{release_id}/certificate",
     operation_id="get_release_certificate",
-    summary="Read the certificate of a release",
+    summary="Get the certificate of a release",
     response_model=SignedEnvelope,
     response_class=EnvelopeResponse,
     responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
@@ -34,7 +34,7 @@ open_router = APIRouter(tags=["certificates"])
 def get_release_certificate(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Return what is certified of the release, signed: a DSSE envelope around an in-toto statement."""
+    """Get the signed certificate: a DSSE envelope around an in-toto statement."""
     certificate = read.read_certificate(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _signed(certificate, if_none_match)
 
@@ -42,14 +42,14 @@ def get_release_certificate(
 @router.get(
     "/releases/{release_id}/timestamp",
     operation_id="get_release_timestamp",
-    summary="Read when an authority saw the certificate of a release",
+    summary="Get the timestamp of a certificate",
     response_class=TimestampResponse,
     responses={200: TIMESTAMP, 304: NOT_MODIFIED, **responses(404, 429)},
 )
 def get_release_timestamp(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Return what a timestamping authority answered about the certificate's bytes: RFC 3161, for `FILE.tsr`."""
+    """Get the authority's RFC 3161 answer, byte for byte; save it as `FILE.tsr`."""
     timestamp = read.read_timestamp(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _signed(timestamp, if_none_match, TimestampResponse)
 
@@ -57,26 +57,26 @@ def get_release_timestamp(
 @router.get(
     "/revocations",
     operation_id="get_revocations",
-    summary="Which certificates are revoked?",
+    summary="List signing keys",
     response_model=SignedEnvelope,
     response_class=EnvelopeResponse,
     responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},
 )
 def get_revocations(resources: ResourcesDep, _: Reader, if_none_match: IfNoneMatch = None) -> Response:
-    """Return the certificates of releases that are no longer published, by their SHA-256, as a signed list."""
+    """Get the signed list of revoked certificates, by SHA-256, and of revoked keys."""
     return _signed(read.read_revocations(database=resources.database, settings=resources.settings), if_none_match)
 
 
 @open_router.get(
     "/.well-known/jwks.json",
     operation_id="get_key_set",
-    summary="Which keys sign certificates?",
+    summary="List signing keys",
     response_model=KeySet,
     response_description="Public keys, those of before among them.",
     response_model_exclude_unset=True,
 )
 def get_key_set(resources: ResourcesDep) -> dict[str, object]:
-    """Return the public keys as a JWK set: since when each signs (`iat`), until when (`exp`), whether it is revoked."""
+    """List the public keys as a JWK set: `iat` signs since, `exp` until, `revoked` whether to distrust it."""
     return read.read_key_set(database=resources.database)
 
 

@@ -36,7 +36,7 @@ ContentEncoding = Annotated[str | None, Header(alias="Content-Encoding", descrip
 
 
 async def get_dataset_filter(
-    state: Annotated[list[DatasetState] | None, Query(description="Any of these states.")] = None,
+    state: Annotated[list[DatasetState] | None, Query(description="Only objects in one of these states.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
 ) -> read.DatasetFilter:
@@ -50,7 +50,7 @@ async def get_dataset_filter(
     summary="Upload a file",
     status_code=201,
     response_model=Dataset,
-    response_description="The dataset, read.",
+    response_description="The dataset, completely read.",
     responses={
         201: {"headers": CREATED_HEADERS},
         202: {"model": Dataset, "description": "The dataset, still being read.", "headers": READING_HEADERS},
@@ -67,7 +67,7 @@ async def create_dataset(
     prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
     content_encoding: ContentEncoding = None,  # noqa: ARG001 - as above
 ) -> Response:
-    """Upload a file as the body; it is read into typed columns. A file that cannot be read leaves no dataset."""
+    """Upload a file as the body. Its columns are typed as it is read; an unreadable file leaves no dataset."""
     upload = uploads.UploadRequest(resources=resources, principal=principal, parameters=parameters, key=idempotency_key)
     return await uploads.answer(request, upload)
 
@@ -85,7 +85,7 @@ def list_datasets(
     paging: PageDep,
     only: Annotated[read.DatasetFilter, Depends(get_dataset_filter)],
 ) -> Any:
-    """Your datasets, newest first."""
+    """List your datasets, newest first."""
     before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_datasets(
         database=resources.database, owner=principal.owner, only=only, before=before, limit=paging.fetch
@@ -101,12 +101,12 @@ def list_datasets(
 @router.get(
     "/datasets/{dataset_id}",
     operation_id="get_dataset",
-    summary="Read a dataset's profile",
+    summary="Get a dataset",
     response_model=Dataset,
     responses=responses(404),
 )
 def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: StateReader) -> Dataset:
-    """Your dataset: its state and, once it is read, its columns."""
+    """Get the state of your dataset and, once it is read, its columns."""
     dataset = read.read_dataset(database=resources.database, owner=principal.owner, dataset_id=dataset_id)
     return read.shown_to(principal, dataset)
 
@@ -114,7 +114,7 @@ def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: State
 @router.patch(
     "/datasets/{dataset_id}",
     operation_id="update_dataset",
-    summary="Name or tag a dataset",
+    summary="Update a dataset",
     response_model=Dataset,
     response_description="The dataset, for a key that may read it.",
     responses={
@@ -123,7 +123,7 @@ def get_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: State
     },
 )
 def update_dataset(dataset_id: DatasetId, patch: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
-    """Change what a dataset is called; tags that are sent take the place of all former ones."""
+    """Change the name of a dataset, or replace all of its tags."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner, "dataset_id": dataset_id}
     read.describe_dataset(**mine, patch=patch)
     if principal.missing(frozenset({Scope.DATASETS_READ})):
@@ -140,7 +140,7 @@ def update_dataset(dataset_id: DatasetId, patch: NamingBody, resources: Resource
     responses={204: {"description": "The bytes are gone; releases remain."}, **responses(404, 409, 429)},
 )
 def delete_dataset(dataset_id: DatasetId, resources: ResourcesDep, principal: Writer) -> Response:
-    """Remove a dataset's bytes for good. Its releases remain; an unfinished job that uses it is a conflict."""
+    """Delete a dataset's file for good. Its releases remain; while an unfinished job uses it the answer is 409."""
     delete.delete_dataset(
         database=resources.database,
         storage=resources.storage,

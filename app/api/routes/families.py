@@ -16,19 +16,19 @@ Keeper = Annotated[Principal, Depends(require("jobs:read", "datasets:read"))]
 FamilyId = Annotated[str, Path(description="Id of a family.")]
 
 
-@router.get("/families/{family_id}", operation_id="get_family", summary="Read a family", responses=responses(404, 429))
+@router.get("/families/{family_id}", operation_id="get_family", summary="Get a family", responses=responses(404, 429))
 def get_family(
     family_id: FamilyId,
     resources: ResourcesDep,
     principal: Keeper,
 ) -> Family:
-    """Datasets of yours that are the same data, what was ever published of them, and what that leaves together."""
+    """Get the datasets that are the same data, every release of them, and the `k` that these leave together."""
     return families.read_family(database=resources.database, owner=principal.owner, family_id=family_id)
 
 
 @router.get("/families", operation_id="list_families", summary="List families", responses=responses(429))
 def list_families(resources: ResourcesDep, principal: Keeper) -> FamilyList:
-    """Your families, newest first, at most 1,000: what each holds and why, and what was published of it."""
+    """List your families, newest first, at most 1,000, with their datasets and releases."""
     return FamilyList(items=tuple(families.list_families(database=resources.database, owner=principal.owner)))
 
 
@@ -60,7 +60,7 @@ def confirm_family(family_id: FamilyId, resources: ResourcesDep, principal: Keep
 def erase_family(
     family_id: FamilyId, resources: ResourcesDep, principal: Annotated[Principal, Depends(require("admin"))]
 ) -> Response:
-    """Forget by what the data are recognised and what was published of them: later releases are composed with none."""
+    """Erase the fingerprints and publications of a family. Later releases are checked as if these were the first."""
     families.erase_family(
         database=resources.database, owner=principal.owner, key_id=principal.key_id, family_id=family_id
     )

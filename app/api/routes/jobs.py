@@ -41,7 +41,7 @@ IfNoneMatch = Annotated[
 _FIRST_READ_SECONDS: Final = 10.0
 _ARTIFACT: Final[dict[int | str, dict[str, Any]]] = {
     200: {"headers": ETAG_HEADERS},
-    304: {"description": "Not changed.", "headers": ETAG_HEADERS},
+    304: {"description": "Unchanged since the `ETag` that you sent.", "headers": ETAG_HEADERS},
     **responses(404, 409, 422),
 }
 
@@ -54,7 +54,7 @@ def _json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = N
     "/jobs", operation_id="list_jobs", summary="List jobs", response_model=JobList, responses=responses(422, 429)
 )
 def list_jobs(resources: ResourcesDep, principal: Reader, paging: PageDep, only: JobFilterDep) -> Response:
-    """Your jobs, newest first."""
+    """List your jobs, newest first."""
     before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_jobs(
         database=resources.database, owner=principal.owner, only=only, before=before, limit=paging.fetch
@@ -67,7 +67,7 @@ def list_jobs(resources: ResourcesDep, principal: Reader, paging: PageDep, only:
 @router.get(
     "/jobs/{job_id}",
     operation_id="get_job",
-    summary="Read a job",
+    summary="Get a job",
     response_model=Job,
     responses={200: {"headers": READ_HEADERS}, **responses(404, 422)},
 )
@@ -78,7 +78,7 @@ async def get_job(
     principal: StateReader,
     prefer: Prefer = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
 ) -> Response:
-    """Your job; with `Prefer: wait=N` once it has ended, or after N seconds."""
+    """Get your job: at once, or with `Prefer: wait=N` when it has ended or after N seconds."""
     record = await run_in_threadpool(_read, resources, principal, job_id)
     if "prefer" not in request.headers or (seconds := wait_seconds(request.headers.getlist("prefer"))) is None:
         return _json(shown_job(record, principal))
@@ -98,7 +98,7 @@ async def get_job(
     responses={200: {"model": Job, "description": "The job had ended; unchanged."}, **responses(404, 422, 429)},
 )
 def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
-    """End a job: a queued one at once, a running one within seconds."""
+    """Cancel a job: a queued one at once, a running one within seconds."""
     record, requested = read.cancel_job(
         database=resources.database,
         owner=principal.owner,
@@ -136,14 +136,14 @@ def delete_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
 @router.get(
     "/jobs/{job_id}/result",
     operation_id="get_job_result",
-    summary="Read the whole result of a job",
+    summary="Get the result of a job",
     response_model=JobResult,
     responses=_ARTIFACT | responses(410),
 )
 def get_job_result(
     job_id: JobId, resources: ResourcesDep, principal: ResultReader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Read the bare JSON of the result, a superset of the job's `result`; restricted facts included."""
+    """Get the whole result, a superset of the job's `result`, restricted facts included."""
     result = read.read_result(
         database=resources.database,
         owner=principal.owner,
@@ -162,14 +162,14 @@ def get_job_result(
 @router.get(
     "/jobs/{job_id}/provenance",
     operation_id="get_job_provenance",
-    summary="Read the whole provenance of a job",
+    summary="Get the provenance of a job",
     response_model=dict[str, Any],
     responses=_ARTIFACT,
 )
 def get_job_provenance(
     job_id: JobId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Read who asked for what, when, on which data, with which code, and what came of it (W3C PROV-JSON)."""
+    """Get the request, times, data, code and outcome of the job, restricted facts included (W3C PROV-JSON)."""
     provenance = read.read_provenance(database=resources.database, owner=principal.owner, job_id=job_id)
     headers = {"ETag": etag_of(provenance.sha256)}
     if is_fresh(if_none_match, provenance.sha256):
@@ -181,7 +181,7 @@ def get_job_provenance(
 @router.get(
     "/jobs/{job_id}/events",
     operation_id="follow_job",
-    summary="Follow a job",
+    summary="Stream the events of a job",
     response_class=Response,
     response_description="Events `state` and `progress`; data is the job. The stream closes after the final state.",
     responses={
@@ -198,7 +198,7 @@ async def follow_job(
         str | None, Header(alias="Last-Event-ID", description="Number of the last event seen: go on after it.")
     ] = None,
 ) -> Response:
-    """Changes of the job's state and its progress, as they happen (server-sent events)."""
+    """Stream changes of the job's state and progress as server-sent events. Resume with `Last-Event-ID`."""
     record = await run_in_threadpool(_read, resources, principal, job_id)
     seen = last_event_id(after)
     with ExitStack() as held:

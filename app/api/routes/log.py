@@ -27,7 +27,7 @@ def _is_admin(principal: Principal) -> bool:
 
 async def get_log_filter(
     principal: Reader,
-    action: Annotated[list[LogAction] | None, Query(description="Any of these actions.")] = None,
+    action: Annotated[list[LogAction] | None, Query(description="Only entries with one of these actions.")] = None,
     subject: Annotated[str | None, Query(pattern=_ID, description="Id of what it was done to.")] = None,
     key_id: Annotated[str | None, Query(pattern=_ID, description="Id of the key that did it.")] = None,
     created_after: CreatedAfter = None,
@@ -48,7 +48,7 @@ async def get_log_filter(
 @router.get(
     "/log",
     operation_id="read_log",
-    summary="Read the log",
+    summary="List log entries",
     response_model=LogList,
     responses=responses(422, 429),
 )

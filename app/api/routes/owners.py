@@ -18,16 +18,16 @@ Reader = Annotated[Principal, Depends(require("jobs:read"))]
 Admin = Annotated[Principal, Depends(require("admin"))]
 
 
-@router.get("/owner", operation_id="get_owner", summary="Read the owner's settings", responses=responses(429))
+@router.get("/owner", operation_id="get_owner", summary="Get the owner's settings", responses=responses(429))
 def get_owner(resources: ResourcesDep, principal: Reader) -> OwnerSettings:
-    """What the owner of the key has decided for all of its keys."""
+    """Get the settings that apply to all keys of the owner."""
     return owners.read_owner(database=resources.database, owner=principal.owner)
 
 
 @router.patch(
     "/owner",
     operation_id="update_owner",
-    summary="Change the owner's settings",
+    summary="Update the owner's settings",
     responses=responses(400, 413, 415, 422, 429),
 )
 def update_owner(
@@ -35,7 +35,7 @@ def update_owner(
     principal: Admin,
     changes: Annotated[OwnerChanges, Body(openapi_examples=OWNER_CHANGES)],
 ) -> OwnerSettings:
-    """Decide whether jobs publish what they make, for any of its keys; the log says so."""
+    """Set whether jobs publish their releases, for all keys of the owner. The change is logged."""
     mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
     owners.change_owner(**mine, key_id=principal.key_id, changes=changes)
     return owners.read_owner(**mine)
@@ -44,9 +44,9 @@ def update_owner(
 @router.get(
     "/usage",
     operation_id="get_usage",
-    summary="Read what is used, and what may be",
+    summary="Get usage and quotas",
     responses=responses(429),
 )
 def get_usage(resources: ResourcesDep, principal: Reader) -> Usage:
-    """Rows, bytes, datasets, releases, jobs and CPU seconds of the owner, each with its limit and what frees some."""
+    """Get the owner's rows, bytes, datasets, releases, jobs and CPU seconds, each with its limit."""
     return read_usage(database=resources.database, owner=principal.owner, settings=resources.settings)

@@ -83,7 +83,7 @@ def publish_release(
 def withdraw_release(
     release_id: ReleaseId, resources: ResourcesDep, principal: Publisher, request: WithdrawBody = None
 ) -> Any:
-    """Take a published release back: readers find it no more, its family counts it for ever."""
+    """Withdraw a published release for good. Readers get 404; composition checks keep counting it."""
     publishing.withdraw(
         database=resources.database,
         owner=principal.owner,

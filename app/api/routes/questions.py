@@ -31,13 +31,13 @@ _ANSWERS = PAST_THE_WAIT | responses(400, 404, 409, 413, 415, 422, 429)
 @router.post(
     "/releases/{release_id}/count",
     operation_id="count_release",
-    summary="Count records by a release",
+    summary="Estimate counts from a release",
     response_model=CountResult,
-    response_description="One count a query.",
+    response_description="One count for each query.",
     responses=_ANSWERS,
 )
 async def count_release(release_id: ReleaseId, body: CountBody, questioner: QuestionerDep) -> Response:
-    """Estimate how many of the original records are in boxes, from the release alone."""
+    """Estimate how many records match each query; for boxes with a guaranteed range."""
     spec = CountSpec(release_id=release_id, queries=body.queries)
     return await answer_question(questioner, spec)
 
@@ -51,7 +51,7 @@ async def count_release(release_id: ReleaseId, body: CountBody, questioner: Ques
     responses=_ANSWERS,
 )
 async def classify_by_release(release_id: ReleaseId, body: ClassifyBody, questioner: QuestionerDep) -> Response:
-    """Classify points by the released records that fit them best."""
+    """Classify points by the released rows that fit them best."""
     spec = ClassifySpec(release_id=release_id, target=body.target, neighbours=body.neighbours, points=body.points)
     return await answer_question(questioner, spec)
 
@@ -59,14 +59,14 @@ async def classify_by_release(release_id: ReleaseId, body: ClassifyBody, questio
 @router.post(
     "/releases/{release_id}/statistics",
     operation_id="compute_release_statistics",
-    summary="Compute more statistics of a release",
+    summary="Compute statistics from a release",
     response_model=ComputedStatistics,
-    response_description="One answer a statistic.",
+    response_description="One answer for each statistic.",
     responses=_ANSWERS,
 )
 async def compute_release_statistics(
     release_id: ReleaseId, body: StatisticsBody, questioner: QuestionerDep
 ) -> Response:
-    """Compute certain ranges of statistics that were not specified at the time, from the published rows alone."""
+    """Compute guaranteed ranges of statistics that you name, from the published rows alone."""
     spec = StatisticsSpec(release_id=release_id, statistics=body.statistics, ddof=body.ddof)
     return await answer_question(questioner, spec)

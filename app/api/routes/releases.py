@@ -50,21 +50,22 @@ _SHARING = frozenset({Scope.RELEASES_PUBLISH})
 _READING = frozenset({Scope.RELEASES_READ})
 #: Where the name of a format is not how its files end.
 _SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
-_LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Where the release is."}}
+_LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Address of the latest release."}}
 _TEXT = r"^[^\x00]{1,200}$"
 
 
 Series = Annotated[
-    str | None, Query(pattern=_TEXT, description="Of this series: the `series_id` of any release of it.")
+    str | None,
+    Query(pattern=_TEXT, description="Only releases of this series: the `series_id` of any of its releases."),
 ]
 
 
 async def get_release_filter(
-    method: Annotated[str | None, Query(pattern=_TEXT, description="By this method.")] = None,
-    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Made from this dataset.")] = None,
+    method: Annotated[str | None, Query(pattern=_TEXT, description="Only releases made by this method.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Only releases made from this dataset.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
-    state: Annotated[ReleaseState | None, Query(description="In this state.")] = None,
+    state: Annotated[ReleaseState | None, Query(description="Only releases in this state.")] = None,
     series_id: Series = None,
 ) -> read.ReleaseFilter:
     """Which releases the list holds."""
@@ -91,7 +92,7 @@ def list_releases(
     paging: PageDep,
     only: Annotated[read.ReleaseFilter, Depends(get_release_filter)],
 ) -> Any:
-    """Your releases and those that you were made a reader of, newest first."""
+    """List your releases and those shared with you, newest first."""
     before = None if paging.after is None else (paging.after.created_at, paging.after.id)
     rows = read.list_releases(
         database=resources.database, viewer=viewer_of(principal), only=only, before=before, limit=paging.fetch
@@ -102,7 +103,7 @@ def list_releases(
 @router.get(
     "/releases/latest",
     operation_id="get_latest_release",
-    summary="Go to the newest published release of a series",
+    summary="Get the latest release of a series",
     status_code=303,
     response_class=Response,
     responses={303: {"description": "The release is at `Location`.", "headers": _LOCATION}, **responses(404, 422, 429)},
@@ -110,7 +111,7 @@ def list_releases(
 def get_latest_release(
     resources: ResourcesDep, principal: Reader, series_id: Series = None, tag: TagPairs = None
 ) -> Response:
-    """One address for readers of a series, or of what has a tag: 303 to the release that was published last."""
+    """Redirect (303) to the release of a series, or with a tag, that was published last."""
     release_id = read.latest_release(
         database=resources.database, viewer=viewer_of(principal), series_id=series_id, tags=tags_of(tag)
     )
@@ -118,10 +119,10 @@ def get_latest_release(
 
 
 @router.get(
-    "/releases/{release_id}", operation_id="get_release", summary="Read a release", responses=responses(404, 429)
+    "/releases/{release_id}", operation_id="get_release", summary="Get a release", responses=responses(404, 429)
 )
 def get_release(release_id: ReleaseId, resources: ResourcesDep, principal: Reader) -> Release:
-    """A release: its columns, and the checksums of its files."""
+    """Get the columns of a release, and the checksums of its files."""
     return read.read_release(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
 
 
@@ -143,7 +144,7 @@ def get_release_data(
     range_header: Range = None,
     if_range: IfRange = None,
 ) -> Response:
-    """Download the file of one format, or one range of its bytes; the bytes never change."""
+    """Download the file of one format, or one range of its bytes. The bytes never change."""
     file = _file(request, resources, principal, release_id, release_format)
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
@@ -184,7 +185,7 @@ def get_release_data(
 @router.head(
     "/releases/{release_id}/data",
     operation_id="head_release_data",
-    summary="Ask for the size and checksum of a release's file",
+    summary="Get the size and checksum of a release's file",
     response_class=Response,
     responses={200: HEADERS_ONLY, 304: NOT_MODIFIED, **responses(404, 406, 422, 429)},
 )
@@ -197,7 +198,7 @@ def head_release_data(
     accept: Accept = None,  # noqa: ARG001 - declared here, read whole from the request: it may come in several lines
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Answer with the headers of a download, without its bytes."""
+    """Get the headers of a download, without its bytes."""
     file = _file(request, resources, principal, release_id, release_format)
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
@@ -208,14 +209,14 @@ def head_release_data(
 @router.get(
     "/releases/{release_id}/statistics",
     operation_id="get_release_statistics",
-    summary="Read the statistics of a release",
+    summary="Get the statistics of a release",
     response_model=ReleaseStatistics,
     responses={200: ARTIFACT, 304: NOT_MODIFIED, **responses(404, 429)},
 )
 def get_release_statistics(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """What the release says of its statistics, with the ranges that hold."""
+    """Get the statistics that the release publishes, with their guaranteed ranges."""
     statistics = read.read_statistics(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _artifact({"statistics": statistics}, if_none_match)
 
@@ -223,14 +224,14 @@ def get_release_statistics(
 @router.get(
     "/releases/{release_id}/provenance",
     operation_id="get_release_provenance",
-    summary="Read the public provenance of a release",
+    summary="Get the provenance of a release",
     response_model=dict[str, Any],
     responses={200: ARTIFACT, 304: NOT_MODIFIED, **responses(404, 429)},
 )
 def get_release_provenance(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """How the release came to be, as W3C PROV-JSON without restricted facts."""
+    """Get how the release was made, as W3C PROV-JSON without restricted facts."""
     provenance = read.read_provenance(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
     return _artifact(provenance, if_none_match)
 
@@ -238,7 +239,7 @@ def get_release_provenance(
 @router.patch(
     "/releases/{release_id}",
     operation_id="update_release",
-    summary="Name or tag a release",
+    summary="Update a release",
     response_model=Release,
     response_description="The release, for a key that may read it.",
     responses={
@@ -247,7 +248,7 @@ def get_release_provenance(
     },
 )
 def update_release(release_id: ReleaseId, patch: NamingBody, resources: ResourcesDep, principal: Writer) -> Any:
-    """Change what a release is called; tags that are sent take the place of all former ones."""
+    """Change the name of a release, or replace all of its tags."""
     if "readers" in patch.model_fields_set and principal.missing(_SHARING):
         raise ForbiddenError(
             "this key lacks the scope releases:publish: who reads a release is said by one that has it"
@@ -270,10 +271,10 @@ def update_release(release_id: ReleaseId, patch: NamingBody, resources: Resource
     summary="Delete a release",
     status_code=204,
     response_class=Response,
-    responses={204: {"description": "The bytes are gone."}, **responses(404, 429)},
+    responses={204: {"description": "The files were deleted for good."}, **responses(404, 429)},
 )
 def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Writer) -> Response:
-    """Remove a release's bytes for good; its job and the job's provenance remain."""
+    """Delete a release's files for good. Its job and the job's provenance remain."""
     delete.delete_release(
         database=resources.database,
         storage=resources.storage,

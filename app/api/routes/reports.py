@@ -31,7 +31,9 @@ router = APIRouter()
 Reader = Annotated[Questioner, Depends(questioner_with(require("releases:read", instead=("jobs:read",), public=True)))]
 JobReader = Annotated[Questioner, Depends(questioner_with(require("jobs:read")))]
 
-_PAGE: Final = {200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "One page, whole."}}
+_PAGE: Final = {
+    200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "The page, as one HTML document."}
+}
 _NOT_MODIFIED: Final = {304: {"description": "It is the page that is known already."}}
 _ANSWERS: Final = _PAGE | _NOT_MODIFIED | PAST_THE_WAIT | responses(404, 409, 422, 429)
 
@@ -40,12 +42,12 @@ _ANSWERS: Final = _PAGE | _NOT_MODIFIED | PAST_THE_WAIT | responses(404, 409, 42
     "/releases/{release_id}/report",
     tags=["releases"],
     operation_id="get_release_report",
-    summary="Read a release's report",
+    summary="Get the report of a release",
     response_class=Response,
     responses=_ANSWERS,
 )
 async def get_release_report(release_id: ReleaseId, questioner: Reader, if_none_match: IfNoneMatch = None) -> Response:
-    """What was done, what is certain, what readers can still compute, and how to verify it: from the release alone."""
+    """Get a page on the protection, cost and limits of the release, written from the release alone."""
     return await release_report_answer(questioner, release_id, sent=_page(if_none_match))
 
 
@@ -78,12 +80,12 @@ async def release_report_answer(questioner: Questioner, release_id: str, *, sent
     "/jobs/{job_id}/report",
     tags=["jobs"],
     operation_id="get_job_report",
-    summary="Read a job's report",
+    summary="Get the report of a job",
     response_class=Response,
     responses=_ANSWERS,
 )
 async def get_job_report(job_id: JobId, questioner: JobReader, if_none_match: IfNoneMatch = None) -> Response:
-    """The restricted report of a job that has succeeded: true values, findings, signals and ranks."""
+    """Get the restricted report of a job that has succeeded: true values, findings, signals and ranks."""
     spec = await run_in_threadpool(
         job_report, database=questioner.resources.database, owner=questioner.principal.owner, job_id=job_id
     )

@@ -15,9 +15,9 @@ from app.observability.metrics import Metrics
 router = APIRouter(tags=["administration"])
 
 
-@router.get("/healthz", operation_id="get_health", response_model=Health, summary="Is the process alive?")
+@router.get("/healthz", operation_id="get_health", response_model=Health, summary="Check that the process is alive")
 async def get_health() -> Health:
-    """Say that this process answers; it asks no other part of the service."""
+    """Answer without checking any other part of the service."""
     return Health()
 
 
@@ -26,7 +26,7 @@ async def get_health() -> Health:
     operation_id="get_readiness",
     response_model=ServiceReady,
     responses={503: described("A part is missing; `unavailable` names it.")},
-    summary="Is every part of the service there?",
+    summary="Check readiness",
 )
 async def ready(readiness: Annotated[Readiness, Depends(get_readiness)], request: Request) -> Response:
     """Check the database, the broker, the storage, and that a worker listens on each queue."""
@@ -40,8 +40,13 @@ async def ready(readiness: Annotated[Readiness, Depends(get_readiness)], request
     "/metrics",
     operation_id="get_metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics."}},
-    summary="Numbers for Prometheus.",
+    responses={
+        200: {
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "description": "Metrics in a Prometheus text format.",
+        }
+    },
+    summary="Get metrics for Prometheus",
 )
 def metrics(request: Request) -> Response:
     """Requests by route, jobs by method and state, queue depth, seconds of jobs, memory of workers and of the API."""
@@ -54,12 +59,12 @@ def metrics(request: Request) -> Response:
     "/problems/{code}",
     operation_id="get_problem",
     response_model=ProblemKind,
-    summary="What does a kind of problem mean?",
+    summary="Explain a kind of problem",
 )
 async def get_problem(
     code: Annotated[str, Path(description="The last part of a problem's `type`, such as `not-found`.")],
 ) -> ProblemKind:
-    """Explain a kind of problem: what its `type` leads to."""
+    """Explain the cause and the remedy of a kind of problem."""
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:
         if kind.code == code:

@@ -17,7 +17,7 @@ class EnvelopeSignature(Contract):
 
 
 class SignedEnvelope(Contract):
-    """A DSSE envelope."""
+    """A signed DSSE envelope with its payload."""
 
     payload: str = Field(description="Base64; of a certificate an in-toto Statement v1 in canonical JSON (RFC 8785).")
     payloadType: str = Field(description="Media type of the payload.")  # noqa: N815 - the name in DSSE
@@ -27,8 +27,8 @@ class SignedEnvelope(Contract):
 class RevokedKey(Contract):
     """That a key must not be trusted any more."""
 
-    revoked_at: int = Field(description="Seconds since 1970.")
-    reason: str = Field(description="Why.")
+    revoked_at: int = Field(description="Time of the revocation, in seconds since 1970.")
+    reason: str = Field(description="Reason that was given.")
 
 
 class PublicKey(Contract):
@@ -36,21 +36,21 @@ class PublicKey(Contract):
 
     model_config = ConfigDict(json_schema_extra=may_lack("exp", "revoked"))
 
-    kty: str = Field(description="`OKP`.")
-    crv: str = Field(description="`Ed25519`.")
-    x: str = Field(description="The key, base64url.")
-    use: str = Field(description="`sig`.")
-    alg: str = Field(description="`EdDSA`.")
-    kid: str = Field(description="Its RFC 7638 thumbprint.")
+    kty: str = Field(description="Key type, always `OKP`.")
+    crv: str = Field(description="Curve, always `Ed25519`.")
+    x: str = Field(description="Public key in base64url.")
+    use: str = Field(description="Use of the key, always `sig`.")
+    alg: str = Field(description="Algorithm, always `EdDSA`.")
+    kid: str = Field(description="Id of the key: its RFC 7638 thumbprint.")
     iat: int = Field(description="It signs since then, seconds since 1970.")
     exp: int | None = Field(default=None, description="It signs nothing from then on; absent while not replaced.")
     revoked: RevokedKey | None = Field(default=None, description="Absent, unless nothing it signed is to be trusted.")
 
 
 class KeySet(Contract):
-    """A JWK set."""
+    """Public keys as a JWK set."""
 
-    keys: tuple[PublicKey, ...] = Field(description="Newest first.")
+    keys: tuple[PublicKey, ...] = Field(description="Objects of this page, newest first.")
 
 
 class EnvelopeResponse(JSONResponse):
@@ -70,8 +70,8 @@ class TimestampResponse(Response):
 
 
 TIMESTAMP: Final[dict[str, Any]] = {
-    "description": "The authority's answer.",
+    "description": "The authority's answer, byte for byte.",
     "content": {TimestampResponse.media_type: {"schema": {"type": "string", "format": "binary"}}},
     **ARTIFACT,
 }
-ENVELOPE: Final[dict[str, Any]] = {"description": "The signed envelope.", **ARTIFACT}
+ENVELOPE: Final[dict[str, Any]] = {"description": "The signed DSSE envelope with its payload.", **ARTIFACT}

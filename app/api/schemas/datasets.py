@@ -13,7 +13,7 @@ from app.contracts.datasets import Dataset
 class DatasetList(Contract):
     """One page of datasets, newest first."""
 
-    items: tuple[Dataset, ...] = Field(description="Newest first.")
+    items: tuple[Dataset, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 

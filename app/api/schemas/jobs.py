@@ -62,14 +62,15 @@ else:
     AuditRequest = Annotated[body_of(JobKind.AUDIT), Body(title="AuditRequest", openapi_examples=AUDITS)]
     Job = TypeAliasType("Job", _by_method([_job_of(method) for method in METHODS.values()], "A job, by its method."))
     JobResult = TypeAliasType(
-        "JobResult", _by_method([method.result for method in METHODS.values()], "By the job's method.")
+        "JobResult",
+        _by_method([method.result for method in METHODS.values()], "Result of a job, discriminated by its method."),
     )
 
 
 class JobList(Contract):
     """One page of jobs, newest first."""
 
-    items: tuple[Job, ...] = Field(description="Newest first.")
+    items: tuple[Job, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 

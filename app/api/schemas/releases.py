@@ -26,12 +26,12 @@ else:
 class ReleaseList(Contract):
     """One page of releases, newest first."""
 
-    items: tuple[Release, ...] = Field(description="Newest first.")
+    items: tuple[Release, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
 
 
 class ReleaseStatistics(Contract):
-    """What a release says of its statistics."""
+    """Statistics that a release publishes."""
 
     statistics: tuple[ReleaseStatistic, ...] = Field(description="In the order of the specification.")
 
@@ -43,8 +43,12 @@ _BYTES: Final = {
     name.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for name in MEDIA_TYPES.values()
 }
 
-NOT_MODIFIED: Final = {"description": "Known already.", "headers": {"ETag": _ETAG}}
-WHOLE: Final = {"description": "The whole file.", "headers": {"ETag": _ETAG}, "content": _BYTES}
-PART: Final = {"description": "The range.", "headers": {"ETag": _ETAG, "Content-Range": _RANGE}, "content": _BYTES}
+NOT_MODIFIED: Final = {"description": "Unchanged since the `ETag` that you sent.", "headers": {"ETag": _ETAG}}
+WHOLE: Final = {"description": "The whole file in the requested format.", "headers": {"ETag": _ETAG}, "content": _BYTES}
+PART: Final = {
+    "description": "The requested range of bytes.",
+    "headers": {"ETag": _ETAG, "Content-Range": _RANGE},
+    "content": _BYTES,
+}
 HEADERS_ONLY: Final = {"description": "The headers of the whole file.", "headers": {"ETag": _ETAG}}
 ARTIFACT: Final = {"headers": {"ETag": _ETAG}}

@@ -8,7 +8,7 @@ from app.contracts.base import Contract
 
 
 class Health(Contract):
-    """The process answers."""
+    """Status of the process."""
 
     status: Literal["ok"] = Field(default="ok", description="Nothing else is ever said.")
 
@@ -16,14 +16,14 @@ class Health(Contract):
 class ServiceReady(Contract):
     """Every part of the service is there."""
 
-    status: Literal["ready"] = Field(default="ready", description="What is not there is named by a problem.")
+    status: Literal["ready"] = Field(default="ready", description="Status of the service, always `ready`.")
 
 
 class ProblemKind(Contract):
-    """What problems of one type have in common."""
+    """A kind of problem, with its cause and remedy."""
 
     type: str = Field(description="Stable path of the kind of problem.")
-    title: str = Field(description="The kind in words.")
+    title: str = Field(description="Name of the kind of problem.")
     status: int = Field(description="Status of answers that report it.")
-    cause: str = Field(description="What it usually comes from.")
-    remedy: str = Field(description="What to do about it.")
+    cause: str = Field(description="Usual cause of such a problem.")
+    remedy: str = Field(description="Remedy that usually helps.")

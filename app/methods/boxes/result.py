@@ -58,7 +58,7 @@ class StatisticResult(AboutRange, NamedStatistic):
 class RestrictedStatistic(StatisticResult):
     """What only the job's owner sees too; null of statistics that are answered from the release alone."""
 
-    true_value: EstimatedValue | None = Field(description="The kept records' value.")
+    true_value: EstimatedValue | None = Field(description="True value over the released records.")
     shift: EstimatedValue | None = Field(description="All records' value less the kept records'.")
     delta_at_records: EstimatedValue | None = Field(
         default=None, description="Linear half-width with influences at the true records."
@@ -68,7 +68,7 @@ class RestrictedStatistic(StatisticResult):
 class PendingChanges(Contract):
     """What a new version does not show yet: too few records have changed."""
 
-    boxes: int = Field(description="Boxes whose changes wait.")
+    boxes: int = Field(description="Number of boxes whose changes are not shown yet.")
     records_in_no_box: int = Field(description="Records that are in no box and wait, fewer than k.")
 
 
@@ -85,9 +85,9 @@ class Uncertainty(Contract):
 class BoxesResult(Contract):
     """Result of a `boxes` job."""
 
-    method: Literal["boxes"] = Field(default="boxes", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    released: int = Field(description="Records that are released.")
+    method: Literal["boxes"] = Field(default="boxes", description="Method of the job that has this result.")
+    records: int = Field(description="Number of records of the dataset.")
+    released: int = Field(description="Number of records that are released.")
     suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
     suppressed_cells: int = Field(
         default=0, description="Values published as missing so that records find others like them."
@@ -95,7 +95,7 @@ class BoxesResult(Contract):
     pending: PendingChanges | None = Field(
         default=None, description="Of a new version: what waits for a later one; else null."
     )
-    box_count: int = Field(description="Boxes that are released.")
+    box_count: int = Field(description="Number of boxes that are released.")
     smallest_box: int = Field(description="Records in the smallest one.")
     largest_box: int = Field(description="Records in the largest one.")
     k_with_kept: int = Field(description="Least number of rows that agree in box and kept columns.")

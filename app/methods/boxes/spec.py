@@ -249,7 +249,7 @@ class BoxesSpec(ReleasingSpec):
         },
     }
 
-    method: Literal["boxes"] = Field(description="k-anonymity by boxes.")
+    method: Literal["boxes"] = Field(description="Name of the method: k-anonymity by boxes.")
     dataset_id: DatasetId | None = Field(  # type: ignore[assignment]  # what all others need, a series must not have
         default=None, description="The dataset to work on; required, and absent with `base_release_id`."
     )
@@ -362,7 +362,11 @@ class BoxesSpec(ReleasingSpec):
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
     )
-    partition: PartitionMethod = Field(default=PartitionMethod.OPTIMAL, description="`mondrian` is for comparison.")
+    partition: PartitionMethod = Field(
+        default=PartitionMethod.OPTIMAL,
+        description="Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
+        "`mondrian` is for comparison.",
+    )
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")
     k_counts_kept: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
     max_suppressed_classes: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(

@@ -42,13 +42,13 @@ class CompositionDemands(Contract):
     expected: float | None = Field(
         default=None, strict=True, ge=1, description="Least records that fit all noisy rows."
     )
-    l: int | None = Field(default=None, strict=True, ge=1, description="Least distinct values.")  # noqa: E741
+    l: int | None = Field(default=None, strict=True, ge=1, description="Least number of distinct values per class.")  # noqa: E741
     alpha: Share | None = Field(default=None, description="Largest share of a sensitive value.")
     share_below: Share | None = Field(default=None, description="Largest share of persons with fewer than k.")
 
 
 class CompositionSpec(JobSpec):
-    """What several releases of the same data reveal together."""
+    """Audit of the facts that several releases of the same data reveal together."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
     version: ClassVar[int] = 2  # 2: `join_columns` as a mapping
@@ -66,8 +66,12 @@ class CompositionSpec(JobSpec):
         },
     }
 
-    method: Literal["composition"] = Field(description="What several releases reveal together.")
-    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=50, description="Releases of this service.")
+    method: Literal["composition"] = Field(
+        description="Name of the method: facts that several releases reveal together."
+    )
+    release_ids: tuple[ReleaseId, ...] = Field(
+        default=(), max_length=50, description="Ids of releases of this service."
+    )
     dataset_ids: tuple[DatasetId, ...] = Field(
         default=(), max_length=50, description="Tables of the same persons that others released, uploaded here."
     )
@@ -92,7 +96,9 @@ class CompositionSpec(JobSpec):
     person_column: ColumnName | None = Field(
         default=None, description="Column of the original that says whose record it is; default: the newest release's."
     )
-    require: CompositionDemands | None = Field(default=None, description="Demands; default: k.")
+    require: CompositionDemands | None = Field(
+        default=None, description="Demands to check. Default: the `k` of the releases."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -114,7 +120,7 @@ class ComposedColumn(OverlayDiversity, SpecifiedColumn):
 class CompositionResult(AuditResult):
     """Result of a `composition` job; restricted to its owner."""
 
-    method: Literal["composition"] = Field(default="composition", description="The job's method.")
+    method: Literal["composition"] = Field(default="composition", description="Method of the job that has this result.")
     records: int = Field(description="Records of the original that are in some release.")
     release_count: int = Field(description="Releases and tables that were composed.")
     k_required: float = Field(description="Persons that are to remain.")
@@ -137,4 +143,4 @@ class CompositionResult(AuditResult):
     sensitive: tuple[ComposedColumn, ...] = Field(
         description="By column; empty where all rows are the original's or follow them: they make no groups."
     )
-    meaning: dict[str, str] = Field(description="What each figure says.")
+    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

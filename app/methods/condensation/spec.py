@@ -26,7 +26,7 @@ class CondensationSpec(ReleasingSpec):
 
     method: Literal["condensation"] = Field(description="Groups of k records, published as made-up records.")
     quasi_identifiers: tuple[ColumnName, ...] = Field(
-        min_length=1, description="Numeric quasi-identifiers, published condensed."
+        min_length=1, description="Names of the numeric quasi-identifiers, which are published condensed."
     )
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(description="Least number of records in a group.")
     keep: tuple[ColumnName, ...] = Field(
@@ -51,10 +51,12 @@ class CondensationSpec(ReleasingSpec):
 class CondensationResult(Contract):
     """Result of a `condensation` job."""
 
-    method: Literal["condensation"] = Field(default="condensation", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    released: int = Field(description="Rows of the release.")
+    method: Literal["condensation"] = Field(
+        default="condensation", description="Method of the job that has this result."
+    )
+    records: int = Field(description="Number of records of the dataset.")
+    released: int = Field(description="Number of rows of the release.")
     suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
-    group_count: int = Field(description="Groups that were condensed.")
+    group_count: int = Field(description="Number of groups that were condensed.")
     smallest_group: int = Field(description="Records in the smallest one.")
     largest_group: int = Field(description="Records in the largest one.")

@@ -27,7 +27,9 @@ class DeterminationSpec(JobSpec):
     }
 
     method: Literal["determination"] = Field(description="Which values a release gives away.")
-    release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=50, description="Releases, one by one.")
+    release_ids: tuple[ReleaseId, ...] = Field(
+        min_length=1, max_length=50, description="Ids of the releases to audit, one by one."
+    )
     value_step: dict[ColumnName, Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
@@ -40,7 +42,7 @@ class DeterminationSpec(JobSpec):
 class DeterminedColumn(Contract):
     """A column whose values were generalized."""
 
-    column: str = Field(description="The column.")
+    column: str = Field(description="Name of the column.")
     share_single_value: float = Field(description="Share of its cells that leave a single value.")
     mean_values: float | None = Field(
         description="Mean number of values a cell leaves; null: any number between bounds."
@@ -50,7 +52,7 @@ class DeterminedColumn(Contract):
 class HomogeneousColumn(Contract):
     """A column that was kept."""
 
-    column: str = Field(description="The column.")
+    column: str = Field(description="Name of the column.")
     share_certain: float = Field(description="Share of rows whose box has one value of it.")
     share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
     t_closeness: float = Field(
@@ -61,16 +63,20 @@ class HomogeneousColumn(Contract):
 
 
 class DeterminedRelease(Contract):
-    """What one release gives away."""
+    """Values that one release reveals."""
 
     release_id: str = Field(description="The release.")
-    columns: tuple[DeterminedColumn, ...] = Field(description="Columns that were generalized.")
-    kept_columns: tuple[HomogeneousColumn, ...] = Field(description="Columns that were kept.")
+    columns: tuple[DeterminedColumn, ...] = Field(description="Figures of each generalized column.")
+    kept_columns: tuple[HomogeneousColumn, ...] = Field(description="Figures of each kept column.")
 
 
 class DeterminationResult(AuditResult):
     """Result of a `determination` job; restricted to its owner."""
 
-    method: Literal["determination"] = Field(default="determination", description="The job's method.")
-    releases: tuple[DeterminedRelease, ...] = Field(description="One by one.")
-    meaning: dict[str, str] = Field(description="What each figure says.")
+    method: Literal["determination"] = Field(
+        default="determination", description="Method of the job that has this result."
+    )
+    releases: tuple[DeterminedRelease, ...] = Field(
+        description="Results for each release, in the order of the request."
+    )
+    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

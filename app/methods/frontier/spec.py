@@ -22,7 +22,7 @@ _OfBoxes: Any = create_model("_OfBoxes", __base__=DatasetJobSpec, **_FIELDS)
 
 
 class FrontierSpec(_OfBoxes):
-    """What each k costs: boxes again and again, nothing published."""
+    """Audit of the cost of each k: boxes for each k, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
     examples: ClassVar[Examples] = {
@@ -35,9 +35,12 @@ class FrontierSpec(_OfBoxes):
         },
     }
 
-    method: Literal["frontier"] = Field(description="What each k costs.")
+    method: Literal["frontier"] = Field(description="Name of the method: the cost of each k.")
     k: tuple[Annotated[int, Field(strict=True, ge=1, le=2**53)], ...] = Field(
-        default=(2, 3, 5, 10, 20, 50, 100), min_length=1, max_length=20, description="Each is tried."
+        default=(2, 3, 5, 10, 20, 50, 100),
+        min_length=1,
+        max_length=20,
+        description="Values of k to try. Each is a whole number of at least 1.",
     )
 
     @model_validator(mode="after")
@@ -68,20 +71,20 @@ class FrontierStatistic(NamedStatistic):
 
 
 class FrontierPoint(Contract):
-    """What one k costs."""
+    """Cost of one k in accuracy."""
 
-    k: int = Field(description="Of the specification.")
+    k: int = Field(description="As in the specification.")
     box_count: int | None = Field(description="Boxes; null where this k cannot be had.")
     released: int | None = Field(description="Records that would be released.")
     ncp: float | None = Field(description="Normalized certainty penalty: 0 nothing is lost, 1 all.")
     share_single_value: dict[str, float] | None = Field(description="By column, cells that leave one value.")
-    statistics: tuple[FrontierStatistic, ...] = Field(description="Of the specification.")
+    statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
 
 
 class FrontierResult(AuditResult):
     """Result of a `frontier` job; restricted to its owner: nothing is published."""
 
-    method: Literal["frontier"] = Field(default="frontier", description="The job's method.")
+    method: Literal["frontier"] = Field(default="frontier", description="Method of the job that has this result.")
     points: tuple[FrontierPoint, ...] = Field(description="One for each k, in the order of the specification.")
-    meaning: dict[str, str] = Field(description="What each figure says.")
+    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

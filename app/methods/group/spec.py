@@ -32,14 +32,20 @@ MOST_RULES: Final = 10_000_000
 class EvolutionSearch(Contract):
     """Rules evolved: tournaments, uniform crossover, random resetting; every rule seen counts."""
 
-    method: Literal["evolution"] = Field(description="Rules evolved.")
-    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Rules of a generation.")
+    method: Literal["evolution"] = Field(description="Search for rules by evolution.")
+    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Number of rules in a generation.")
     replaced: int = Field(default=40, strict=True, ge=1, le=10_000, description="Worst rules replaced each generation.")
     tournament: int = Field(default=10, strict=True, ge=1, le=10_000, description="Rules; the best is a parent.")
     crossover: float = Field(default=1.0, strict=True, ge=0, le=1, description="Probability per pair of parents.")
-    mutation: float = Field(default=0.05, strict=True, ge=0, le=1, description="Probability per gene.")
-    generations: int = Field(default=100, strict=True, ge=1, le=100_000, description="Generations of a run.")
-    runs: int = Field(default=10, strict=True, ge=1, le=1_000, description="Independent evolutions.")
+    mutation: float = Field(
+        default=0.05, strict=True, ge=0, le=1, description="Probability of a mutation per gene, from 0 to 1."
+    )
+    generations: int = Field(
+        default=100, strict=True, ge=1, le=100_000, description="Largest number of generations of a run."
+    )
+    runs: int = Field(
+        default=10, strict=True, ge=1, le=1_000, description="Number of independent runs of the evolution."
+    )
     diversity: bool = Field(
         default=True,
         strict=True,
@@ -82,7 +88,7 @@ class ExhaustiveSearch(Contract):
 
 GroupSearch = TypeAliasType(
     "GroupSearch",
-    Annotated[EvolutionSearch | ExhaustiveSearch, Field(discriminator="method", description="How rules are found.")],
+    Annotated[EvolutionSearch | ExhaustiveSearch, Field(discriminator="method", description="Search for rules.")],
 )
 
 
@@ -123,7 +129,7 @@ class GroupSpec(JobSpec):
         description="Where rules are learned; it has the columns that name the group."
     )
     target_dataset_id: DatasetId | None = Field(
-        default=None, description="What is attacked; default: the auxiliary one."
+        default=None, description="Id of the dataset to attack. Default: the auxiliary one."
     )
     hidden_group: HiddenGroup = Field(description="Who belongs to the group.")
     region_columns: tuple[ColumnName, ...] = Field(
@@ -134,7 +140,7 @@ class GroupSpec(JobSpec):
     variables: tuple[FuzzyVariable, ...] = Field(
         min_length=1, max_length=MOST_VARIABLES, description="What rules may speak of, and which records count."
     )
-    recode: Recode = Field(default_factory=Recode, description="Harmonisation, per dataset.")
+    recode: Recode = Field(default_factory=Recode, description="Recoding of columns, for each dataset.")
     min_membership: float = Field(
         default=0.5, strict=True, gt=0, le=1, description="Least grade of membership that counts."
     )
@@ -143,10 +149,10 @@ class GroupSpec(JobSpec):
     )
     min_support: float = Field(default=0.001, strict=True, ge=0, lt=1, description="A rule's support must exceed this.")
     search: GroupSearch = Field(
-        default_factory=lambda: EvolutionSearch(method="evolution"), description="How rules are found."
+        default_factory=lambda: EvolutionSearch(method="evolution"), description="Search for rules."
     )
     outliers: OutlierOptions = Field(default_factory=OutlierOptions, description="What stands out of a signal.")
-    signal: SignalKind = Field(default=SignalKind.QUANTITY, description="What the signals count.")
+    signal: SignalKind = Field(default=SignalKind.QUANTITY, description="Quantity that the signals count per region.")
     split_column: ColumnName | None = Field(
         default=None,
         description="Outliers also within each value of this column, say a state.",
@@ -193,7 +199,7 @@ class FuzzyRule(Contract):
 class SignalAdequacy(Contract):
     """How well the outliers of the auxiliary signal are those of the signal itself."""
 
-    hits: int = Field(description="Outliers of both signals.")
+    hits: int = Field(description="Number of outliers of both signals.")
     misses: int = Field(description="Outliers of the signal that the auxiliary one misses; the paper's FP.")
     false_alarms: int = Field(description="Outliers of the auxiliary signal alone; the paper's FN.")
     correct_rejections: int = Field(description="Regions that are outliers of neither.")
@@ -213,9 +219,9 @@ class SignalAdequacy(Contract):
 class GroupRecordCounts(Contract):
     """In-range records, and those left out."""
 
-    auxiliary: int = Field(description="Of the auxiliary microfile.")
-    members: int = Field(description="Of these, the group's.")
-    target: int = Field(description="Of what is attacked.")
+    auxiliary: int = Field(description="Number of records of the auxiliary microfile.")
+    members: int = Field(description="Number of these records that belong to the group.")
+    target: int = Field(description="Number of records of the target microfile.")
     target_members: int | None = Field(description="Of these, the group's; null where the target lacks its columns.")
     excluded: dict[str, ExcludedRecords] = Field(description="By dataset, `auxiliary` and `target`.")
 
@@ -227,16 +233,16 @@ class RegionSplitPart(Contract):
     group_share: float = Field(description="Share of the group (of the auxiliary signal, where it is not known).")
     outliers: tuple[int, ...] | None = Field(description="Of the signal: indexes of regions.")
     misses: tuple[int, ...] | None = Field(description="Outliers of the signal that the auxiliary one misses.")
-    auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
+    auxiliary_outliers: tuple[int, ...] = Field(description="Outliers of the auxiliary signal, as indexes of regions.")
     false_alarms: tuple[int, ...] | None = Field(description="Outliers of the auxiliary signal alone.")
 
 
 class RegionSplit(Contract):
     """Outliers within each part, and the totals of the parts shown."""
 
-    column: str = Field(description="The column that splits.")
+    column: str = Field(description="Name of the column that splits the regions.")
     min_share: float = Field(description="Share of the group above which a part is shown.")
-    shown: int = Field(description="Parts that are shown.")
+    shown: int = Field(description="Number of parts that are shown.")
     not_shown: int = Field(description="Parts with too small a share of the group.")
     parts: tuple[RegionSplitPart, ...] = Field(description="The parts that are shown.")
     total: dict[str, int | None] = Field(description="Outliers of all parts shown, by kind.")
@@ -248,15 +254,15 @@ class RegionSplit(Contract):
 class UnreachedTerm(Contract):
     """A term that no record reaches with a grade of `min_membership`."""
 
-    column: str = Field(description="The variable's column.")
-    term: str = Field(description="The term's name.")
+    column: str = Field(description="Name of the variable's column.")
+    term: str = Field(description="Name of the linguistic term.")
     dataset: Literal["auxiliary", "target"] = Field(description="Where no record reaches it.")
 
 
 class ColumnLikeness(Contract):
     """How far the two datasets are apart in one variable."""
 
-    column: str = Field(description="The variable's column.")
+    column: str = Field(description="Name of the variable's column.")
     distance: float = Field(
         description="Largest difference of the shares of records up to a value, over all values (Kolmogorov, Smirnov)."
     )
@@ -271,13 +277,13 @@ class GroupLikeness(Contract):
 
     columns: tuple[ColumnLikeness, ...] = Field(description="Of the records in range, the least alike first.")
     unlike: int = Field(description="Columns whose distance is more than chance.")
-    text: str = Field(description="The same in a sentence.")
+    text: str = Field(description="The finding as one sentence.")
 
 
 class GroupResult(AuditResult):
     """Result of a `group` job; restricted to its owner, for it points to regions."""
 
-    method: Literal["group"] = Field(default="group", description="The job's method.")
+    method: Literal["group"] = Field(default="group", description="Method of the job that has this result.")
     record_counts: GroupRecordCounts = Field(description="How many records took part, and how many were left out.")
     rules: tuple[FuzzyRule, ...] = Field(description="The most general rules over the thresholds, best support first.")
     common: tuple[str, ...] = Field(description="What all rules, or most of them, have in common.")
@@ -291,17 +297,17 @@ class GroupResult(AuditResult):
     evaluation_count: int = Field(description="Rules that were looked at.")
     search: str = Field(description="The method of the search.")
     denominator_floor: float = Field(description="Least denominator of the relative confidence in a rule's fitness.")
-    region_columns: tuple[str, ...] = Field(description="Of the specification.")
+    region_columns: tuple[str, ...] = Field(description="As in the specification.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(
         description="The regions: signals are in their order, outliers are indexes into them, from 0."
     )
     region_sizes: tuple[int, ...] = Field(description="In-range records of each region.")
-    signal_kind: SignalKind = Field(description="Of the specification.")
+    signal_kind: SignalKind = Field(description="As in the specification.")
     signal: tuple[float, ...] | None = Field(description="The group's; null where the target lacks its columns.")
-    auxiliary_signal: tuple[float, ...] = Field(description="Grades of membership, summed.")
+    auxiliary_signal: tuple[float, ...] = Field(description="Sum of memberships in each region, by the rules.")
     crisp_auxiliary_signal: tuple[float, ...] = Field(description="Records whose grade is at least `min_membership`.")
     outliers: tuple[int, ...] | None = Field(description="Of the signal; null as it is.")
-    auxiliary_outliers: tuple[int, ...] = Field(description="Of the auxiliary signal.")
+    auxiliary_outliers: tuple[int, ...] = Field(description="Outliers of the auxiliary signal, as indexes of regions.")
     degenerate: bool = Field(description="Half of a signal's values are equal: whatever differs is an outlier.")
     adequacy: SignalAdequacy | None = Field(
         description="How well the attack did; null where the target lacks the group's columns."

@@ -51,7 +51,7 @@ class GroupProfileSpec(FilesSpec):
 class ProfiledSignal(SignalStanding):
     """One signal of the profile, with its values."""
 
-    values: tuple[float, ...] = Field(description="By region.")
+    values: tuple[float, ...] = Field(description="Signal of each region, in the order of `regions`.")
     degenerate: bool = Field(description="Half of the values are equal: whatever differs is an outlier.")
     ranks: tuple[float, ...] = Field(description="Of the masked regions, 1 the highest.")
     precision: float | None = Field(
@@ -62,7 +62,7 @@ class ProfiledSignal(SignalStanding):
 class ProfiledFile(Contract):
     """One file, seen by the rules."""
 
-    id: str = Field(description="The release or dataset.")
+    id: str = Field(description="Id of the release or dataset.")
     in_range: int = Field(description="Records that the rules see.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(
         description="The regions: signals are in their order, outliers are indexes into them, from 0."
@@ -77,9 +77,11 @@ class ProfiledFile(Contract):
 class GroupProfileResult(AuditResult):
     """Result of a `group_profile` job; restricted to its owner."""
 
-    method: Literal["group_profile"] = Field(default="group_profile", description="The job's method.")
-    min_membership: float = Field(description="That of the model.")
-    rule_count: int = Field(description="Rules of the model.")
+    method: Literal["group_profile"] = Field(
+        default="group_profile", description="Method of the job that has this result."
+    )
+    min_membership: float = Field(description="Membership threshold of the rules model.")
+    rule_count: int = Field(description="Number of rules of the model.")
     inputs: tuple[ProfiledFile, ...] = Field(
         description="Releases first, then datasets, in the order of the specification."
     )

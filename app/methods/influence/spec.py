@@ -38,8 +38,12 @@ class InfluenceSpec(JobSpec):
     }
 
     method: Literal["influence"] = Field(description="What single records decide of what is published.")
-    release_ids: tuple[ReleaseId, ...] = Field(min_length=1, max_length=10, description="Releases, one by one.")
-    dataset_id: DatasetId | None = Field(default=None, description="Their original; filled in.")
+    release_ids: tuple[ReleaseId, ...] = Field(
+        min_length=1, max_length=10, description="Ids of the releases to audit, one by one."
+    )
+    dataset_id: DatasetId | None = Field(
+        default=None, description="Id of the original dataset of the releases; filled in."
+    )
     records: int = Field(
         default=50, strict=True, ge=1, le=500, description="Most extreme records that are tried; each costs two runs."
     )
@@ -68,6 +72,8 @@ class InfluencedRelease(Contract):
 class InfluenceResult(AuditResult):
     """Result of an `influence` job; restricted to its owner."""
 
-    method: Literal["influence"] = Field(default="influence", description="The job's method.")
-    releases: tuple[InfluencedRelease, ...] = Field(description="One by one.")
-    meaning: dict[str, str] = Field(description="What each figure says.")
+    method: Literal["influence"] = Field(default="influence", description="Method of the job that has this result.")
+    releases: tuple[InfluencedRelease, ...] = Field(
+        description="Results for each release, in the order of the request."
+    )
+    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

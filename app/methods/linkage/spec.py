@@ -41,7 +41,7 @@ class LinkageSpec(JobSpec):
         "knows which of their rows are one person's, and what they keep.",
     )
     knowledge_dataset_id: DatasetId | None = Field(
-        default=None, description="What the adversary knows; default: the original of the release."
+        default=None, description="Id of the dataset that the adversary knows. Default: the original of the release."
     )
     original_dataset_id: DatasetId | None = Field(
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
@@ -64,7 +64,7 @@ class LinkageRanks(Contract):
     """Ranks of the true records among those the adversary knows, best fit first; ties count against him."""
 
     mean_rank: float = Field(description="Mean place of the true record; 1: it fits best.")
-    rank_quantiles: dict[str, float] = Field(description="By probability.")
+    rank_quantiles: dict[str, float] = Field(description="Quantiles of the rank of the true record, by probability.")
     share_rank_1: float = Field(description="Rows whose true record fits better than every other one.")
     share_below_k: float = Field(description="Rows that fewer than k known records fit as well.")
     mean_posterior: float | None = Field(
@@ -96,10 +96,10 @@ class JointMatching(Contract):
 class LinkageResult(LinkageAttack, AuditResult):
     """Result of a `linkage` job: by fit alone, and with the scales matched."""
 
-    method: Literal["linkage"] = Field(default="linkage", description="The job's method.")
+    method: Literal["linkage"] = Field(default="linkage", description="Method of the job that has this result.")
     records: int = Field(description="Rows of the release; of several, records that are in some of them.")
-    candidates: int = Field(description="Records the adversary knows.")
-    sampled: int = Field(description="Rows that were tried.")
+    candidates: int = Field(description="Number of records that the adversary knows.")
+    sampled: int = Field(description="Number of rows that the attack tried.")
     k: float | None = Field(description="The release's k, of several the least; null where each record has its own.")
     release_count: int = Field(default=1, description="Releases that were attacked jointly.")
     share_posterior_above_half: float | None = Field(
@@ -116,4 +116,4 @@ class LinkageResult(LinkageAttack, AuditResult):
     after_scale_matching: LinkageAttack | None = Field(
         description="The adversary also computes each known record's scale again and compares; null: there is none."
     )
-    meaning: dict[str, str] = Field(default_factory=dict, description="What each figure says.")
+    meaning: dict[str, str] = Field(default_factory=dict, description="Meaning of each figure, one sentence each.")

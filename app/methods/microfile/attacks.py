@@ -33,7 +33,7 @@ class SignalStanding(Contract):
         "the signal goes by the best rule."
     )
     outliers: tuple[int, ...] = Field(description="Of the signal, high or low: indexes of regions.")
-    detected: tuple[int, ...] = Field(description="Masked regions among them.")
+    detected: tuple[int, ...] = Field(description="Masked regions among the detected ones.")
     exposed: tuple[int, ...] = Field(
         description="Masked regions that are outliers of it, or have one of the highest ranks of a set of records; "
         "where half of the values are equal, those above the second largest of the other regions."
@@ -51,24 +51,24 @@ class SignalStanding(Contract):
 class PrecisionAtRecall(Contract):
     """How many of those found are right, once a share of those who could be found is."""
 
-    recall: float = Field(description="Share that is found.")
+    recall: float = Field(description="Share of the moved records that is found, from 0 to 1.")
     precision: float = Field(description="Share of those found that is right.")
 
 
 class DrivingColumn(Contract):
     """A column that a classifier leans on."""
 
-    column: str = Field(description="The column.")
+    column: str = Field(description="Name of the column.")
     auc_lost: float = Field(description="By how much the AUC falls when its values are permuted.")
 
 
 class ClassifierScope(Contract):
     """What a classifier sees in some records: how many of the group it expects, region by region."""
 
-    records: int = Field(description="Records that were scored.")
+    records: int = Field(description="Number of records that were scored.")
     signal: tuple[float, ...] = Field(description="Sum of the probabilities in each region.")
     outliers: tuple[int, ...] = Field(description="Of the signal: indexes of regions.")
-    detected: tuple[int, ...] = Field(description="Masked regions among them.")
+    detected: tuple[int, ...] = Field(description="Masked regions among the detected ones.")
     ranks: tuple[float, ...] = Field(description="Of the masked regions, 1 the highest; in their order.")
     precision: float | None = Field(
         description="Share of masked regions among as many of the highest; null: none does."
@@ -88,9 +88,9 @@ class ClassifierReport(Contract):
     """One classifier that was trained on the auxiliary data, on all columns that both files have."""
 
     name: Literal["naive_bayes", "gradient_boosting"] = Field(description="Which kind.")
-    columns: tuple[str, ...] = Field(description="What it reads.")
-    trained_on: int = Field(description="Sampled records.")
-    of_the_group: int = Field(description="Of these, the group's.")
+    columns: tuple[str, ...] = Field(description="Columns that the classifier reads.")
+    trained_on: int = Field(description="Number of records that it was trained on.")
+    of_the_group: int = Field(description="Number of these records that belong to the group.")
     auc: float | None = Field(description="Cross-validated on the auxiliary data: who is the group's.")
     precision_at_recall: tuple[PrecisionAtRecall, ...] = Field(description="Likewise, for the auxiliary population.")
     driving_columns: tuple[DrivingColumn, ...] = Field(description="What it leans on most.")

@@ -70,9 +70,11 @@ Region = TypeAliasType(
 class GaussianTerm(Contract):
     """A term whose grade falls off like a bell."""
 
-    name: str = Field(min_length=1, max_length=200, description="What rules call it, such as `young`.")
-    shape: Literal["gaussian"] = Field(description="A bell.")
-    sigma: float = Field(strict=True, gt=0, le=1e150, allow_inf_nan=False, description="Its width.")
+    name: str = Field(min_length=1, max_length=200, description="Name of the term in rules, such as `young`.")
+    shape: Literal["gaussian"] = Field(description="Shape of a bell curve.")
+    sigma: float = Field(
+        strict=True, gt=0, le=1e150, allow_inf_nan=False, description="Standard deviation of the bell curve."
+    )
     centre: Point = Field(description="Where the grade is 1.")
 
 
@@ -83,7 +85,7 @@ POINTS: Final[Mapping[str, int]] = {"trapezoid": 4, "triangle": 3, "pi": 4, "s":
 class PointsTerm(Contract):
     """A term between points in rising order; where two coincide its shoulder is vertical and the end belongs to it."""
 
-    name: str = Field(min_length=1, max_length=200, description="What rules call it, such as `young`.")
+    name: str = Field(min_length=1, max_length=200, description="Name of the term in rules, such as `young`.")
     shape: Literal["trapezoid", "triangle", "pi", "s", "z", "range"] = Field(
         description="How the grade runs between the points; `s` rises, `z` falls, `range` is 1 or 0."
     )
@@ -174,7 +176,9 @@ class DerivedColumn(Contract):
     """A column made from others: the first case that fits decides; one column without cases is taken as it is."""
 
     columns: tuple[ColumnName, ...] = Field(min_length=1, max_length=20, description="Columns that it is made from.")
-    cases: tuple[RecodeCase, ...] = Field(default=(), max_length=10_000, description="Tried in this order.")
+    cases: tuple[RecodeCase, ...] = Field(
+        default=(), max_length=10_000, description="Cases, tried in this order; the first that applies decides."
+    )
     otherwise: RecodedValue = Field(default=None, description="Where no case fits; null: missing.")
 
     @model_validator(mode="after")
@@ -247,7 +251,7 @@ class OutlierOptions(Contract):
 class ExcludedRecords(Contract):
     """Records that were left out of a dataset, by reason; one record may have several."""
 
-    records: int = Field(description="Left out altogether.")
+    records: int = Field(description="Number of records that were excluded in all.")
     missing: dict[str, int] = Field(default_factory=dict, description="By column: no value there.")
     out_of_range: dict[str, int] = Field(default_factory=dict, description="By column: outside the accepted range.")
 
@@ -325,8 +329,12 @@ class FilesSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
 
-    release_ids: tuple[ReleaseId, ...] = Field(default=(), max_length=MOST_FILES, description="Releases.")
-    dataset_ids: tuple[DatasetId, ...] = Field(default=(), max_length=MOST_FILES, description="Datasets.")
+    release_ids: tuple[ReleaseId, ...] = Field(
+        default=(), max_length=MOST_FILES, description="Ids of the releases to attack."
+    )
+    dataset_ids: tuple[DatasetId, ...] = Field(
+        default=(), max_length=MOST_FILES, description="Ids of the datasets to attack."
+    )
     region_columns: tuple[ColumnName, ...] = Field(
         default=(), max_length=20, description="Columns that divide each file; default: those of the `group` job."
     )

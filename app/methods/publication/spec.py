@@ -16,9 +16,9 @@ class PublicationSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.PUBLICATION
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["publication"] = Field(default="publication", description="Publishing a draft.")
+    method: Literal["publication"] = Field(default="publication", description="Name of the method: publishing a draft.")
     dataset_id: DatasetId = Field(description="The data that it was made from.")
-    release_id: ReleaseId = Field(description="The draft.")
+    release_id: ReleaseId = Field(description="Id of the draft to publish.")
     accept_findings: tuple[Short, ...] = Field(default=(), description="Audits whose findings are accepted.")
     readers: ReleaseReaders | None = Field(default=None, description="Who else is to read it.")
 
@@ -26,5 +26,5 @@ class PublicationSpec(JobSpec):
 class PublicationResult(Contract):
     """Result of a `publication` job; the job's `findings` and the release's `state` say what came of it."""
 
-    method: Literal["publication"] = Field(default="publication", description="The job's method.")
+    method: Literal["publication"] = Field(default="publication", description="Method of the job that has this result.")
     release_id: str = Field(description="The release.")

@@ -56,7 +56,7 @@ class CountRequest(Contract):
 class QueryCount(Contract):
     """How many of the released records' originals are in a box."""
 
-    estimate: float = Field(description="Expected number.")
+    estimate: float = Field(description="Expected number of records that match.")
     standard_error: float | None = Field(description="Null where the model gives none.")
     guaranteed: tuple[int, int] | None = Field(description="Certain to hold the number; null where nothing is certain.")
 
@@ -64,7 +64,7 @@ class QueryCount(Contract):
 class CountResult(Contract):
     """One count a query, in their order."""
 
-    method: Literal["count"] = Field(default="count", description="The method.")
+    method: Literal["count"] = Field(default="count", description="Name of the method.")
     counts: tuple[QueryCount, ...] = Field(description="One a query, in their order.")
 
 
@@ -85,7 +85,7 @@ class ClassifyRequest(Contract):
 class Classification(Contract):
     """The most probable class of each point, and the probability of every class; points in their order."""
 
-    method: Literal["classify"] = Field(default="classify", description="The method.")
+    method: Literal["classify"] = Field(default="classify", description="Name of the method.")
     classes: tuple[str, ...] = Field(description="The most probable class of each point, in their order.")
     probabilities: tuple[dict[str, float], ...] = Field(description="By class; classes of probability 0 left out.")
 
@@ -102,7 +102,7 @@ class CountSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["count"] = Field(default="count", description="The method.")
+    method: Literal["count"] = Field(default="count", description="Name of the method.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
     queries: Queries = Field(description="Per column a closed interval, null for an open end, or values.")
 
@@ -113,7 +113,7 @@ class ClassifySpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["classify"] = Field(default="classify", description="The method.")
+    method: Literal["classify"] = Field(default="classify", description="Name of the method.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
     target: ColumnName = Field(description="A column that the release keeps unchanged.")
     neighbours: Neighbours = Field(description="Released records that fit a point best, and vote.")
@@ -161,7 +161,7 @@ class ComputedStatistic(AboutRange, NamedStatistic):
 class ComputedStatistics(Contract):
     """One answer a statistic, in their order; of a share, a mean within values or a cross-table one for each value."""
 
-    method: Literal["statistics"] = Field(default="statistics", description="The method.")
+    method: Literal["statistics"] = Field(default="statistics", description="Name of the method.")
     statistics: tuple[ComputedStatistic, ...] = Field(
         description="In the order of the request; where no value was named, one for each, named in `values`."
     )
@@ -183,7 +183,7 @@ class StatisticsSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["statistics"] = Field(default="statistics", description="The method.")
+    method: Literal["statistics"] = Field(default="statistics", description="Name of the method.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")
     statistics: Statistics = Field(description="Over columns that were anonymized or kept.")
     ddof: Ddof | None = Field(default=None, description="Divisor N - ddof; default: that of the release.")

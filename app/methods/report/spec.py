@@ -16,20 +16,20 @@ from app.contracts.jobs import JobKind, JobSpec, Queue
 class Page(Contract):
     """A page that asks nothing of the network."""
 
-    html: str = Field(description="The page.")
+    html: str = Field(description="The page, as one HTML document.")
     policy: SkipJsonSchema[str] = Field(description="The Content-Security-Policy that it is made for.")
 
 
 class ReleaseReport(Page):
     """The report of a release, for all who may read the release."""
 
-    method: Literal["release_report"] = Field(default="release_report", description="The method.")
+    method: Literal["release_report"] = Field(default="release_report", description="Name of the method.")
 
 
 class JobReport(Page):
     """The report of a job, for all who may read the job."""
 
-    method: Literal["job_report"] = Field(default="job_report", description="The method.")
+    method: Literal["job_report"] = Field(default="job_report", description="Name of the method.")
 
 
 class ReleaseReportSummary(ReleaseReport):
@@ -50,7 +50,7 @@ class ReleaseReportSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
 
-    method: Literal["release_report"] = Field(default="release_report", description="The method.")
+    method: Literal["release_report"] = Field(default="release_report", description="Name of the method.")
     release_id: ReleaseId = Field(description="The release.")
     release: SkipJsonSchema[dict[str, Any]] = Field(description="The release as its readers see it.")
     statistics: SkipJsonSchema[tuple[dict[str, Any], ...]] = Field(
@@ -71,7 +71,7 @@ class JobReportSpec(JobSpec):
     queue: ClassVar[Queue] = Queue.INTERACTIVE
     version: ClassVar[int] = 2  # 2: `release_id`
 
-    method: Literal["job_report"] = Field(default="job_report", description="The method.")
+    method: Literal["job_report"] = Field(default="job_report", description="Name of the method.")
     job_id: JobId = Field(description="The job.")
     job: SkipJsonSchema[dict[str, Any]] = Field(description="The job's times, attempts and warnings.")
     release: SkipJsonSchema[ReleaseReportSpec | None] = Field(

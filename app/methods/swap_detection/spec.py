@@ -38,13 +38,15 @@ class SwapDetectionSpec(FilesSpec):
         default=None, description="What classifiers are trained on; default: the auxiliary dataset of the `group` job."
     )
     drop: tuple[ColumnName, ...] = Field(default=(), max_length=1_000, description="Columns that they do not read.")
-    sample: int = Field(default=50_000, strict=True, ge=1_000, le=500_000, description="Records trained on.")
+    sample: int = Field(
+        default=50_000, strict=True, ge=1_000, le=500_000, description="Largest number of records to train on."
+    )
 
 
 class DetectedFile(Contract):
     """One file, seen by classifiers."""
 
-    id: str = Field(description="The release or dataset.")
+    id: str = Field(description="Id of the release or dataset.")
     records: int = Field(description="Records that have a region.")
     in_range: int = Field(description="Of these, those that the rules see.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(
@@ -53,14 +55,16 @@ class DetectedFile(Contract):
     masked_regions: tuple[int, ...] = Field(
         description="Indexes of those of the specification of which there are records."
     )
-    classifiers: tuple[ClassifierReport, ...] = Field(description="What each sees.")
+    classifiers: tuple[ClassifierReport, ...] = Field(description="Findings of each classifier.")
 
 
 class SwapDetectionResult(AuditResult):
     """Result of a `swap_detection` job; restricted to its owner."""
 
-    method: Literal["swap_detection"] = Field(default="swap_detection", description="The job's method.")
-    auxiliary_records: int = Field(description="Of the auxiliary dataset.")
+    method: Literal["swap_detection"] = Field(
+        default="swap_detection", description="Method of the job that has this result."
+    )
+    auxiliary_records: int = Field(description="Number of records of the auxiliary dataset.")
     inputs: tuple[DetectedFile, ...] = Field(
         description="Releases first, then datasets, in the order of the specification."
     )

@@ -15,9 +15,9 @@ LISTED_SWAPS: Final = 10_000
 
 
 class SwapRun(Contract):
-    """What one run of the search came to."""
+    """Result of one run of the search."""
 
-    swap_count: int = Field(description="Exchanges.")
+    swap_count: int = Field(description="Number of exchanges of regions.")
     distortion: float = Field(description="How far the partners are apart, over all exchanges.")
     fitness: float | None = Field(description="Of its best individual; null where nothing was evolved.")
     valid: bool = Field(description="No outlier that was to be masked is one after it.")
@@ -31,15 +31,15 @@ class SwapRun(Contract):
 class FitnessByGeneration(Contract):
     """Fitness of one run's population, generation by generation, the first one drawn at random."""
 
-    best: tuple[float, ...] = Field(description="Greatest.")
-    mean: tuple[float, ...] = Field(description="Mean.")
-    spread: tuple[float, ...] = Field(description="Standard deviation.")
+    best: tuple[float, ...] = Field(description="Greatest fitness of each generation.")
+    mean: tuple[float, ...] = Field(description="Mean fitness of each generation.")
+    spread: tuple[float, ...] = Field(description="Standard deviation of the fitness in each generation.")
 
 
 class AttackAfterSwaps(Contract):
     """The attack on the protected file."""
 
-    rule_count: int = Field(description="How many there are.")
+    rule_count: int = Field(description="Number of rules that were learned.")
     signal: tuple[float, ...] = Field(description="Auxiliary signal (summed grades) of the protected file.")
     crisp_signal: tuple[float, ...] = Field(description="Records whose grade is at least `min_membership`.")
     outliers: tuple[int, ...] = Field(description="Of the signal: indexes of regions.")
@@ -76,15 +76,15 @@ class MaskedGroup(Contract):
     """A further group that the same exchanges mask."""
 
     model_job_id: str = Field(description="The job that its rules are of.")
-    rule_count: int = Field(description="How many there are.")
-    members: int = Field(description="Of the fuzzy group.")
-    signal_kind: SignalKind = Field(description="What was masked: the signal of that job.")
+    rule_count: int = Field(description="Number of rules that were learned.")
+    members: int = Field(description="Number of members of the fuzzy group.")
+    signal_kind: SignalKind = Field(description="Signal of the job whose regions were masked.")
     masked_regions: tuple[int, ...] = Field(description="Indexes of the regions that were to be masked.")
     bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of them.")
     signal_before: tuple[int, ...] = Field(description="Its crisp auxiliary signal in the dataset.")
-    signal_after: tuple[int, ...] = Field(description="The same in the release.")
-    outliers_before: tuple[int, ...] = Field(description="Of the one.")
-    outliers_after: tuple[int, ...] = Field(description="Of the other.")
+    signal_after: tuple[int, ...] = Field(description="Signal of the release.")
+    outliers_before: tuple[int, ...] = Field(description="Outliers of the signal before the swaps.")
+    outliers_after: tuple[int, ...] = Field(description="Outliers of the signal after the swaps.")
     valid: bool = Field(description="No outlier that was to be masked is one now.")
 
 
@@ -96,7 +96,7 @@ class RegionalChange(Contract):
         description="The mean of a number, its change in standard deviations of the column over all records in range; "
         "or the shares of the categories, their change as the share of records that would have to change theirs."
     )
-    largest: float = Field(description="Of all regions.")
+    largest: float = Field(description="Largest change over all regions.")
     region: int = Field(description="Where it is: index of the region.")
     before: float | None = Field(description="The mean there before; null of shares.")
     after: float | None = Field(description="The mean there after; null of shares.")
@@ -115,12 +115,12 @@ class RegionalUtility(Contract):
 class SwapsResult(Contract):
     """Result of a `swaps` job; restricted to its owner."""
 
-    method: Literal["swaps"] = Field(default="swaps", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    in_range: int = Field(description="Records that took part.")
+    method: Literal["swaps"] = Field(default="swaps", description="Method of the job that has this result.")
+    records: int = Field(description="Number of records of the dataset.")
+    in_range: int = Field(description="Number of records that could be swapped.")
     excluded: ExcludedRecords = Field(description="Records that did not, by reason.")
     members: int = Field(description="Records of the fuzzy group.")
-    swap_count: int = Field(description="Exchanges that mask.")
+    swap_count: int = Field(description="Number of exchanges that mask regions.")
     distortion: float = Field(description="How far the partners are apart, over all these exchanges.")
     assignment_distortion: float = Field(
         description="Least possible for as many moves from each region and set of grades: a lower bound, whatever "
@@ -155,10 +155,10 @@ class SwapsResult(Contract):
     bounds: tuple[tuple[int | None, int | None], ...] = Field(description="[at least, at most] of the masked ones.")
     signal_before: tuple[int, ...] = Field(description="Crisp auxiliary signal of the dataset.")
     signal_after: tuple[int, ...] = Field(description="Crisp auxiliary signal of the release.")
-    outliers_before: tuple[int, ...] = Field(description="Of the one.")
-    outliers_after: tuple[int, ...] = Field(description="Of the other.")
-    runs: tuple[SwapRun, ...] = Field(description="What each run of the search came to.")
-    generations: tuple[FitnessByGeneration, ...] = Field(description="Per run.")
+    outliers_before: tuple[int, ...] = Field(description="Outliers of the signal before the swaps.")
+    outliers_after: tuple[int, ...] = Field(description="Outliers of the signal after the swaps.")
+    runs: tuple[SwapRun, ...] = Field(description="Results of each run of the search.")
+    generations: tuple[FitnessByGeneration, ...] = Field(description="Number of generations of each run.")
     attack_again: AttackAgain = Field(description="The attack on what is released.")
     telltale_columns: dict[str, int] = Field(
         description="Published columns that depend on the region columns, and swapped records that contradict that."

@@ -28,16 +28,20 @@ _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
 class RegionMask(Contract):
-    """What the crisp auxiliary signal may be in one region: at most a number, or at least one."""
+    """A bound on the crisp auxiliary signal of one region: at most a number, or at least one."""
 
     region: Region = Field(description="The region that is masked.")
-    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(default=None, description="Is met.")
-    zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
-        default=None, description="From here on the search sees no merit; default: the value now."
+    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] | None = Field(
+        default=None, description="Largest signal that meets the mask, to lower the signal."
     )
-    at_least: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(default=None, description="Is met.")
+    zero_at: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+        default=None, description="Signal at which fitness reaches 0 (it is 1 at `at_most`). Default: the value now."
+    )
+    at_least: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+        default=None, description="Least signal that meets the mask, to raise the signal."
+    )
     zero_below: Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | None = Field(
-        default=None, description="Likewise, up to here."
+        default=None, description="Signal up to which fitness is 0 (it is 1 at `at_least`). Default: the value now."
     )
 
     @model_validator(mode="after")
@@ -62,15 +66,19 @@ class RegionMask(Contract):
 class RegionCeiling(Contract):
     """What the crisp auxiliary signal may at most become at a target."""
 
-    region: Region = Field(description="The target.")
-    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] = Field(description="Is met.")
+    region: Region = Field(description="Region to bound, by its values.")
+    at_most: Annotated[int, Field(strict=True, ge=0, le=2**53)] = Field(
+        description="Largest value at which the ceiling is met."
+    )
 
 
 class RecordDistance(Contract):
     """How far two records are apart: columns that count, and how much a difference there weighs."""
 
-    ordinal: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Squared relative difference.")
-    categorical: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Whether they differ.")
+    ordinal: dict[ColumnName, _Weight] = Field(
+        default_factory=dict, description="Columns compared by squared relative difference."
+    )
+    categorical: dict[ColumnName, _Weight] = Field(default_factory=dict, description="Columns compared by equality.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -102,11 +110,13 @@ MutationProbability = TypeAliasType(
 class MemeticSearch(Contract):
     """Evolution of sets of swaps with local search for the nearest partner."""
 
-    method: Literal["memetic"] = Field(description="Evolution with local search.")
+    method: Literal["memetic"] = Field(description="Search for swaps by evolution with local search.")
     population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Sets of swaps of a generation.")
     pairs: int = Field(default=40, strict=True, ge=1, le=10_000, description="Pairs of parents of a generation.")
     tournament: int = Field(default=5, strict=True, ge=1, le=10_000, description="Sets of which the best is a parent.")
-    generations: int = Field(default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Generations of a run.")
+    generations: int = Field(
+        default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Largest number of generations of a run."
+    )
     crossover: float = Field(default=1.0, strict=True, ge=0, le=1, description="Probability per pair of parents.")
     mutation: MutationProbability = 0.001
     local_search: float = Field(
@@ -135,20 +145,20 @@ class MemeticSearch(Contract):
 
 
 class AssignmentSearch(Contract):
-    """The provably cheapest swaps."""
+    """Search for the provably cheapest swaps."""
 
-    method: Literal["assignment"] = Field(description="The provably cheapest swaps.")
+    method: Literal["assignment"] = Field(description="Search for the provably cheapest swaps.")
 
 
 SwapSearch = TypeAliasType(
     "SwapSearch",
-    Annotated[MemeticSearch | AssignmentSearch, Field(discriminator="method", description="How swaps are found.")],
+    Annotated[MemeticSearch | AssignmentSearch, Field(discriminator="method", description="Search for swaps.")],
 )
 SwapMask = TypeAliasType(
     "SwapMask",
     Annotated[
         Literal["outliers"] | Annotated[tuple[RegionMask, ...], Field(min_length=1, max_length=MOST_VALUES)],
-        Field(description="What is masked: every outlier, or what is listed."),
+        Field(description="Regions to mask: every outlier, or a list."),
     ],
 )
 

@@ -11,23 +11,23 @@ from app.contracts.gate import MissingMatches
 
 
 class ClassSize(Contract):
-    """Classes of one size."""
+    """Equivalence classes of one size, counted."""
 
-    size: int = Field(description="Records of a class.")
+    size: int = Field(description="Number of records of each class.")
     classes: int = Field(description="How many classes have that size.")
 
 
 class ClassCounts(Contract):
-    """Equivalence classes."""
+    """Equivalence classes of a table, counted."""
 
     count: int = Field(description="Different combinations of the quasi-identifiers.")
-    histogram: tuple[ClassSize, ...] = Field(description="By size, ascending.")
+    histogram: tuple[ClassSize, ...] = Field(description="Number of classes by size, ascending.")
 
 
 class RecursiveDiversity(Contract):
     """Recursive diversity: (c, l)-diverse for every c above this one."""
 
-    l: int = Field(description="l.")  # noqa: E741 - the field's own name
+    l: int = Field(description="Parameter l of recursive (c, l)-diversity, at least 1.")  # noqa: E741 - the field's own name
     c: float = Field(description="Every c above it holds.")
 
 
@@ -60,27 +60,27 @@ class SensitiveColumn(SpecifiedColumn):
 
     value_count: int = Field(description="Different values; a missing one is one of them.")
     alpha: float = Field(description="Largest share of one value in a class.")
-    l_diversity: LDiversity = Field(description="Diversity.")
-    t_closeness: TCloseness = Field(description="Closeness.")
+    l_diversity: LDiversity = Field(description="Measured l-diversity of the column.")
+    t_closeness: TCloseness = Field(description="Measured t-closeness of the column, from 0 to 1.")
     delta_disclosure: float = Field(description="Largest |ln(p / q)| over values that a class has.")
     absent_values: bool = Field(description="A class lacks a value: by the letter of the definition delta is infinite.")
-    beta: BetaLikeness = Field(description="Likeness.")
+    beta: BetaLikeness = Field(description="Measured beta-likeness of the column.")
     share_certain: float = Field(description="Share of records whose class has one value only.")
     share_nearly_certain: float = Field(description="Share of records whose class gives one value 0.9 or more.")
 
 
 class AdversaryRisk(Contract):
-    """Chances of one adversary."""
+    """Probabilities of success of one adversary."""
 
-    highest: float = Field(description="Of a record.")
-    average: float = Field(description="Over the records.")
+    highest: float = Field(description="Highest probability over all records, from 0 to 1.")
+    average: float = Field(description="Mean probability over all records, from 0 to 1.")
     share_above: float = Field(description="Share of records whose risk is above the threshold.")
 
 
 class ReidentificationRisks(Contract):
     """Chances of naming the person behind a record."""
 
-    threshold: float = Field(description="Of the specification.")
+    threshold: float = Field(description="As in the specification.")
     prosecutor: AdversaryRisk = Field(description="He knows that his person is in the table.")
     journalist: AdversaryRisk = Field(description="He looks for any person of the population.")
     marketer: AdversaryRisk = Field(description="He matches every record; the average is the share he gets right.")
@@ -91,18 +91,18 @@ class PopulationUniques(Contract):
 
     sampling_fraction: float = Field(description="As given, or records by the sum of weights.")
     pitman: float | None = Field(description="By Pitman's sampling formula; null: it does not fit.")
-    zayatz: float | None = Field(description="By Zayatz' estimate.")
+    zayatz: float | None = Field(description="Expected number by Zayatz' estimate.")
 
 
 class UniqueCombination(Contract):
     """Records that one set of columns singles out, and no part of it."""
 
-    columns: tuple[str, ...] = Field(description="Quasi-identifiers.")
+    columns: tuple[str, ...] = Field(description="Names of the quasi-identifiers.")
     records: int = Field(description="Records that are minimally unique on them.")
 
 
 class SampleUniques(Contract):
-    """Minimal sample uniques."""
+    """Minimal sample uniques of a table."""
 
     depth: int = Field(description="Columns of the largest sets that were looked at.")
     records: int = Field(description="Records that some set singles out.")
@@ -124,26 +124,26 @@ class SpecialUniques(Contract):
 class IdentifyingColumn(Contract):
     """How much one quasi-identifier identifies."""
 
-    column: str = Field(description="The quasi-identifier.")
-    distinct: int = Field(description="Different values.")
-    missing: int = Field(description="Records without one.")
+    column: str = Field(description="Name of the quasi-identifier.")
+    distinct: int = Field(description="Number of different values.")
+    missing: int = Field(description="Number of records without a value.")
     unique_alone: int = Field(description="Records that it alone singles out.")
     unique_without: int = Field(description="Records that the others still single out.")
-    k_without: int = Field(description="k without it.")
-    classes_without: int = Field(description="Classes without it.")
+    k_without: int = Field(description="k of the table without this column.")
+    classes_without: int = Field(description="Number of equivalence classes without this column.")
     contribution: float = Field(description="Share of the special uniques' scores that comes from it.")
 
 
 class ProposedColumn(Contract):
-    """What one column identifies."""
+    """Records that one column alone singles out."""
 
-    column: str = Field(description="The column.")
+    column: str = Field(description="Name of the column.")
     direct_identifier: bool = Field(
         description="It alone singles out nine of ten records, and is a name or a number that was assigned; a quantity "
         "or a day that is as fine is a quasi-identifier."
     )
-    distinct: int = Field(description="Different values.")
-    missing: int = Field(description="Records without one.")
+    distinct: int = Field(description="Number of different values.")
+    missing: int = Field(description="Number of records without a value.")
     unique_alone: int = Field(description="Records that it alone singles out.")
     unique_without: int | None = Field(
         description="Records that the others still single out; null of columns that alone single out nine of ten "
@@ -152,15 +152,15 @@ class ProposedColumn(Contract):
     contribution: float | None = Field(
         description="Share of the special uniques' scores that comes from it; null as it."
     )
-    sentence: str = Field(description="The same in words.")
+    sentence: str = Field(description="The finding as one sentence.")
 
 
 class ProposedPair(Contract):
-    """What two columns identify together."""
+    """Records that two columns together single out."""
 
-    columns: tuple[str, str] = Field(description="The columns.")
+    columns: tuple[str, str] = Field(description="Names of the two columns.")
     unique: int = Field(description="Records that the two single out.")
-    sentence: str = Field(description="The same in words.")
+    sentence: str = Field(description="The finding as one sentence.")
 
 
 class QuasiIdentifierProposal(Contract):
@@ -175,9 +175,9 @@ class QuasiIdentifierProposal(Contract):
 
 
 class TableUtility(Contract):
-    """What anonymizing has cost."""
+    """Accuracy that anonymization has cost."""
 
-    average_class_size: float = Field(description="Records by classes.")
+    average_class_size: float = Field(description="Mean number of records per class.")
     normalized_class_size: float = Field(description="The same by k: 1 is best.")
     discernibility: int = Field(
         description="Sum of squared class sizes; a record that was left out counts all records."
@@ -192,50 +192,50 @@ class TableUtility(Contract):
 
 
 class RegionPopulation(Contract):
-    """Population of regions."""
+    """Population of the regions of a table."""
 
-    region_count: int = Field(description="Different regions.")
+    region_count: int = Field(description="Number of different regions.")
     least: float = Field(description="Persons of the population in the smallest.")
 
 
 class SumsResult(Contract):
     """Cells of one table of sums."""
 
-    of: str = Field(description="The magnitude.")
-    by: tuple[str, ...] = Field(description="What makes the cells.")
-    cells: int = Field(description="Cells with a record.")
+    of: str = Field(description="Name of the column that is summed.")
+    by: tuple[str, ...] = Field(description="Names of the columns whose values define the cells.")
+    cells: int = Field(description="Number of cells with at least one record.")
     few: int = Field(description="Cells with fewer than three contributors.")
     estimable: int = Field(description="Cells that fail the p %-rule.")
     dominated: int = Field(description="Cells that fail the rule of dominance.")
-    failing: int = Field(description="Cells that fail either.")
+    failing: int = Field(description="Number of cells that break either rule.")
 
 
 class TableResult(AuditResult):
     """Result of a `table` job; restricted to its owner."""
 
-    method: Literal["table"] = Field(default="table", description="The job's method.")
+    method: Literal["table"] = Field(default="table", description="Method of the job that has this result.")
     records: int = Field(description="Records that were looked at.")
     suppressed: SuppressedRecords = Field(description="Records that were not looked at, by reason.")
     quasi_identifiers: tuple[str, ...] = Field(description="As understood: two bounds or a set are one.")
-    missing_matches: MissingMatches = Field(description="Of the specification.")
+    missing_matches: MissingMatches = Field(description="As in the specification.")
     k: int = Field(description="Records (persons, with `person_column`) of the smallest class.")
     k_records: int = Field(description="Records of the smallest class.")
-    classes: ClassCounts = Field(description="Equivalence classes.")
+    classes: ClassCounts = Field(description="Equivalence classes of a table, counted.")
     unique: int = Field(description="Records that are alone in their class.")
     alpha: float | None = Field(description="Largest of all sensitive columns; null: none was named. So are the next.")
-    l_diversity: LDiversity | None = Field(description="Least.")
-    t_closeness: TCloseness | None = Field(description="Largest.")
-    delta_disclosure: float | None = Field(description="Largest.")
-    beta: BetaLikeness | None = Field(description="Largest.")
-    sensitive: tuple[SensitiveColumn, ...] = Field(description="By column.")
-    risk: ReidentificationRisks = Field(description="Chances of adversaries.")
+    l_diversity: LDiversity | None = Field(description="Least l-diversity over the sensitive columns.")
+    t_closeness: TCloseness | None = Field(description="Largest t-closeness over the sensitive columns.")
+    delta_disclosure: float | None = Field(description="Largest delta-disclosure over the sensitive columns.")
+    beta: BetaLikeness | None = Field(description="Largest beta-likeness over the sensitive columns.")
+    sensitive: tuple[SensitiveColumn, ...] = Field(description="Measures of each sensitive column.")
+    risk: ReidentificationRisks = Field(description="Probabilities of success of adversaries.")
     population_k: float | None = Field(description="Least persons of the population in a class; null: not known.")
     population_uniques: PopulationUniques | None = Field(description="Null: the table is not said to be a sample.")
     sample_uniques: SampleUniques = Field(description="The smallest sets of columns that single records out.")
-    special_uniques: SpecialUniques = Field(description="SUDA and DIS.")
+    special_uniques: SpecialUniques = Field(description="Special uniques with their SUDA and DIS scores.")
     quasi_identifier_risks: tuple[IdentifyingColumn, ...] = Field(description="By how much they identify, most first.")
-    utility: TableUtility = Field(description="What anonymizing has cost.")
+    utility: TableUtility = Field(description="Accuracy that anonymization has cost.")
     regions: RegionPopulation | None = Field(description="Null: no region was named.")
     sums: tuple[SumsResult, ...] = Field(description="Tables of sums, in the order of the specification.")
     proposal: QuasiIdentifierProposal | None = Field(description="Where no quasi-identifiers were named; else null.")
-    meaning: dict[str, str] = Field(description="What each measure says, one sentence each.")
+    meaning: dict[str, str] = Field(description="Meaning of each measure, one sentence each.")

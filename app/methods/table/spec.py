@@ -39,7 +39,7 @@ class SumsAudit(Contract):
         le=100,
         description="The p %-rule: no contribution may be estimated within p %.",
     )
-    dominance: DominanceRule = Field(default_factory=DominanceRule, description="The rule of dominance.")
+    dominance: DominanceRule = Field(default_factory=DominanceRule, description="Dominance rule that was applied.")
 
 
 class TableSpec(JobSpec):
@@ -72,7 +72,9 @@ class TableSpec(JobSpec):
         "`age_hi`, or for `age_set`.",
     )
     sensitive: tuple[ColumnName, ...] = Field(
-        default=(), max_length=50, description="What must not be learned of a person."
+        default=(),
+        max_length=50,
+        description="Names of the sensitive columns, which must not be learned about a person.",
     )
     missing_matches: MissingMatches = Field(
         default=MissingMatches.OWN_VALUE,

@@ -82,7 +82,9 @@ class UncertainSpec(ReleasingSpec):
     }
 
     method: Literal["uncertain"] = Field(description="Uncertain k-anonymity: noise, published with its size.")
-    quasi_identifiers: tuple[ColumnName, ...] = Field(min_length=1, description="Numeric quasi-identifiers: get noise.")
+    quasi_identifiers: tuple[ColumnName, ...] = Field(
+        min_length=1, description="Names of the numeric quasi-identifiers, to which noise is added."
+    )
     k: Annotated[float, Field(strict=True, ge=1, le=2**53, allow_inf_nan=False)] | None = Field(
         default=None, description="Expected number of records that fit a released one; may be fractional."
     )
@@ -132,23 +134,23 @@ class UncertainSpec(ReleasingSpec):
 class Anonymity(Contract):
     """Expected number of records that fit a released one at least as well as its own: over the released records."""
 
-    min: float = Field(description="Least over the records.")
-    mean: float = Field(description="Mean over the records.")
-    max: float = Field(description="Greatest over the records.")
+    min: float = Field(description="Least value over all records.")
+    mean: float = Field(description="Mean value over all records.")
+    max: float = Field(description="Greatest value over all records.")
     evaluated: int = Field(description="Records it was computed for: all, or of very many a sample.")
 
 
 class UncertainResult(Contract):
     """Result of an `uncertain` job."""
 
-    method: Literal["uncertain"] = Field(default="uncertain", description="The job's method.")
-    records: int = Field(description="Of the dataset.")
-    released: int = Field(description="Rows of the release.")
+    method: Literal["uncertain"] = Field(default="uncertain", description="Method of the job that has this result.")
+    records: int = Field(description="Number of records of the dataset.")
+    released: int = Field(description="Number of rows of the release.")
     suppressed: SuppressedRecords = Field(description="Records that are not released, by reason.")
     k: float | None = Field(description="Of the specification; null where each record has its own.")
-    density: DensityFamily = Field(description="Of the specification.")
-    scales: ScaleSharing = Field(description="Of the specification.")
-    axes: DensityAxes = Field(description="Of the specification.")
+    density: DensityFamily = Field(description="As in the specification.")
+    scales: ScaleSharing = Field(description="As in the specification.")
+    axes: DensityAxes = Field(description="As in the specification.")
     expected_anonymity: Anonymity = Field(description="Never above the true one; `min` holds for every record.")
     certified_error: float = Field(description="Most by which the true expected anonymity exceeds it.")
     zero_scale_records: int = Field(description="Records published as they are.")
@@ -168,6 +170,6 @@ class EstimatedStatistic(Contract):
     """A statistic of the original, estimated from what is published alone."""
 
     kind: str = Field(description="Which statistic; `scaling_unit`: a column's unit in scaled space.")
-    of: tuple[str, ...] = Field(description="Its columns.")
+    of: tuple[str, ...] = Field(description="Columns of the statistic.")
     estimate: float | None = Field(description="Unbiased; null where it is undefined.")
     standard_error: float | None = Field(description="Of the noise: how far the released records' own value may be.")

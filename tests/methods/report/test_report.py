@@ -89,11 +89,32 @@ def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts
     assert not any("True value" in text for text in page.texts)
 
 
+def test_the_public_page_first_says_what_is_protected_at_what_cost_and_what_remains(release: ReleaseFacts) -> None:
+    first = writing.of_release(release).sections[0]
+    protected, cost, remains = first.points
+    assert first.title == "At a glance"
+    assert "age and hours" in protected
+    assert "at least 5 records" in protected
+    # The mean, the correlation and the intercept have ranges; the slope has none.
+    assert cost.startswith("At what cost: 3 of 4 statistics have a guaranteed range")
+    # Half the widths over the estimates: 0.5 / 38.6, 0.125 / 0.07 and 1 / 30; the median is the last.
+    assert "to within 3.3 % of their estimate" in cost
+    assert "differential privacy" in remains
+
+
+def test_at_a_glance_people_are_counted_where_the_release_counts_them(release: ReleaseFacts) -> None:
+    parameters = {**release.parameters, "person_column": "id", "sensitive": ["pay"], "l": 2, "keep": ["town"]}
+    protected, _, remains = writing.of_release(replace(release, parameters=parameters)).sections[0].points
+    assert "at least 5 people" in protected
+    assert "Inference of pay, limited by l = 2 in every box." in protected
+    assert "town published unchanged and not counted in k" in remains
+
+
 def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
     page = Cells(rendered(writing.of_job(JobFacts(job(), release))))
     assert "38.5816" in page.texts
     assert "0.0687557" in page.texts
-    assert any("holds true values" in text for text in page.texts)
+    assert any("contains true values" in text for text in page.texts)
 
 
 def test_sizes_and_widths_are_those_of_the_file(release: ReleaseFacts) -> None:

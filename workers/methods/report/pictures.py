@@ -1,7 +1,7 @@
 """Pictures of a report as SVG, drawn by matplotlib: the same numbers give the same bytes.
 
-Shape and place carry what is said; colour only helps. Text stays text. Each picture has a title and a description
-inside, and its numbers stand in a table beside it.
+Shape and place carry the information; colour only helps. Text stays text. Each picture has a title and a description
+inside, and its numbers are in a table next to it.
 """
 
 import io
@@ -36,7 +36,8 @@ _STYLE: Final[Any] = {
     "axes.axisbelow": True,
     "path.simplify": False,
 }
-_CERTAIN, _REACHED, _INK = "#9db8d9", "#1f4e8c", "#111111"
+#: Those of the documents (docs/plots.py): Okabe and Ito's light blue, and a darker blue.
+_CERTAIN, _REACHED, _INK = "#56b4e9", "#00507d", "#111111"
 
 
 @dataclass(frozen=True, slots=True)

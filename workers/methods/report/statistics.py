@@ -93,11 +93,11 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
         return Section("Certain ranges")
     sentences = [
         (
-            "Each range below is certain to hold the statistic of the released records, whatever values they have "
-            "within what is published. Nothing is estimated in its ends, and they are rounded outward."
+            "Each range below is guaranteed to contain the statistic of the released records, whatever values they "
+            "have within the published boxes. Its ends are not estimated, and they are rounded outward."
         ),
-        "In the pictures a thick bar is the certain range and a thin one what of it some data reach; a diamond is the "
-        "estimate" + ("; a cross is the true value, which stands in this restricted page only." if restricted else "."),
+        "In the pictures a thick bar is the guaranteed range and a thin one the part that data reach; a diamond is "
+        "the estimate" + ("; a cross is the true value, which only this restricted page shows." if restricted else "."),
     ]
     head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Value is known", "Narrowest range", "Note")
     if restricted:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from workers.methods.report import attacks, audits, boxes, statistics, words
+from workers.methods.report import attacks, audits, boxes, statistics, summary, words
 from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Page
 from workers.methods.report.sections import Section, Table, pairs
@@ -27,9 +27,10 @@ def of_release(facts: ReleaseFacts) -> Page:
     release = facts.release
     return Page(
         title=f"Release {release.get('name') or release['id']}",
-        lead=f"What this release of {release['rows']:,} rows says, what it does not, and how to verify it.",
-        mark="Public report. It holds nothing that the release does not publish.",
+        lead=f"The protection, cost and limits of this release of {release['rows']:,} rows, and how to verify it.",
+        mark="Public report. It contains nothing that the release does not publish.",
         sections=[
+            summary.at_a_glance(facts),
             _request(facts),
             statistics.certain(facts.statistics, restricted=False),
             statistics.estimated(facts.statistics),
@@ -63,8 +64,8 @@ def of_job(facts: JobFacts) -> Page:
     after = [] if release is None else [*_about(release), _verified(release)]
     return Page(
         title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
-        lead="What this job was asked, what it found, and what its release says.",
-        mark="Restricted report: it holds true values. For the owner only.",
+        lead="The request, the findings and the release of this job.",
+        mark="Restricted report: it contains true values. For the owner only.",
         sections=[*before, *own[:7], *after, *own[7:], _warned(job)],
         foot=_foot({} if release is None else release.software),
     )

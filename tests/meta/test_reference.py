@@ -1,0 +1,58 @@
+"""The reference answers what a reader of a field asks: rules of summaries, descriptions and answers."""
+
+import json
+import re
+from typing import Any
+
+from tests.meta.project import ROOT
+
+DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+VERBS = {
+    "Answer", "Cancel", "Change", "Check", "Classify", "Compute", "Confirm", "Create", "Delete", "Download", "Erase",
+    "Estimate", "Explain", "Get", "List", "Publish", "Redirect", "Set", "Stream", "Update", "Upload", "Withdraw",
+}  # fmt: skip
+
+#: How many descriptions there may be of four words or fewer, and how many that begin like the middle of a sentence:
+#: only ever fewer.
+SHORT, HEADLESS = 42, 112
+#: Of contents of successful answers, how many may lack an example: only ever fewer.
+WITHOUT_EXAMPLE = 0
+
+
+def operations() -> list[dict[str, Any]]:
+    return [one for methods in DOCUMENT["paths"].values() for one in methods.values()]
+
+
+def descriptions(part: Any) -> set[str]:
+    """All descriptions below a part of the document."""
+    if isinstance(part, list):
+        return {text for each in part for text in descriptions(each)}
+    if not isinstance(part, dict):
+        return set()
+    own = {part["description"]} if isinstance(part.get("description"), str) else set()
+    return own | {text for each in part.values() for text in descriptions(each)}
+
+
+def test_a_summary_is_a_verb_and_its_object() -> None:
+    for one in operations():
+        summary = one["summary"]
+        assert summary.split()[0] in VERBS, summary
+        assert not summary.endswith((".", "?")), summary
+        assert len(summary.split()) > 1, summary
+
+
+def test_descriptions_are_sentences_and_become_longer() -> None:
+    texts = descriptions(DOCUMENT)
+    short = sorted(text for text in texts if len(text.split()) < 5)
+    headless = sorted(text for text in texts if re.match(r"(?:Of|As asked|The same|What|Is|So)\b", text))
+    assert len(short) <= SHORT, short
+    assert len(headless) <= HEADLESS, headless
+    assert SHORT - len(short) < 10, "lower SHORT"
+    assert HEADLESS - len(headless) < 10, "lower HEADLESS"
+
+
+def test_no_status_is_described_by_its_phrase_alone() -> None:
+    for one in operations():
+        for status, answer in one["responses"].items():
+            assert len(answer["description"].split()) > 2, (one["operationId"], status)
+            assert answer["description"] != "Successful Response", one["operationId"]
