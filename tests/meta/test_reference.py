@@ -15,8 +15,6 @@ VERBS = {
 #: How many descriptions there may be of four words or fewer, and how many that begin like the middle of a sentence:
 #: only ever fewer.
 SHORT, HEADLESS = 42, 112
-#: Of contents of successful answers, how many may lack an example: only ever fewer.
-WITHOUT_EXAMPLE = 0
 
 
 def operations() -> list[dict[str, Any]]:

@@ -365,6 +365,7 @@ class BoxesSpec(ReleasingSpec):
     partition: PartitionMethod = Field(
         default=PartitionMethod.OPTIMAL,
         description="Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
+        "Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
         "`mondrian` is for comparison.",
     )
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")

@@ -1,7 +1,7 @@
-"""Writes app/api/examples.json, the answers that the OpenAPI document shows: `PYTHONPATH=. python openapi/examples.py`.
+"""Writes app/api/examples.json, the answers that the OpenAPI document shows: `python docs/example_answers.py`.
 
-Starts the service on a folder of its own, sends it what a first client would, and keeps its answers as they came, lists of
-many objects cut to two. `tests/api/test_examples.py` holds them to their schemas.
+With PYTHONPATH=. it starts the service on a folder of its own, sends it the requests of a first client, and keeps the
+answers, lists of many objects cut to two. `tests/api/test_examples.py` compares them with their schemas.
 """
 
 import json
@@ -110,8 +110,9 @@ def tell(ask: Recorder) -> None:
     ask("POST", f"{release}/classify", f"{under}/classify", json=points, headers=wait)
     family = ask("GET", "/v1/families", "/v1/families")["items"][0]["id"]
     ask("GET", f"/v1/families/{family}", "/v1/families/{family_id}")
-    for one in ("/v1/owner", "/v1/usage", "/v1/log", "/v1/revocations", "/.well-known/jwks.json", "/healthz", "/readyz"):
+    for one in ("/v1/owner", "/v1/usage", "/v1/log", "/v1/revocations", "/.well-known/jwks.json", "/readyz"):
         ask("GET", one, one)
+    ask("GET", "/healthz", "/healthz")
     ask("PATCH", "/v1/owner", "/v1/owner", json={"publish": "draft"})
     ask("GET", "/problems/infeasible", "/problems/{code}")
     ask("POST", f"{release}/withdraw", f"{under}/withdraw", json={"reason": "replaced by a corrected table"})
