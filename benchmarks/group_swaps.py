@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from surebox_core.steps import finished
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.state import MemeticRequest, MemeticState
@@ -30,6 +31,7 @@ from workers.algorithms.groups.swaps.effect import after
 from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Problem, Swaps, build
 from workers.algorithms.groups.swaps.restrictions import Restriction
+from workers.algorithms.groups.swaps.several import SeveralGroups, masking_several
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data" / "acs2024"
 ALPHA = 0.5
@@ -78,6 +80,7 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=1000)
     parser.add_argument("--state", default="37")
     parser.add_argument("--rules", type=Path)
+    parser.add_argument("--several", action="store_true", help="three groups masked at once, and nothing else")
     args = parser.parse_args()
     variables = json.loads((DATA / "military-variables.json").read_text())
     if args.rules and args.rules.exists():
@@ -97,8 +100,9 @@ def main() -> None:
     )
     names = [one["column"] for one in variables]
     head = ("metric", "runs", "Q_need", "swaps", "distortion", "assignment", "ratio", "worst", "CPU s a run", "step")
-    print("|", " | ".join((*head, "valid", "mean of valid", "attribute values altered")), "|")
-    print("|---" * (len(head) + 3) + "|")
+    if not args.several:
+        print("|", " | ".join((*head, "valid", "mean of valid", "attribute values altered")), "|")
+        print("|---" * (len(head) + 3) + "|")
     for title, numbers in (("categorical", set()), ("ordinal and categorical", ORDINAL)):
         ordinal, categorical = [n for n in names if n in numbers], [n for n in names if n not in numbers]
         metric = Metric((1.0,) * len(ordinal), (1.0,) * len(categorical))
@@ -107,6 +111,9 @@ def main() -> None:
             frame.select(ordinal).cast(pl.Float64).to_numpy() if ordinal else np.empty((len(frame), 0)),
             frame.select(categorical).cast(pl.Int64).to_numpy(),
         )
+        if args.several:
+            several(title, fuzzified(frame, variables), rules, codes, values, metric)
+            continue
         restrictions = [Restriction(int(e), bound=2, zero=12) for e in masked]
         problem = build(codes, len(places), members(membership, ALPHA), values, metric, restrictions)
         people = pl.scan_parquet(DATA / f"p_{args.state}.parquet").select(pl.len()).collect().item()
@@ -150,6 +157,39 @@ def report(title: str, problem: Problem, masked: tuple[int, ...], runs: int, gen
         f"| {assigned.distortion:.3f} | 1 | 1 | {assigning:.3f} | | | | |",
         flush=True,
     )
+
+
+#: Two more groups, by a rule each over the variables' terms: who goes far for a high income, and who works long hours
+#: for one. They overlap.
+_MORE = {"far": [0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 3], "long hours": [0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 3]}
+
+
+def several(
+    title: str, data: Fuzzified, rules: np.ndarray, codes: np.ndarray, values: np.ndarray, metric: Metric
+) -> None:
+    """Outliers of three groups brought down to the largest value that is none: each alone, and all together."""
+    models = {"soldiers": rules} | {name: np.array([rule], dtype=np.int8) for name, rule in _MORE.items()}
+    member = np.stack([members(memberships(data, one, ALPHA), ALPHA) for one in models.values()])
+    groups, restrictions = int(codes.max()) + 1, []
+    for one in member:
+        crisp = np.bincount(codes[one], minlength=groups)
+        outliers = thompson_tau(crisp, alpha=0.01, robust=True).indexes
+        usual = int(np.delete(crisp, list(outliers)).max())
+        restrictions.append(tuple(Restriction(e, usual, usual + 10) for e in outliers if crisp[e] > usual))
+    print(f"\n{title}: overlaps {(member.astype(int) @ member.T.astype(int)).tolist()}\n", flush=True)
+    print("| groups | members | places | swaps | distortion | bound | integral | CPU s |\n" + "|---" * 8 + "|")
+    order = np.random.default_rng(0).permutation(len(codes))
+    for chosen in ([0], [1], [2], [0, 1, 2]):
+        start = time.process_time()
+        problem = SeveralGroups(
+            codes, groups, member[chosen], values, metric, tuple(restrictions[i] for i in chosen), {}, order
+        )
+        ended = finished(masking_several(problem))
+        names = ", ".join(list(models)[i] for i in chosen)
+        places = sum(len(restrictions[i]) for i in chosen)
+        line = f"{len(ended.swaps.source_row)} | {ended.swaps.distortion:.2f} | {ended.bound:.2f} | {ended.integral}"
+        seconds = time.process_time() - start
+        print(f"| {names} | {member[chosen].sum()} | {places} | {line} | {seconds:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
