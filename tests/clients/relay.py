@@ -45,10 +45,10 @@ class Relay:
         with suppress(ConnectionError):
             sent = 0
             while data := await reader.read(1 << 12):
-                asked = self.requests[-1] if self.requests else ""
-                if self.hold_events and "/events" in asked:
+                newest = self.requests[-1] if self.requests else ""
+                if self.hold_events and "/events" in newest:
                     await asyncio.sleep(3600)
-                sent = sent + len(data) if "/data" in asked else 0
+                sent = sent + len(data) if "/data" in newest else 0
                 if self.cut_after is not None and sent > self.cut_after:
                     writer.write(data[: max(0, self.cut_after - (sent - len(data)))])
                     await writer.drain()
