@@ -22,7 +22,8 @@ from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import cells, tight
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.arrays import Effort
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.state import BoxesRequest
 
@@ -42,12 +43,12 @@ def cut(
     k: int,
     method: partition.Method,
     demands: BoxConstraints | None = None,
-    search: partition.Search = partition.USUAL,
+    effort: Effort | None = None,
     cell: np.ndarray | None = None,
 ) -> tuple[partition.Partition, float, float]:
     start, longest = time.process_time(), 0.0
     ones = np.ones(x.shape[1])
-    state = partition.init(x, k=k, worth=ones, method=method, demands=demands, search=search, cell=cell)
+    state = partition.init(x, k=k, worth=ones, method=method, demands=demands, effort=effort, cell=cell)
     while not partition.done(state):
         before = time.process_time()
         state = partition.step(state)

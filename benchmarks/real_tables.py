@@ -37,7 +37,7 @@ from mixed_boxes import SHARED, SIX, adult, anonymized, lines, made_up, ncp, ncp
 
 from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes.bounds import outer_bounds
-from workers.algorithms.boxes.partition.partition import Search
+from workers.algorithms.boxes.partition.arrays import Effort
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
 
@@ -168,12 +168,12 @@ def show_large() -> None:
     outer = np.array(outer_bounds(x, (None,) * x.shape[1]))
     widths: list[float] = []
     for words, cell, effort in (
-        ("by records, two axes", None, (2, 1, 1)),
-        ("by records, all axes", None, (5, 1, 1)),
-        ("by cells, two axes", outer, (2, 1, 1)),
-        ("by cells, all axes", outer, (5, 1, 1)),
+        ("by records, two axes", None, Effort(1, 1, 2)),
+        ("by records, all axes", None, Effort(1, 1, 5)),
+        ("by cells, two axes", outer, Effort(1, 1, 2)),
+        ("by cells, all axes", outer, Effort(1, 1, 5)),
     ):
-        made, seconds, longest = cut(x, 10, "optimal", search=Search(efforts=((2**31, *effort),)), cell=cell)
+        made, seconds, longest = cut(x, 10, "optimal", effort=effort, cell=cell)
         widths.append(cell_width(x, made))
         said = f"mean width of cells {widths[-1]:.5f} ({widths[-1] / widths[0]:.3f}), tight {width(x, made):.5f}"
         print(f"10,000,000 x 5, k = 10, {words}: {said}, {seconds:.0f} CPU s (longest step {longest:.2f})", flush=True)

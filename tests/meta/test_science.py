@@ -232,7 +232,7 @@ def test_what_is_wrong_is_noticed(judge, planted: str) -> None:
         (unlisted, "Machanavajjhala et al. 2007; Aggarwal, Yu 2004; El Emam 2013"),
         (
             wrong_modules,
-            "Notation as in partition.kernels, partition.gain (index, span) and partition.diversity (allowed).",
+            "Notation as in partition.arrays, partition.gain (index, span) and constraints.holding (allowed).",
         ),
     ],
 )

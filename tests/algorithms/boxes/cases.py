@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.arrays import NARROWEST, Effort
 from workers.algorithms.boxes.partition.selection import is_open
-from workers.algorithms.boxes.partition.tree import NARROWEST
 from workers.algorithms.boxes.stages import STEP_DERIVATIVES
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 
@@ -18,12 +18,12 @@ def parts(
     method: partition.Method = "fast",
     worth: np.ndarray | None = None,
     *,
-    search: partition.Search = partition.USUAL,
+    effort: Effort | None = None,
     values: int = partition.STEP_VALUES,
     cell: np.ndarray | None = None,
 ) -> partition.Partition:
     worth = np.ones(x.shape[1]) if worth is None else worth
-    state = partition.init(x, k=k, worth=worth, method=method, search=search, cell=cell)
+    state = partition.init(x, k=k, worth=worth, method=method, effort=effort, cell=cell)
     while not partition.done(state):
         state = partition.step(state, values=values)
     return partition.result(state)

@@ -8,9 +8,9 @@ from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.content import BoxMeans, box_means_fault
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
-from workers.algorithms.boxes.partition.mixed.partition import MixedState
+from workers.algorithms.boxes.partition.arrays import Effort
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
+from workers.algorithms.boxes.partition.partition import PartitionState
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Hierarchy, NominalColumn, NumericColumn
@@ -70,14 +70,14 @@ def followed(case: Case, seed: int = 0) -> tuple[BoxesOutcome, Nodes]:
     return anonymization.result(state), Nodes() if cuts is None else nodes(case.request, cuts)
 
 
-def nodes(request: BoxesRequest, cuts: MixedState) -> Nodes:
+def nodes(request: BoxesRequest, cuts: PartitionState) -> Nodes:
     """What the tree of a partition tells: only what is made for it cuts a node that no block can hold."""
     made = int(cuts.tree.counters[0])
     sizes = np.diff(cuts.tree.span[:made])[:, 0]
-    large = sizes[(cuts.tree.axis[:made] >= 0) & (sizes > cuts.room.sorted.shape[1])]
+    large = sizes[(cuts.tree.axis[:made] >= 0) & (sizes > cuts.block.sorted.shape[1])]
     if request.partition == "fast":
         return Nodes(halved=len(large))
-    sampled = 0 if cuts.ruled else int((large >= 2 * cuts.effort.sample).sum())
+    sampled = 0 if cuts.held.sieved else int((large >= 2 * cuts.effort.sample).sum())
     return Nodes(sampled=sampled, measured=len(large) - sampled)
 
 
@@ -150,7 +150,7 @@ def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
     if rng.random() < 0.7:
         free = tuple(replace(column, min_width=0.0) for column in request.columns)
         request = replace(request, demands=BoxConstraints(), columns=free)
-    effort = MixedEffort(
+    effort = Effort(
         breadth=int(rng.choice([1, 3])),
         boxes=int(rng.choice([1, 16])),
         axes=int(rng.integers(1, 4)),
@@ -164,7 +164,7 @@ def _large(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
 def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
     """Some requests with rare boxes marked or left out, where that is defined."""
     rare = ("keep", "keep", "mark", "suppress")[rng.integers(4)]
-    if rare == "suppress" and request.demands.closeness is not None:
+    if rare == "suppress" and request.demands.t is not None:
         return request
     at_most = float(rng.choice([0.1, 0.4]))
     return replace(request, rare_records=rare, objective="bias_aware", max_suppressed=at_most)
@@ -173,10 +173,10 @@ def _rare(request: BoxesRequest, rng: np.random.Generator) -> BoxesRequest:
 def _demands(rng: np.random.Generator, size: int) -> BoxConstraints:
     sensitive = rng.random() < 0.5
     return BoxConstraints(
-        diversity=int(rng.integers(0, 3)) if sensitive else 0,
+        l=int(rng.integers(0, 3)) if sensitive else 0,
         codes=rng.integers(-1, 3, (size, 2)).astype(np.int32) if sensitive else np.empty((size, 0), dtype=np.int32),
         ordered=(False, True),
-        closeness=0.3 if sensitive and rng.random() < 0.4 else None,
+        t=0.3 if sensitive and rng.random() < 0.4 else None,
         alpha=0.7 if sensitive and rng.random() < 0.4 else None,
         kept=rng.choice(6, size, p=[0.5, 0.2, 0.15, 0.1, 0.03, 0.02]).astype(np.int32)
         if rng.random() < 0.3

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed import partition as mixed
-from workers.algorithms.boxes.partition.mixed.arranging import Costs
-from workers.algorithms.boxes.partition.mixed.effort import usual
+from workers.algorithms.boxes.partition.arranging import Costs
+from workers.algorithms.boxes.partition.arrays import usual
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.selection import is_open
 
 
@@ -26,13 +25,13 @@ def mixed_parts(
 ) -> partition.Partition:
     """The partition of columns of all kinds, of numbers."""
     worth = np.ones(x.shape[1]) if worth is None else worth
-    costs, effort = Costs(worth, (), (), np.empty(0, np.float32)), usual(len(x))._replace(block=block)
-    state = mixed.init(
+    costs, effort = Costs(worth, (), (), np.empty(0, np.float32)), usual(len(x), mixed=True)._replace(block=block)
+    state = partition.init_mixed(
         x, (), k=k, costs=costs, method=method, demands=BoxConstraints(), groups=groups, effort=effort, cell=cell
     )
-    while not mixed.done(state):
-        state = mixed.step(state)
-    return mixed.result(state)
+    while not partition.done(state):
+        state = partition.step(state)
+    return partition.result(state)
 
 
 BOTH = pytest.mark.parametrize("cut", [parts, mixed_parts])
@@ -148,7 +147,7 @@ def test_nodes_larger_than_a_block_are_cut_nearly_as_well(cut) -> None:
     cell, ones, small = (
         outer(x),
         np.ones(4),
-        {"search": partition.Search(block=200)} if cut is parts else {"block": 200},
+        {"effort": usual(len(x), mixed=False)._replace(block=200)} if cut is parts else {"block": 200},
     )
     whole, partitioning = cut(x, 5, "optimal", cell=cell), cut(x, 5, "optimal", cell=cell, **small)
     assert cost(x, partitioning, cell, ones) < 1.1 * cost(x, whole, cell, ones)

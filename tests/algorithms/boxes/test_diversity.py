@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, tables
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.diversity import BoxConstraints, spread
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.l_diversity import spread
 from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleKError
 
 METHODS: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")
@@ -43,10 +44,10 @@ def most_apart(values: np.ndarray, apart: float) -> int:
 def meets(rows: np.ndarray, k: int, demands: BoxConstraints) -> bool:
     """By definition, for one group of records."""
     kept = demands.kept[rows] if len(demands.kept) else np.empty(0, dtype=int)
-    enough = all(len({c for c in codes[rows].tolist() if c >= 0}) >= demands.diversity for codes in demands.codes.T)
+    enough = all(len({c for c in codes[rows].tolist() if c >= 0}) >= demands.l for codes in demands.codes.T)
     for values, apart in zip(demands.values.T, demands.apart, strict=True):
         known = values[rows][~np.isnan(values[rows])]
-        enough &= spread(np.sort(known), apart, len(known)) >= demands.diversity
+        enough &= spread(np.sort(known), apart, len(known)) >= demands.l
     return enough and len(rows) >= k and all(count >= k for count in np.unique(kept, return_counts=True)[1])
 
 
@@ -58,7 +59,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, int, BoxConstraints]:
     values = rng.integers(0, 12, (size, draw(st.integers(0, 2)))).astype(float)
     values[rng.random(values.shape) < 0.1] = np.nan
     demands = BoxConstraints(
-        diversity=draw(st.integers(1, 4)),
+        l=draw(st.integers(1, 4)),
         kept=rng.integers(0, 3, size).astype(np.int32) if draw(st.booleans()) else np.empty(0, dtype=np.int32),
         codes=rng.integers(-1, 5, (size, draw(st.integers(0, 2)))).astype(np.int32),
         values=values,

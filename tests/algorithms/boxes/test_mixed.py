@@ -9,7 +9,7 @@ from surebox_core.statistics import Statistic
 from surebox_verify.estimates import Estimate
 from tests.algorithms.boxes.mixed_contents import check_content
 from tests.algorithms.boxes.mixed_tables import REFUSED, Case, Nodes, drawn, followed
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.request import BoxesOutcome
 
 MAY_SAY_NOTHING = {"domain_mean", "covariance", "variance"}  # of sets or pairs of columns that no box may have
@@ -30,11 +30,11 @@ def check_demands_hold(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> N
             assert _units(demands, inside[demands.kept[inside] == label]) >= k
         for c, codes in enumerate(demands.codes.T):
             values = codes[inside]
-            assert len(set(values[values >= 0].tolist())) >= demands.diversity
+            assert len(set(values[values >= 0].tolist())) >= demands.l
             if demands.alpha is not None:
                 assert max(np.mean(values == v) for v in range(3)) <= demands.alpha + 1e-12
-            if demands.closeness is not None:
-                assert distance(values, codes[rows], ordered=demands.ordered[c]) <= demands.closeness + 1e-9
+            if demands.t is not None:
+                assert distance(values, codes[rows], ordered=demands.ordered[c]) <= demands.t + 1e-9
 
 
 def distance(some: np.ndarray, every: np.ndarray, *, ordered: bool) -> float:

@@ -8,11 +8,11 @@ import pytest
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import TREE, Case, anonymized, followed
 from tests.algorithms.boxes.test_mixed import check_demands_hold, check_disjoint, check_members, check_ranges
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed import partition as cutting
-from workers.algorithms.boxes.partition.mixed.arranging import Costs
-from workers.algorithms.boxes.partition.mixed.companions import assign, ring
-from workers.algorithms.boxes.partition.mixed.effort import MixedEffort, usual
+from workers.algorithms.boxes.partition import partition as cutting
+from workers.algorithms.boxes.partition.arranging import Costs
+from workers.algorithms.boxes.partition.arrays import Effort, usual
+from workers.algorithms.boxes.partition.companions import assign, ring
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
@@ -29,7 +29,7 @@ def cut(
     codes = nominal[0].codes
     costs = Costs(np.empty(0), (omega,), (), np.empty(0, np.float32))
     demands = BoxConstraints()
-    state = cutting.init(np.empty((len(codes), 0)), nominal, k=k, costs=costs, method=method, demands=demands)
+    state = cutting.init_mixed(np.empty((len(codes), 0)), nominal, k=k, costs=costs, method=method, demands=demands)
     while not cutting.done(state):
         state = cutting.step(state, values=values)
     partitioning = cutting.result(state)
@@ -139,7 +139,7 @@ def test_fast_cuts_large_nodes_as_it_cuts_blocks(tree: bool) -> None:
     request = BoxesRequest(7, statistics, partition="fast", bounds="tight", nominal=nominal)
     box_arrays = []
     for block in (3000, 100):
-        outcome, nodes = followed(Case(x, replace(request, effort=usual(3000)._replace(block=block))))
+        outcome, nodes = followed(Case(x, replace(request, effort=usual(3000, mixed=True)._replace(block=block))))
         assert nodes.halved > 20 or block == 3000
         boxes = outcome.boxes
         box_arrays.append((boxes.counts, boxes.lower, boxes.upper, *boxes.sets, boxes.box))
@@ -150,7 +150,7 @@ def test_fast_cuts_large_nodes_as_it_cuts_blocks(tree: bool) -> None:
 @pytest.mark.parametrize("alike", [0.0, 0.99])
 def test_nodes_of_which_a_sample_is_measured_keep_every_guarantee(alike: float) -> None:
     """Also where the sample sees one value only: then all records are measured."""
-    effort = MixedEffort(breadth=1, boxes=1, axes=1, sample=50, places=8, block=200)
+    effort = Effort(breadth=1, boxes=1, axes=1, sample=50, places=8, block=200)
     x, nominal = large(6000, 3)
     rng = np.random.default_rng(6)
     x = np.where(rng.random(x.shape) < alike, 0.0, x)
@@ -172,10 +172,10 @@ def test_tables_larger_than_a_block_keep_every_guarantee(method: Method) -> None
     x, nominal = large(9000, 1)
     rng = np.random.default_rng(2)
     demands = BoxConstraints(
-        diversity=2,
+        l=2,
         codes=rng.integers(0, 4, (9000, 1)).astype(np.int32),
         ordered=(False,),
-        closeness=0.35,
+        t=0.35,
         alpha=0.6,
         kept=rng.choice(3, 9000, p=[0.8, 0.199, 0.001]).astype(np.int32),
         persons=rng.integers(0, 5000, 9000).astype(np.int32),

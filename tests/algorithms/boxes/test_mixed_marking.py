@@ -10,7 +10,7 @@ from surebox_core.statistics import Statistic
 from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.rare.points import judged
 from workers.algorithms.boxes.request import BoxesRequest
@@ -133,7 +133,7 @@ def request_for(x: np.ndarray, nominal: tuple[NominalColumn, ...], **change: obj
         Statistic("quantile", (1,), p=0.5),
     )
     demands = BoxConstraints(
-        diversity=2, codes=rng.integers(0, 4, (len(x), 1)).astype(np.int32), persons=np.arange(len(x)) // 2, alpha=0.9
+        l=2, codes=rng.integers(0, 4, (len(x), 1)).astype(np.int32), persons=np.arange(len(x)) // 2, alpha=0.9
     )
     columns = (NumericColumn(), NumericColumn(step=1.0))
     base = BoxesRequest(
@@ -205,6 +205,6 @@ def test_what_is_not_defined_is_refused(
     x, nominal = records
     with pytest.raises(ValueError, match=why):
         anonymization.init(x, request_for(x, nominal, **change))
-    closeness = replace(request_for(x, nominal).demands, closeness=0.3)
+    closeness = replace(request_for(x, nominal).demands, t=0.3)
     with pytest.raises(ValueError, match="t compares"):
         anonymization.init(x, request_for(x, nominal, rare_records="suppress", demands=closeness))

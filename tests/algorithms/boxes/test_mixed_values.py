@@ -9,7 +9,7 @@ from surebox_core.errors import InvalidColumnError
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NumericColumn
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleDiversityError
@@ -58,7 +58,7 @@ LEFT = np.array([0, 0, 0, 0, 1, 2, 3, 4, 5, 6], dtype=np.int32)  # all but four 
 
 @pytest.mark.parametrize(
     ("demanded", "error"),
-    [({"diversity": 2}, InfeasibleDiversityError), ({"alpha": 0.6}, InfeasibleAlphaError)],
+    [({"l": 2}, InfeasibleDiversityError), ({"alpha": 0.6}, InfeasibleAlphaError)],
 )
 def test_what_all_records_meet_is_demanded_of_those_that_are_left(
     demanded: dict[str, float], error: type[ValueError]

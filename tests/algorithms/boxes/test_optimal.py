@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.algorithms.boxes.cases import groups, parts
 from tests.algorithms.boxes.test_partition import least_width
 from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.arrays import usual
 from workers.algorithms.boxes.partition.selection import is_open
 
 
@@ -111,23 +112,23 @@ def test_more_records_than_a_block_holds(method: partition.Method) -> None:
     x[:, 1] = np.round(np.exp(3 * x[:, 1]))
     x[7, 2] = 1e12  # nearly all records in one bin
     whole = cost(x, parts(x, 5, method), np.ones(3))
-    small = partition.Search(block=200)
-    partitioning = parts(x, 5, method, search=small)
+    small = usual(len(x), mixed=False)._replace(block=200)
+    partitioning = parts(x, 5, method, effort=small)
     assert partitioning.counts.min() >= 5
     assert sorted(partitioning.order.tolist()) == list(range(3000))
     assert cost(x, partitioning, np.ones(3)) < 1.1 * whole
     order = rng.permutation(3000)
-    assert {frozenset(order[list(g)].tolist()) for g in groups(parts(x[order], 5, method, search=small))} == groups(
+    assert {frozenset(order[list(g)].tolist()) for g in groups(parts(x[order], 5, method, effort=small))} == groups(
         partitioning
     )
 
 
 def test_values_too_dense_for_bins_are_cut_where_a_float_lies_between() -> None:
-    small = partition.Search(block=10)
+    small = usual(40, mixed=False)._replace(block=10)
     dense = 2.0**53 + 2.0 * np.arange(40)
-    assert parts(dense[:, None], 2, "optimal", search=small).counts.tolist() == [40]
+    assert parts(dense[:, None], 2, "optimal", effort=small).counts.tolist() == [40]
     gapped = np.where(np.arange(40) < 3, dense, dense + 64.0)
-    assert sorted(parts(gapped[:, None], 2, "optimal", search=small).counts.tolist()) == [3, 37]
+    assert sorted(parts(gapped[:, None], 2, "optimal", effort=small).counts.tolist()) == [3, 37]
 
 
 def test_small_steps_give_the_same_cuts() -> None:
@@ -139,8 +140,7 @@ def test_small_steps_give_the_same_cuts() -> None:
 @pytest.mark.parametrize("records", [20_000, 40_000, 400_000])
 def test_every_effort_keeps_the_invariants(records: int) -> None:
     """The effort falls with the number of records; here it is set, not the records."""
-    effort = next(one for one in partition.USUAL.efforts if records <= one[0])
     x = np.random.default_rng(7).normal(size=(1500, 12)).round(1)
-    partitioning = parts(x, 7, "optimal", search=partition.Search(efforts=((2**31, *effort[1:]),)))
+    partitioning = parts(x, 7, "optimal", effort=usual(records, mixed=False))
     assert partitioning.counts.min() >= 7
     assert cost(x, partitioning, np.ones(12)) < cost(x, parts(x, 7, "fast"), np.ones(12))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from surebox_core.errors import InvalidColumnError
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.kernels import cut_at_median, cut_at_multiple
-from workers.algorithms.boxes.partition.selection import is_open, select
+from workers.algorithms.boxes.partition.selection import cut_at_median, cut_at_multiple, is_open, select
 from workers.algorithms.core.errors import InfeasibleKError
 
 

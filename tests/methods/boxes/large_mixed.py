@@ -17,7 +17,7 @@ import polars as pl
 
 from tests.algorithms.boxes.mixed_tables import nodes
 from tests.methods.in_process import Bench
-from workers.algorithms.boxes.partition.mixed.partition import MixedState
+from workers.algorithms.boxes.partition.partition import PartitionState
 from workers.algorithms.boxes.state import BoxesState, MixedCutting
 from workers.methods.boxes.runner import Anonymizing, BoxesRunner
 from workers.methods.outcome import ReleaseDraft
@@ -98,7 +98,7 @@ def digest_of(folder: Path, frame: pl.DataFrame, body: dict[str, Any]) -> dict[s
     assert not wrong, wrong
     runner, job = BoxesRunner(), bench.context(filled)
     state = runner.init(job)
-    cuts: MixedState | None = None
+    cuts: PartitionState | None = None
     algorithm: BoxesState | None = None
     while not runner.done(state):
         state = runner.step(state, job)

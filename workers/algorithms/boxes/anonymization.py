@@ -21,8 +21,7 @@ from surebox_core.types import FloatArray
 from workers.algorithms.boxes import choosing, mixed_stages, stages
 from workers.algorithms.boxes.checks import check
 from workers.algorithms.boxes.partition import partition as cutting
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed import partition as mixed_cutting
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.state import (
     AnonymizationFinished,
     Anticipating,
@@ -147,10 +146,8 @@ def progress(state: BoxesState) -> tuple[Stage, float]:
     match state:
         case Checked() | Averaging() | Measuring():
             return "influence", _measured(state)
-        case Cutting():
+        case Cutting() | MixedCutting():
             return "partition", 0.15 + 0.4 * cutting.fraction(state.cuts)
-        case MixedCutting():
-            return "partition", 0.15 + 0.4 * mixed_cutting.fraction(state.cuts)
         case Bounding():
             return "bounds", 0.55
         case Certifying():

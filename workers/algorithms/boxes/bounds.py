@@ -7,7 +7,7 @@ domain : (n,) pairs of declared bounds, or None where none is declared.
 
 Privacy (science.md section 1, "Cells"): a cut at the midpoint of a gap gives whoever knows one neighbour the other
 one; so each cut is a random point strictly inside its open gap (partition.places), and a gap without a float inside is
-never cut (partition.kernels). Boxes are numbered by their published bounds, so that numbers tell nothing of the order
+never cut (partition.selection). Boxes are numbered by their published bounds, so that numbers tell nothing of the order
 of records or of cuts.
 """
 

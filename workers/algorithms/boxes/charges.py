@@ -1,6 +1,6 @@
 """What sides of boxes cost the statistics asked, for columns of all kinds.
 
-Notation as in surebox_core.influence and mixed.records, and
+Notation as in surebox_core.influence and partition.arrays, and
 --------
 p_A : share of the records with a value in A, not below k/N (nor above 1 - k/N): with fewer no box could tell it.
 mu_A : mean of y among them.  f(q) : density of x at its quantile q.  h : width of the window it is estimated in.

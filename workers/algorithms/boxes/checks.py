@@ -13,7 +13,7 @@ from surebox_core.statistics import check_statistics
 from surebox_core.types import FloatArray, IndexArray
 from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.content import box_means_fault
-from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
 from workers.algorithms.core.winsorized import ends
@@ -69,7 +69,7 @@ def rare_fault(request: BoxesRequest) -> str | None:
         return None
     if rare == "weigh" or (rare == "suppress" and request.objective == "paper"):
         return "weights and the papers' objective take complete numbers, their moments, and no demands but k and l"
-    if rare == "suppress" and request.demands.closeness is not None:
+    if rare == "suppress" and request.demands.t is not None:
         return "t compares boxes with all records: no box is left out with it"
     return None
 

@@ -11,7 +11,7 @@ from surebox_core.influence import Influences, absolute_influences, influence_de
 from surebox_core.statistics import Statistic
 from surebox_core.types import FloatArray, SingleArray
 from workers.algorithms.boxes.charges import ChargedRecords, Sides
-from workers.algorithms.boxes.partition.mixed.arranging import Costs
+from workers.algorithms.boxes.partition.arranging import Costs
 from workers.algorithms.boxes.sides import Boxes
 
 

@@ -1,6 +1,6 @@
 """The stages for columns of all kinds: who takes part, cuts, bounds, certificates.
 
-Notation as in boxes.costs and mixed.admission. A request that is `plain` goes through boxes.stages instead.
+Notation as in boxes.costs and partition.admission. A request that is `plain` goes through boxes.stages instead.
 """
 
 from dataclasses import replace
@@ -20,8 +20,8 @@ from workers.algorithms.boxes.charges import ChargedRecords, Sides, embedded, si
 from workers.algorithms.boxes.checks import check_left
 from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
 from workers.algorithms.boxes.mixed_choosing import core_of, left_in
-from workers.algorithms.boxes.partition.mixed import partition as cutting
-from workers.algorithms.boxes.partition.mixed.admission import Admitted, admit
+from workers.algorithms.boxes.partition import partition as cutting
+from workers.algorithms.boxes.partition.admission import Admitted, admit
 from workers.algorithms.boxes.partition.places import KeyArray, new_keys
 from workers.algorithms.boxes.published import bounds_of_records, published, with_content
 from workers.algorithms.boxes.sides import Boxes, numbered_like
@@ -60,7 +60,7 @@ def begin(state: Checked) -> MixedCutting:
     charges = sides(request.statistics, records)
     floored = costing.with_floor(charges, field, request.statistics, records, request.unlisted_column_weight)
     worth, _ = costing.costs(floored, field, records, weighted=survey is not None)
-    cuts = cutting.init(
+    cuts = cutting.init_mixed(
         given.x,
         given.nominal,
         k=request.k,
@@ -176,7 +176,7 @@ def cut(state: MixedCutting, rng: np.random.Generator) -> MixedCutting | MixedCe
 
 
 def _bounds(
-    x: FloatArray, given: Admitted, partition: cutting.MixedPartition, request: BoxesRequest, keys: KeyArray
+    x: FloatArray, given: Admitted, partition: cutting.Partition, request: BoxesRequest, keys: KeyArray
 ) -> Boxes:
     """The groups' bounds by their records, the true ones or those that the search sees."""
     if request.bounds == "tight":

@@ -9,8 +9,8 @@ from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.estimates import Estimate
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.content import BoxMeans
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.effort import MixedEffort
+from workers.algorithms.boxes.partition.arrays import Effort
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
@@ -79,7 +79,7 @@ class BoxesRequest:
     box_means: BoxMeans = "none"
     mean_interval_in_boxes: float = 1.0
     p_percent: float = 10.0
-    effort: MixedEffort | None = None
+    effort: Effort | None = None
 
     @property
     def ranks(self) -> tuple[int | None, ...]:
@@ -97,7 +97,7 @@ class BoxesRequest:
         return (
             not self.nominal
             and not self.patterns
-            and demands.closeness is None
+            and demands.t is None
             and demands.alpha is None
             and self.survey is None
             and len(demands.persons) == len(demands.kept) == 0

@@ -11,8 +11,7 @@ from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.charges import ChargedRecords, Sides
-from workers.algorithms.boxes.partition.mixed.admission import Admitted
-from workers.algorithms.boxes.partition.mixed.partition import MixedState
+from workers.algorithms.boxes.partition.admission import Admitted
 from workers.algorithms.boxes.partition.partition import Partition, PartitionState
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest, Certificate, Chosen
@@ -208,7 +207,7 @@ class MixedCutting:
     """The partition of columns of all kinds is being made."""
 
     mixed: Mixed
-    cuts: MixedState
+    cuts: PartitionState
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from surebox_core.extremes import extremes_present
 from surebox_core.ordering import lexicographic
 from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.bounds import Domain, rounded_outward
-from workers.algorithms.boxes.partition.mixed.arranging import ancestors
-from workers.algorithms.boxes.partition.mixed.companions import assign, ring
-from workers.algorithms.boxes.partition.mixed.partition import MixedPartition
+from workers.algorithms.boxes.partition.arranging import ancestors
+from workers.algorithms.boxes.partition.companions import assign, ring
+from workers.algorithms.boxes.partition.partition import Partition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, multiples
 
@@ -37,7 +37,7 @@ def outer(x: FloatArray, domains: Sequence[Domain | None]) -> tuple[FloatArray, 
 def mixed_cells(
     x: FloatArray,
     nominal: tuple[NominalColumn, ...],
-    partition: MixedPartition,
+    partition: Partition,
     domains: Sequence[Domain | None],
     keys: KeyArray,
 ) -> Boxes:
@@ -97,7 +97,7 @@ def mixed_cells(
     return _boxes(partition, lower, upper, _columns(sets, start), free)
 
 
-def mixed_tight(x: FloatArray, nominal: tuple[NominalColumn, ...], partition: MixedPartition) -> Boxes:
+def mixed_tight(x: FloatArray, nominal: tuple[NominalColumn, ...], partition: Partition) -> Boxes:
     """Extremes and values of each group's records."""
     groups = partition.starts[:-1]
     ordered = np.take(x, partition.order, axis=0)
@@ -106,7 +106,7 @@ def mixed_tight(x: FloatArray, nominal: tuple[NominalColumn, ...], partition: Mi
     return _boxes(partition, lower, upper, present(nominal, partition), np.zeros(x.shape[1], dtype=np.bool_))
 
 
-def present(nominal: tuple[NominalColumn, ...], partition: MixedPartition) -> tuple[BoolArray, ...]:
+def present(nominal: tuple[NominalColumn, ...], partition: Partition) -> tuple[BoolArray, ...]:
     """Values that the records of each group have."""
     box = np.repeat(np.arange(len(partition.counts)), partition.counts)
     presence = []
@@ -162,7 +162,7 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
 
 
 def _boxes(
-    partition: MixedPartition, lower: FloatArray, upper: FloatArray, sets: tuple[BoolArray, ...], free: BoolArray
+    partition: Partition, lower: FloatArray, upper: FloatArray, sets: tuple[BoolArray, ...], free: BoolArray
 ) -> Boxes:
     box = np.empty(len(partition.order), dtype=np.int32)
     box[partition.order] = np.repeat(np.arange(len(partition.counts), dtype=np.int32), partition.counts)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.methods.boxes.spec import BoxesSpec, DistributionDistance, kind_of
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.core.winsorized import ends
 from workers.frames.codes import Codes, coded_columns
 from workers.frames.columns import numeric_columns
@@ -44,12 +44,12 @@ def demands(
         else np.empty((len(rows), 0))
     )
     return BoxConstraints(
-        diversity=spec.l or 0,
+        l=spec.l or 0,
         kept=kept,
         codes=sensitive_codes(path, spec, rows, persons, types),
         values=np.ascontiguousarray(values),
         apart=np.array(list(spec.min_separation.values()), dtype=np.float64),
-        closeness=spec.t,
+        t=spec.t,
         alpha=spec.alpha,
         ordered=tuple(ordered(spec, name, types[name]) for name in spec.sensitive),
         persons=np.empty(0, dtype=np.int32) if persons is None else persons,

@@ -9,7 +9,7 @@ from app.methods.boxes.spec import BoxesMissingPolicy, BoxesSpec, PartitionMetho
 from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.checks import rare_fault
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.rare.rarity import RareRecords as Rare
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState

@@ -136,7 +136,7 @@ def _begun(
     """The search from its beginning."""
     spec = shown.spec
     held = demands(job.dataset_path(), spec, included.rows, included.persons, shown.types)
-    boxes_request = request(spec, included, canonical, shown.kinds, replace(held, closeness=closeness))
+    boxes_request = request(spec, included, canonical, shown.kinds, replace(held, t=closeness))
     return begin(included, boxes_request, spec, canonical)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest
 

@@ -1,47 +1,60 @@
-"""Cuts chosen by what they gain: predicted uncertainty of both sides of every candidate (kernels).
+"""What one side of a cut costs, and what its boxes will (kernels).
 
-Notation as in partition.kernels, and
+Notation as in partition.arrays, and
 --------
-s_i : (n,), mean(a_i) w_i of one side, w_i the width of its records: what its axis i costs uncut.
-L : floor(count / k), boxes that a side has room for.
+s_i : what column i costs each record of a side uncut: mean(a_i) w_i of a numeric one, w_i the width of its records or
+    of its cell; of one of codes as science.md section 5, "Nominal columns".
+L : boxes that a side has room for, floor(count / k). Of kept classes that each need k records, class c has room for
+    n_c / k boxes, so a record of the side has room for sum n_c^2 / (n k) on average.
 d_i : widths of its boxes as predicted: min(w_i, t/a_i), prod d_i = prod w_i / L over the axes with s_i > 0. That is XK
     slide 9 for the uniform density in the side, clamped because no box is wider than its records (l-diversity's
     solution upside down).
-axes : how many axes are searched, those of largest s_i; further ones only where these cannot be cut.
-block : a node's records sorted along every axis; [s, e) is a node's run in every row of `sorted` (or `trial`), where
-    they are counted from `base`.  span : (base, s, e).
-side : (6, n), lowest and highest value, sum of a_i and s_i of the side that is being measured; lower and upper bounds
-    of the cell of the node at hand. A side is as wide as its cell, or as its records where there are no cells.
-top : (3, breadth), cost, axis and place of the best candidates so far.
-lines : (2, m + 1), cost of every place; sums of a_i, where they are needed.
-same : whether a_i is the same for all records.
+
+`clear`, `extend`, `uncut`, `predicted`, `ends`, `scores` and `cell` are each one function to their callers; numba takes
+the body for numbers alone or for columns of all kinds by the type of the side.
 """
+
+from typing import Any
 
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
-from surebox_core.types import ByteArray, FloatArray, IndexArray, SingleArray, whole
-from workers.algorithms.boxes.partition.diversity import restrict
-from workers.algorithms.boxes.partition.kernels import widest
-from workers.algorithms.boxes.partition.line import LESS, best_on_line
-from workers.algorithms.boxes.partition.selection import is_open, middle
-from workers.algorithms.boxes.partition.tree import Block, NumericRecords, Rules
+from surebox_core.types import FloatArray, IndexArray, whole
+from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, NumericRecords
+from workers.algorithms.boxes.partition.kinds import by_kind
 
-_PLACES = 128  # candidates of a node, per axis and direction
+Records = NumericRecords | MixedRecords
+Side = FloatArray | MixedSide
 
 
-@inner_kernel
-def clear(side: FloatArray) -> None:
-    """No records yet."""
+def _clear_numeric(side: FloatArray) -> None:
     for i in range(side.shape[1]):
         side[0, i] = side[4, i]
         side[1, i] = side[5, i]
         side[2, i] = 0.0
 
 
-@inner_kernel
-def extend(rows: FloatArray, worth: SingleArray, row: int, side: FloatArray) -> None:
-    """One more record."""
+def _clear_mixed(side: MixedSide) -> None:
+    side.turn[0] += 1
+    for i in range(len(side.low)):
+        side.low[i] = side.cell[0, i]
+        side.high[i] = side.cell[1, i]
+        side.worth[i] = 0.0
+    for j in range(len(side.weight)):
+        side.weight[j] = 0.0
+        side.size[j] = 0
+    for q in range(len(side.least)):
+        side.least[q] = np.inf
+        side.most[q] = -np.inf
+    side.total[0] = side.total[1] = 0.0
+
+
+#: No records yet.
+clear = by_kind(_clear_numeric, _clear_mixed)
+
+
+def _extend_numeric(records: NumericRecords, row: int, side: FloatArray) -> None:
+    rows, worth = records.rows, records.worth
     for i in range(rows.shape[1]):
         value = rows[row, i]
         side[0, i] = min(side[0, i], value)
@@ -52,14 +65,104 @@ def extend(rows: FloatArray, worth: SingleArray, row: int, side: FloatArray) -> 
 
 
 @inner_kernel
-def sizes(price: FloatArray, same: bool, count: int, side: FloatArray) -> float:
-    """s_i of a side into its last row; their sum."""
+def add_value(records: MixedRecords, side: MixedSide, j: int, v: int) -> None:
+    """A value that the side did not have before."""
+    side.stamp[v] = side.turn[0]
+    side.tally[v] = 0
+    side.size[j] += 1
+    side.weight[j] += records.omega[v]
+    for q in range(records.score_start[j], records.score_start[j + 1]):
+        side.least[q] = min(side.least[q], records.scores[q, v])
+        side.most[q] = max(side.most[q], records.scores[q, v])
+
+
+def _extend_mixed(  # noqa: C901 (a kernel)
+    records: MixedRecords, row: int, side: MixedSide
+) -> None:
+    for i in range(records.rows.shape[1]):
+        value = records.rows[row, i]
+        if value < side.low[i]:
+            side.low[i] = value
+        if value > side.high[i]:
+            side.high[i] = value
+    if len(records.worth) > 0:
+        for i in range(records.rows.shape[1]):
+            side.worth[i] += records.worth[row, i]
+    if len(records.mass) > 0:
+        side.total[0] += records.mass[row]
+    turn = side.turn[0]
+    for j in range(records.codes.shape[1]):
+        v = whole(records.codes[row, j])
+        if v < 0:
+            continue
+        if side.stamp[v] != turn:
+            add_value(records, side, j, v)
+        if j == records.classes:
+            side.tally[v] += 1
+            side.total[1] += 2.0 * side.tally[v] - 1.0
+
+
+#: One more record.
+extend = by_kind(_extend_numeric, _extend_mixed)
+
+
+@inner_kernel
+def _numeric_sizes(records: NumericRecords, count: int, side: FloatArray) -> float:
+    """s_i of a side of numbers; their sum."""
+    price, same = records.price, len(records.worth) == 0
     total = 0.0
     for i in range(price.shape[1]):
         a = price[0, i] if same else side[2, i] / count
         side[3, i] = a * price[1, i] * (side[1, i] - side[0, i])
         total += side[3, i]
     return total
+
+
+@inner_kernel
+def _mixed_sizes(records: MixedRecords, count: int, side: MixedSide) -> float:
+    """s_i of a side of columns of all kinds; their sum."""
+    n = len(side.low)
+    sum_of_all = 0.0
+    for i in range(n):
+        side.s[0, i] = 0.0
+        if side.high[i] > side.low[i]:
+            a = side.worth[i] / count if len(records.worth) > 0 else records.price[0, i]
+            side.s[0, i] = a * records.price[1, i] * (side.high[i] - side.low[i])
+            sum_of_all += side.s[0, i]
+    each = side.total[0] / count if len(records.mass) > 0 else 1.0
+    for j in range(len(side.weight)):
+        cost = side.weight[j] if side.size[j] > 1 else 0.0
+        for q in range(records.score_start[j], records.score_start[j + 1]):
+            if side.most[q] > side.least[q]:
+                cost += side.most[q] - side.least[q]
+        side.s[0, n + j] = cost * each
+        sum_of_all += side.s[0, n + j]
+    return sum_of_all
+
+
+def _uncut_numeric(records: NumericRecords, index: IndexArray, base: int, s: int, e: int, side: FloatArray) -> float:
+    rows, worth = records.rows, records.worth
+    clear(side)
+    if len(worth) > 0:
+        for p in range(s, e):
+            for i in range(rows.shape[1]):
+                side[2, i] += worth[base + index[0, p], i]
+    for i in range(rows.shape[1]):
+        side[0, i] = min(side[0, i], rows[base + index[i, s], i])
+        side[1, i] = max(side[1, i], rows[base + index[i, e - 1], i])
+    return _numeric_sizes(records, e - s, side)
+
+
+def _uncut_mixed(records: MixedRecords, index: IndexArray, base: int, s: int, e: int, side: MixedSide) -> float:
+    clear(side)
+    plain = index[len(index) - 1]
+    for z in range(s, e):
+        extend(records, base + plain[z], side)
+    return _mixed_sizes(records, e - s, side)
+
+
+#: s_i of a node; their sum.
+uncut = by_kind(_uncut_numeric, _uncut_mixed)
 
 
 @inner_kernel
@@ -74,18 +177,14 @@ def _root(value: float, r: int) -> float:
 
 
 @inner_kernel
-def predicted(price: FloatArray, same: bool, count: int, k: int, side: FloatArray) -> float:
-    """Cost of a side, count sum_i a_i d_i; exact where it has room for one box only.
+def _of_boxes(s: FloatArray, row: int, rest: float, count: int, room: int, k: int) -> float:
+    """Cost of a side with room for several boxes; s_i are in a row of `s`, which is used up, and `rest` is their sum.
 
     Axes are cut in order of falling s_i: with the r largest cut, t^r = prod_{i <= r} s_i / L, and r is the first with t
     at or above the next s. `product` holds prod_{i <= r} s_i / s_r. Extremes of m uniform values span
     (m - 1)/(m + 1) of their interval: boxes of k are narrower than volume alone tells, the side itself too.
     """
-    rest = sizes(price, same, count, side)
-    room = count // k
-    if room < 2 or rest <= 0.0:
-        return count * rest
-    n = side.shape[1]
+    columns = s.shape[1]
     shrink = (k - 1.0) / (k + 1.0) * (count + 1.0) / (count - 1.0) if k > 1 else 1.0
     product = 1.0
     last = 0.0
@@ -93,9 +192,9 @@ def predicted(price: FloatArray, same: bool, count: int, k: int, side: FloatArra
     while True:
         axis = -1
         largest = 0.0
-        for i in range(n):
-            if side[3, i] > largest:
-                largest = side[3, i]
+        for i in range(columns):
+            if s[row, i] > largest:
+                largest = s[row, i]
                 axis = i
         if r > 0:
             following = product
@@ -108,176 +207,76 @@ def predicted(price: FloatArray, same: bool, count: int, k: int, side: FloatArra
                 return count * (r * t + max(rest, 0.0)) * shrink
             product = following
         rest -= largest
-        side[3, axis] = 0.0
+        s[row, axis] = 0.0
         last = largest
         r += 1
 
 
-@inner_kernel
-def _mark(
-    rows: FloatArray,
-    index: IndexArray,
-    span: tuple[int, int, int],
-    axis: int,
-    k: int,
-    allowed: ByteArray,
-    cost: FloatArray,
-) -> None:
-    """cost_p = 0 at candidates, else -1: the first allowed open gap at or after multiples of k, from either end."""
-    base, s, e = span
-    m = e - s
-    step = k * max(1, m // (k * _PLACES))
-    for p in range(k, m - k + 1):
-        cost[p] = -1.0
-    last = -1
-    for p in range(k, m - k + 1):
-        if p // step == last or allowed[p] == 0:
-            continue
-        if is_open(rows[base + index[axis, s + p - 1], axis], rows[base + index[axis, s + p], axis]):
-            cost[p] = 0.0
-            last = p // step
-    last = -1
-    for p in range(m - k, k - 1, -1):
-        if (m - p) // step == last or allowed[p] == 0:
-            continue
-        if is_open(rows[base + index[axis, s + p - 1], axis], rows[base + index[axis, s + p], axis]):
-            cost[p] = 0.0
-            last = (m - p) // step
+def _predicted_numeric(records: NumericRecords, count: int, k: int, side: FloatArray) -> float:
+    rest = _numeric_sizes(records, count, side)
+    room = count // k
+    if room < 2 or rest <= 0.0:
+        return count * rest
+    return _of_boxes(side, whole(3), rest, count, room, k)
 
 
-@inner_kernel
-def _insert(top: FloatArray, count: int, most: int, cost: float, axis: int, place: int) -> int:
-    """Keep the `most` cheapest candidates in order; how many there are now."""
-    if count == most and cost >= top[0, count - 1] * LESS:
-        return count
-    z = count if count < most else most - 1
-    while z > 0 and cost < top[0, z - 1] * LESS:
-        for i in range(3):
-            top[i, z] = top[i, z - 1]
-        z -= 1
-    top[0, z] = cost
-    top[1, z] = axis
-    top[2, z] = place
-    return min(count + 1, most)
+def _predicted_mixed(records: MixedRecords, count: int, k: int, side: MixedSide) -> float:
+    rest = _mixed_sizes(records, count, side)
+    room = count // k
+    if records.classes >= 0 and count > 0:
+        room = min(room, int(side.total[1] / (count * k)))
+    if room < 2 or rest <= 0.0:
+        return count * rest
+    return _of_boxes(side.s, whole(0), rest, count, room, k)
 
 
-@inner_kernel
-def _along(
-    rows: FloatArray,
-    worth: SingleArray,
-    price: FloatArray,
-    index: IndexArray,
-    span: tuple[int, int, int],
-    axis: int,
-    k: int,
-    cost: FloatArray,
-    side: FloatArray,
-    top: FloatArray,
-    count: int,
-    most: int,
-) -> int:
-    """Predicted cost of all places marked on one axis, the best kept."""
-    base, s, e = span
-    m = e - s
-    same = len(worth) == 0
-    celled = side[4, axis] <= side[5, axis]
-    clear(side)
-    side[1, axis] = -np.inf
-    for p in range(1, m - k + 1):
-        if not (celled and same):
-            extend(rows, worth, base + index[axis, s + p - 1], side)
-        if p >= k and cost[p] == 0.0:
-            if celled:
-                side[1, axis] = middle(rows[base + index[axis, s + p - 1], axis], rows[base + index[axis, s + p], axis])
-            cost[p] = predicted(price, same, p, k, side)
-    clear(side)
-    side[0, axis] = np.inf
-    for c in range(1, m - k + 1):
-        if not (celled and same):
-            extend(rows, worth, base + index[axis, e - c], side)
-        if c < k or cost[m - c] < 0.0:
-            continue
-        if count < most or cost[m - c] < top[0, count - 1] * LESS:
-            if celled:
-                below = rows[base + index[axis, e - c - 1], axis]
-                side[0, axis] = middle(below, rows[base + index[axis, e - c], axis])
-            count = _insert(top, count, most, cost[m - c] + predicted(price, same, c, k, side), axis, m - c)
-    return count
+#: Cost of a side, count sum_i a_i d_i; exact where it has room for one box only.
+predicted = by_kind(_predicted_numeric, _predicted_mixed)
 
 
-@inner_kernel
-def sizes_uncut(
-    rows: FloatArray,
-    worth: SingleArray,
-    price: FloatArray,
-    index: IndexArray,
-    span: tuple[int, int, int],
-    side: FloatArray,
-) -> None:
-    """s_i of a node whose records are sorted along every axis."""
-    base, s, e = span
-    clear(side)
-    if len(worth) > 0:
-        for p in range(s, e):
-            for i in range(rows.shape[1]):
-                side[2, i] += worth[base + index[0, p], i]
-    for i in range(rows.shape[1]):
-        side[0, i] = min(side[0, i], rows[base + index[i, s], i])
-        side[1, i] = max(side[1, i], rows[base + index[i, e - 1], i])
-    sizes(price, len(worth) == 0, e - s, side)
+def _numeric_ends(side: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return side[0], side[1]
 
 
-@inner_kernel
-def candidates(
-    records: NumericRecords,
-    block: Block,
-    rules: Rules,
-    index: IndexArray,
-    s: int,
-    e: int,
-    k: int,
-    axes: int,
-    most: int,
-) -> tuple[int, bool]:
-    """The best cuts of a node, cheapest first, into the block's `top`: rows of cost, axis and place.
+def _mixed_ends(side: MixedSide) -> tuple[FloatArray, FloatArray]:
+    return side.low, side.high
 
-    Returns
-    -------
-    count : how many, at most `most`; 0 where nothing can be cut.
-    exact : whether the first cost is what the node will cost, not a prediction.
-    """
-    rows, worth, price = records.rows, records.worth, records.price
-    side, lines, top = block.side, block.lines, block.top
-    n = rows.shape[1]
-    base = block.span[0]
-    span = (base, s, e)
-    ruled = len(rules.labels) + len(rules.values) > 0
-    sizes_uncut(rows, worth, price, index, span, side)
-    score = np.empty(n)
-    active = 0
-    axis = whole(0)
-    for i in range(n):
-        cuttable = rows[base + index[i, s], i] < rows[base + index[i, e - 1], i]
-        score[i] = side[3, i] if cuttable else 0.0
-        if score[i] > 0.0:
-            active += 1
-            axis = whole(i)
-    if active == 1 and not ruled:
-        others = 0.0
-        for i in range(n):
-            others += 0.0 if i == axis else side[3, i]
-        low, high = side[4, axis], side[5, axis]
-        place = best_on_line(rows, worth, price, index, span, axis, k, low, high, others, lines, block.back, top)
-        return (1 if place > 0 else 0), True
-    count = whole(0)
-    for searched in range(active):
-        if searched >= axes and count > 0:
-            break
-        axis = widest(score)
-        score[axis] = 0.0
-        if ruled:
-            restrict(records.order, index, span, axis, rules)
-        _mark(rows, index, span, axis, k, rules.allowed, lines[0])
-        count = _along(rows, worth, price, index, span, axis, k, lines[0], side, top, count, most)
-    p = top[2, 0]
-    return count, count > 0 and p < 2 * k and e - s - p < 2 * k
+
+#: Lowest and highest values of a side, (n,) each.
+ends = by_kind(_numeric_ends, _mixed_ends)
+
+
+def _numeric_scores(side: FloatArray) -> Any:
+    return side[3]
+
+
+def _mixed_scores(side: MixedSide) -> Any:
+    return side.s[0]
+
+
+#: s_i of a side, (n + D,).
+scores = by_kind(_numeric_scores, _mixed_scores)
+
+
+def _numeric_cell(side: FloatArray) -> Any:
+    return side[4:]
+
+
+def _mixed_cell(side: MixedSide) -> FloatArray:
+    return side.cell
+
+
+#: Bounds of the cell of the node at hand, (2, n).
+cell = by_kind(_numeric_cell, _mixed_cell)
+
+
+def _numbers_rest(records: NumericRecords, side: FloatArray) -> bool:  # noqa: ARG001
+    return len(records.worth) == 0
+
+
+def _codes_never_rest(records: MixedRecords, side: MixedSide) -> bool:  # noqa: ARG001
+    return False
+
+
+#: Whether what a side costs does not hang on its records where it is as wide as its cell.
+rests = by_kind(_numbers_rest, _codes_never_rest)

@@ -1,13 +1,19 @@
-"""Partition of records into groups of at least k by axis-parallel cuts: init, step, done, result.
+"""Partition of records into groups of at least k by cuts of single columns: init, step, done, result.
 
 Notation
 --------
-x : (N, n), records, in the columns' units.
-k : least records per box.
+x : (N, n), records, in the columns' units; NaN where missing, of columns of all kinds.
+k : least records per box, or least persons.
 a_i(x) range_i : (n,) or (N, n), what column i's whole range is worth to the statistics at a record, up to one common
     factor; 0 on a free axis. Only ratios between columns matter.
+groups : (N,), records that are never in one box with those of another group: patterns of missing values.
 
-Sources: science.md section 1, "From half-widths to a real subdivision"; LeFevre et al. 2006 for `mondrian`.
+There is one search, over numbers alone (`init`) and over columns of all kinds (`init_mixed`). They differ in what a
+record, a side and a block hold (partition.arrays), which numba compiles the same kernels for; in how a node too large
+for a block is cut; and numbers alone are cut in place by `fast` and `mondrian` where k records suffice.
+
+Sources: science.md section 1, "From half-widths to a real subdivision" and section 5, "Nominal columns"; LeFevre et al.
+2006 for `mondrian`.
 """
 
 from dataclasses import dataclass
@@ -18,39 +24,40 @@ import numpy as np
 from surebox_core.extremes import extremes
 from surebox_core.moments import check_records
 from surebox_core.types import FloatArray, IndexArray, IntArray, SingleArray
-from workers.algorithms.boxes.partition.demanding import grow_within_demands
-from workers.algorithms.boxes.partition.diversity import BoxConstraints, check_demands, rules
-from workers.algorithms.boxes.partition.kernels import grow
-from workers.algorithms.boxes.partition.optimal import grow_by_gain
-from workers.algorithms.boxes.partition.tree import Block, Effort, NumericRecords, Rules, Tree, inverse_ranges
+from workers.algorithms.boxes.partition.arranging import Costs, arranged
+from workers.algorithms.boxes.partition.arrays import (
+    Effort,
+    MixedBlock,
+    MixedRecords,
+    NumericBlock,
+    NumericRecords,
+    Tree,
+    inverse_ranges,
+    mixed_block,
+    new_tree,
+    numeric_block,
+    usual,
+)
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints, check_demands
+from workers.algorithms.boxes.partition.constraints.holding import (
+    ConstraintArrays,
+    constraint_arrays,
+    holds,
+    marking,
+)
+from workers.algorithms.boxes.partition.fixed import grow, grow_by_width, split_rows
+from workers.algorithms.boxes.partition.large_nodes import Cut, exact, halves, upper_side, ways
+from workers.algorithms.boxes.partition.large_numbers import coarse
+from workers.algorithms.boxes.partition.search import grow_block
+from workers.algorithms.boxes.partition.tree import branch
+from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.core.errors import InfeasibleKError
 
 Method = Literal["optimal", "fast", "mondrian"]
 
 STEP_VALUES: Final = 40_000_000  # of rows, looked at in a step: about 0.2 s
-_WAITING = 128
-
-
-@dataclass(frozen=True)
-class Search:
-    """How far `optimal` looks.
-
-    Attributes
-    ----------
-    block : records that it keeps sorted along every axis at a time.
-    efforts : up to how many records it searches how many axes and tries how many cuts, in nodes of how many boxes.
-    """
-
-    block: int = 4_096
-    efforts: tuple[tuple[int, int, int, int], ...] = ((30_000, 8, 12, 32), (300_000, 4, 4, 32), (2**31, 2, 1, 1))
-
-    def effort(self, records: int, k: int) -> Effort:
-        """What it is for so many records."""
-        axes, breadth, boxes = next(effort[1:] for effort in self.efforts if records <= effort[0])
-        return Effort(axes, breadth, min(boxes * k, self.block // 2))
-
-
-USUAL: Final = Search()
+_SORTING = 16  # row values visited that sorting a value is worth
+_CHOICE = 32  # candidates looked at together where demands forbid some
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,12 @@ class Partition:
     ----------
     order : (N,) int32, records, group after group.
     starts : (B + 1,), where each group starts in `order`.
-    leaf : (nodes,), group of a leaf, -1 for a cut node. Node 0 is the root, children have larger numbers than parents.
-    axis, child : (nodes,), a cut node's axis and lower child (the upper one follows).
+    leaf : (nodes,), group of a leaf, -1 for a cut node. Children have larger numbers than parents.
+    axis, child : (nodes,), a cut node's axis and lower child (the upper one follows). An axis from n on is a nominal
+        column, n + d the kept classes.
     gap : (nodes, 2), the neighbouring values about a cut; an original value each, never to be published.
+    span : (nodes, 2), first and last + 1 place in `order` of each node's records.
+    roots : nodes that no cut made: 0 to roots - 1.
     """
 
     order: IndexArray
@@ -72,6 +82,8 @@ class Partition:
     axis: IndexArray
     child: IndexArray
     gap: FloatArray
+    span: IntArray
+    roots: int
 
     @property
     def counts(self) -> IntArray:
@@ -81,15 +93,20 @@ class Partition:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """A partition being made. Its arrays are worked on in place: a state is used up by `step`."""
+    """A partition being made. Its arrays are worked on in place: a state is used up by `step`.
+
+    `span` is that of the block being cut: first and last + 1 row, waiting nodes below it, axes sorted so far.
+    """
 
     method: Method
     k: int
     effort: Effort
-    records: NumericRecords
+    roots: int
+    records: NumericRecords | MixedRecords
+    held: ConstraintArrays
     tree: Tree
-    block: Block
-    rules: Rules
+    block: NumericBlock | MixedBlock
+    span: IntArray
 
 
 def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: BoxConstraints) -> None:
@@ -113,10 +130,10 @@ def init(
     worth: FloatArray | SingleArray,
     method: Method,
     demands: BoxConstraints | None = None,
-    search: Search = USUAL,
+    effort: Effort | None = None,
     cell: FloatArray | None = None,
 ) -> PartitionState:
-    """Start with one group of all records.
+    """Start with one group of all records, of numbers alone.
 
     Parameters
     ----------
@@ -126,8 +143,8 @@ def init(
     method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
         mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
         is ignored).
-    demands : what a box must hold beside k records. All records are then one block.
-    search : how far `optimal` looks.
+    demands : l and kept classes that a box must hold beside k records. All records are then one block.
+    effort : how much is tried; None for what is usual for so many records.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut by the widths of these. None where
         they have the bounds of their records.
 
@@ -146,9 +163,6 @@ def init(
     if method == "mondrian":
         worth = np.ones(columns)
     same = worth.ndim == 1
-    nodes = 2 * (size // k) + 1
-    span = np.zeros((nodes, 2), dtype=np.int64)
-    span[0] = 0, size
     constant = np.array(worth, dtype=np.float64) if same else np.zeros(columns)
     records = NumericRecords(
         rows=np.array(x, dtype=np.float64, order="C"),
@@ -156,56 +170,197 @@ def init(
         worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
         price=np.array([constant, inverse_ranges(*extremes(x))]),
         scratch=np.empty(size),
+        classes=-1,
     )
-    tree = Tree(
-        span=span,
-        axis=np.full(nodes, -1, dtype=np.int32),
-        child=np.zeros(nodes, dtype=np.int32),
-        gap=np.zeros((nodes, 2)),
-        waiting=np.zeros(_WAITING, dtype=np.int64),
-        counters=np.array([1, 1, 0], dtype=np.int64),
-        cells=no_cells(_WAITING, columns),
-    )
+    effort = effort or usual(size, mixed=False)
+    room = size if not demands.none else min(size, effort.block) if method == "optimal" else 0
+    tree = new_tree(size, np.array([size]), k, columns)
     if cell is not None and method != "mondrian":
         tree.cells[0] = cell
-    unruled = min(size, search.block) if method == "optimal" else 0
-    room = unruled if demands.none else size
-    effort = search.effort(size, k)
-    block = _block(room, columns, effort.breadth)
-    return PartitionState(method, k, effort, records, tree, block, rules(demands, k, room))
-
-
-def no_cells(room: int, columns: int) -> FloatArray:
-    """(room, 2, columns), cells of nothing: no side is wider than its records."""
-    return np.stack([np.full((room, columns), np.inf), np.full((room, columns), -np.inf)], axis=1)
-
-
-def _block(room: int, columns: int, breadth: int) -> Block:
-    return Block(
+    return PartitionState(
+        method=method,
+        k=k,
+        effort=effort,
+        roots=1,
+        records=records,
+        held=marking(constraint_arrays(demands, np.zeros(columns), everywhere=False), room),
+        tree=tree,
+        block=numeric_block(columns, room, effort.breadth),
         span=np.zeros(4, dtype=np.int64),
-        sorted=np.empty((columns, room), dtype=np.int32),
-        trial=np.empty((columns, room), dtype=np.int32),
-        upper=np.empty(room, dtype=np.uint8),
-        moved=np.empty(room, dtype=np.int32),
-        lines=np.empty((2, room + 1)),
-        back=np.empty(room + 1, dtype=np.int32),
-        side=np.concatenate([np.empty((4, columns)), *no_cells(1, columns)]),
-        top=np.empty((3, breadth)),
-        waiting=np.empty(_WAITING, dtype=np.int64),
-        cells=np.empty((_WAITING // 2, 2, columns)),
+    )
+
+
+def init_mixed(
+    x: FloatArray,
+    nominal: tuple[NominalColumn, ...],
+    *,
+    k: int,
+    costs: Costs,
+    method: Method,
+    demands: BoxConstraints,
+    groups: IntArray | None = None,
+    min_width: FloatArray | None = None,
+    everywhere: bool = False,
+    effort: Effort | None = None,
+    cell: FloatArray | None = None,
+) -> PartitionState:
+    """Start with one group of records for each pattern of missing values, of columns of all kinds.
+
+    Parameters
+    ----------
+    x : (N, n) float64, NaN where missing.
+    nominal : d columns.
+    k : at least 1.
+    costs : ignored by `mondrian`, which goes by shares of ranges and codebooks.
+    method, effort : as of `init`.
+    demands : what a box must hold beside k records; every group of records holds it.
+    groups : 0 to R - 1 of each record; None for one group.
+    min_width : (n,), least extent of the records of a box; None for none.
+    everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
+        its own column is cut.
+    cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut numeric columns by the widths of
+        these. None where boxes have the bounds of their records.
+    """
+    size, n = x.shape
+    groups = np.zeros(size, dtype=np.int64) if groups is None else groups
+    order = np.argsort(groups, kind="stable").astype(np.int32)
+    runs = np.bincount(groups)
+    if method == "mondrian":
+        costs = Costs(
+            np.ones(n), tuple(np.full(c.values, 1.0 / c.values) for c in nominal), (), np.empty(0, np.float32)
+        )
+    records = arranged(x, nominal, costs, demands, order)
+    tree = new_tree(size, runs, k, n)
+    if cell is not None and method != "mondrian":
+        for root, first in enumerate(np.cumsum(runs) - runs):
+            tree.cells[len(runs) - 1 - root] = np.where(np.isnan(records.rows[first]), [[np.inf], [-np.inf]], cell)
+    held = constraint_arrays(demands, np.zeros(n) if min_width is None else min_width, everywhere)
+    effort = effort or usual(size, mixed=True)
+    in_blocks = method == "optimal" or (method == "fast" and not held.sieved)
+    room = min(int(runs.max()), effort.block) if in_blocks else int(runs.max())
+    return PartitionState(
+        method=method,
+        k=k,
+        effort=effort,
+        roots=len(runs),
+        records=records,
+        held=held,
+        tree=tree,
+        block=mixed_block(records, room, max(effort.breadth, _CHOICE)),
+        span=np.zeros(4, dtype=np.int64),
     )
 
 
 def step(state: PartitionState, *, values: int = STEP_VALUES) -> PartitionState:
-    """Cut for about a fifth of a second, by values looked at: the top cuts first, then subtree after subtree."""
-    if state.method == "optimal":
-        grow_by_gain(state.k, state.effort, state.records, state.tree, state.block, state.rules, values)
-    elif state.rules.any:
-        median = state.method == "mondrian"
-        grow_within_demands(median, state.k, state.records, state.tree, state.block, state.rules, values)
-    else:
-        grow(state.method == "mondrian", state.k, state.records, state.tree, values)
+    """Cut for about a fifth of a second, by values looked at: the top cuts first, then subtree after subtree.
+
+    `optimal` takes O(n axes N log(N/k)), times `breadth` log(reach/k) on the way from `reach` records down.
+    """
+    tree, records = state.tree, state.records
+    room = state.block.sorted.shape[1]
+    tree.counters[2] = 0
+    while tree.counters[1] > 0 and tree.counters[2] < values:
+        if room == 0 and isinstance(records, NumericRecords):
+            grow(state.method == "mondrian", state.k, records, tree, values)
+            continue
+        node = int(tree.waiting[tree.counters[1] - 1])
+        first, last = (int(end) for end in tree.span[node])
+        if state.span[1] > 0:
+            _go_on(state, values)
+        elif last - first < 2 * state.k:
+            tree.counters[1] -= 1
+        elif last - first <= room:
+            state.span[:] = first, last, tree.counters[1] - 1, 0
+        else:
+            tree.counters[1] -= 1
+            if isinstance(records, NumericRecords):
+                _cut_large_numbers(state, records, node)
+            elif isinstance(state.block, MixedBlock):
+                _cut_large(state, records, state.block, node)
     return state
+
+
+def _go_on(state: PartitionState, values: int) -> None:
+    """Sort a block's records along the next axis, or cut them; write back the order in which cuts leave them."""
+    first, last, floor, axis = (int(each) for each in state.span)
+    records, block, tree, m = state.records, state.block, state.tree, last - first
+    n, runs = records.rows.shape[1], len(block.sorted)
+    if axis < n:
+        block.sorted[axis, :m] = np.argsort(records.rows[first:last, axis])
+        state.span[3] += 1
+        tree.counters[2] += _SORTING * m
+        return
+    if axis < runs:
+        block.sorted[axis, :m] = np.arange(m, dtype=np.int32)
+        state.span[3] += 1
+    if state.method == "optimal":
+        effort = state.effort
+        effort_of = (effort.breadth, effort.reach(state.k), effort.axes, effort.places)
+        grow_block(state.k, *effort_of, first, floor, records, block, state.held, tree, values)
+    else:
+        median = state.method == "mondrian"
+        grow_by_width(median, state.k, first, floor, records, block, state.held, tree, values)
+    if tree.counters[1] == floor:
+        records.order[first:last] = records.order[first + block.sorted[n if runs > n else 0, :m]]
+        state.span[:] = 0
+
+
+def _cut_large_numbers(state: PartitionState, records: NumericRecords, node: int) -> None:
+    """Cut a node of numbers alone that is too large for a block."""
+    tree, axes = state.tree, state.effort.axes
+    first, last = (int(end) for end in tree.span[node])
+    n = records.rows.shape[1]
+    cut = coarse(records, first, last, tree.cells[tree.counters[1]], state.k, axes)
+    tree.counters[2] += (last - first) * n * (min(n, axes) + 1)
+    if cut.place > 0:
+        split_rows(records.rows, records.worth, records.order, first, last, cut.axis, cut.above)
+        branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
+
+
+def _cut_large(state: PartitionState, records: MixedRecords, block: MixedBlock, node: int) -> None:
+    """Cut a node too large for a block by the cheapest candidate allowed; by that of all, where a sample has none."""
+    tree, effort, ruled = state.tree, state.effort, state.held.sieved
+    first, last = (int(end) for end in tree.span[node])
+    side = block.side
+    side.cell[:] = tree.cells[tree.counters[1]]
+    columns = records.rows.shape[1] + records.codes.shape[1]
+    if state.method == "fast":
+        cuts, group = halves(records, first, last, side.cell, state.k)
+        tree.counters[2] += 3 * (last - first) * columns
+        _taken(state, records, node, cuts, group)
+        return
+    narrow, wide = (min(effort.sample, last - first), min(effort.axes, columns)), (last - first, columns)
+    for sample, axes in dict.fromkeys((narrow, wide)):
+        cuts, group = ways(records, side, first, last, state.k, sample, axes, every=ruled)
+        tree.counters[2] += (last - first) * columns**2
+        if _taken(state, records, node, cuts, group) or ruled:
+            return
+
+
+def _taken(state: PartitionState, records: MixedRecords, node: int, cuts: list[Cut], group: IntArray) -> bool:
+    """Cut a node by the first of some candidates that all of its records allow; whether there is one."""
+    tree = state.tree
+    first, last = (int(end) for end in tree.span[node])
+    for cut in cuts:
+        upper = upper_side(records, first, last, cut, group)
+        split = exact(records, first, last, cut, upper, state.k)
+        if split is None:
+            continue
+        order = np.concatenate([np.flatnonzero(~upper), np.flatnonzero(upper)]).astype(np.int32)
+        if state.held.sieved and not _allowed(state, first, order, split.place, cut.axis):
+            continue
+        for array in (records.rows, records.codes, records.order, records.worth, records.mass):
+            if len(array):
+                array[first:last] = np.take(array[first:last], order, axis=0)  # three times as fast as by an index
+        branch(tree, node, cut.axis, split.place, split.below, split.above)
+        return True
+    return False
+
+
+def _allowed(state: PartitionState, first: int, order: IndexArray, place: int, axis: int) -> bool:
+    records, k = state.records, state.k
+    ends = ((0, place), (place, len(order)))
+    return all(holds(state.held, records.rows, records.order, first, order, s, e, axis, k) for s, e in ends)
 
 
 def done(state: PartitionState) -> bool:
@@ -242,4 +397,5 @@ def result(state: PartitionState) -> Partition:
     leaf = np.full(nodes, -1, dtype=np.int64)
     leaf[leaves] = np.arange(len(leaves))
     starts = np.append(tree.span[leaves, 0], len(order))
-    return Partition(order, starts, leaf, axis, tree.child[:nodes].copy(), tree.gap[:nodes].copy())
+    child, gap, span = tree.child[:nodes].copy(), tree.gap[:nodes].copy(), tree.span[:nodes].copy()
+    return Partition(order, starts, leaf, axis, child, gap, span, state.roots)

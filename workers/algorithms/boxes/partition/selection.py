@@ -1,4 +1,4 @@
-"""Order statistics (kernels): selection, sorting, and gaps in which a cut can be placed.
+"""Order statistics (kernels): selection, sorting, and gaps in which a cut is placed: at a multiple of k, at the median.
 
 Notation
 --------
@@ -8,6 +8,8 @@ A gap (a, b) between neighbouring values is *open* when a float lies strictly in
 that is neither value. Values without one between them count as equal.
 """
 
+from typing import Final
+
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
@@ -15,6 +17,7 @@ from surebox_core.types import FloatArray, whole
 
 _SMALL = 24
 _SAMPLE = 33
+LESS: Final = 1.0 - 1e-12  # rounding must not decide between candidates of equal gain, or axes of equal worth
 
 
 @kernel
@@ -111,3 +114,100 @@ def sort(v: FloatArray, m: int) -> None:
     for end in range(m - 1, 0, -1):
         v[0], v[end] = v[end], v[0]
         _sift(v, whole(0), end)
+
+
+@inner_kernel
+def better(p: int, best: int, m: int, k: int) -> bool:
+    """Whether cutting after p values leaves room for more boxes than after `best`, or else more evenly."""
+    if best == 0:
+        return True
+    room = p // k + (m - p) // k
+    best_room = best // k + (m - best) // k
+    if room != best_room:
+        return room > best_room
+    return abs(2 * p - m) < abs(2 * best - m)
+
+
+@kernel
+def widest(score: FloatArray) -> int:
+    """First axis whose score is the largest but for rounding, -1 when all are 0."""
+    largest = 0.0
+    for j in range(len(score)):
+        largest = max(largest, score[j])
+    for j in range(len(score)):
+        if score[j] > 0.0 and score[j] >= largest * LESS:
+            return j
+    return -1
+
+
+@inner_kernel
+def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Best open gap of all, by sorting: for values so dense that neighbours have no float between them."""
+    sort(v, m)
+    best = whole(0)
+    for p in range(k, m - k + 1):
+        if is_open(v[p - 1], v[p]) and better(p, best, m, k):
+            best = p
+    if best == 0:
+        return 0, 0.0, 0.0
+    return best, v[best - 1], v[best]
+
+
+@kernel
+def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Open gap at floor(floor(m/k)/2) k values, or the better neighbour of the tie there.
+
+    Returns
+    -------
+    p : values on the lower side, 0 when no open gap leaves k on both sides.
+    a, b : the gap's ends: the largest value below the cut and the smallest above it.
+    """
+    r = m // k // 2 * k
+    t = select(v, m, r)
+    a = v[0]
+    for i in range(1, r):
+        a = max(a, v[i])
+    if is_open(a, t):
+        return r, a, t
+    less = whole(0)
+    upto = whole(0)
+    before = -np.inf
+    after = np.inf
+    for i in range(m):
+        if v[i] < t:
+            less += 1
+            before = max(before, v[i])
+        elif v[i] > t:
+            after = min(after, v[i])
+        else:
+            upto += 1
+    upto += less
+    lower = less >= k
+    upper = m - upto >= k
+    if (lower and not is_open(before, t)) or (upper and not is_open(t, after)):
+        return _scan(v, m, k)
+    if lower and (not upper or better(less, upto, m, k)):
+        return less, before, t
+    if upper:
+        return upto, t, after
+    return 0, 0.0, 0.0
+
+
+@kernel
+def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+    """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
+
+    LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float lies
+    between the sides the cut is not allowed, because a cell could not be bounded there.
+    """
+    t = select(v, m, (m - 1) // 2)
+    upto = 0
+    after = np.inf
+    for i in range(m):
+        if v[i] > t:
+            after = min(after, v[i])
+        else:
+            upto += 1
+    if upto < k or m - upto < k or not is_open(t, after):
+        return 0, 0.0, 0.0
+    return upto, t, after

@@ -1,85 +1,49 @@
-"""The arrays that the partition's kernels work on, named.
+"""How a cut becomes two nodes and their cells (kernels). Notation as in partition.arrays."""
 
-Attributes are explained where the kernels' Notation stands (partition.kernels, partition.gain, partition.diversity).
-Kernels take the arrays they need and not these tuples, but for `grow` and `grow_block`: every field of a tuple that is
-passed on costs compile time once more.
-"""
-
-from typing import Final, NamedTuple
-
-import numpy as np
-
-from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
-
-#: A range below this counts as none: it has no inverse, and shares of it would not be above 0.
-NARROWEST: Final = 1e-300
+from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.types import FloatArray
+from workers.algorithms.boxes.partition.arrays import Tree
+from workers.algorithms.boxes.partition.selection import middle
 
 
-def inverse_ranges(low: FloatArray, high: FloatArray) -> FloatArray:
-    """1 / range of each column, (n,); 0 for a column that counts as constant."""
-    width = high - low
-    return np.divide(1.0, width, out=np.zeros(len(width)), where=width > NARROWEST)
+@inner_kernel
+def copy_cell(source: FloatArray, target: FloatArray) -> None:
+    """Copy lower and upper bounds, (2, n) each."""
+    for i in range(source.shape[1]):
+        target[0, i] = source[0, i]
+        target[1, i] = source[1, i]
 
 
-class NumericRecords(NamedTuple):
-    """Records being reordered, and what their columns are worth."""
+@inner_kernel
+def divide_cell(cells: FloatArray, at: int, axis: int, border: float, lower_first: bool) -> None:
+    """Replace the cell at a place by its two parts about a border, at this place and the next.
 
-    rows: FloatArray
-    order: IndexArray
-    worth: SingleArray
-    price: FloatArray
-    scratch: FloatArray
-
-
-class Tree(NamedTuple):
-    """Nodes made so far, and those that wait to be cut."""
-
-    span: IntArray
-    axis: IndexArray
-    child: IndexArray
-    gap: FloatArray
-    waiting: IntArray
-    counters: IntArray
-    cells: FloatArray
+    The cells of both are whole where the axis is no numeric column.
+    """
+    copy_cell(cells[at], cells[at + 1])
+    if axis >= cells.shape[2]:
+        return
+    lower, upper = (at, at + 1) if lower_first else (at + 1, at)
+    cells[lower, 1, axis] = min(cells[lower, 1, axis], border)
+    cells[upper, 0, axis] = max(cells[upper, 0, axis], border)
 
 
-class Rules(NamedTuple):
-    """What both sides of a cut must hold beside k records (partition.diversity)."""
-
-    labels: IndexArray
-    need: IntArray
-    values: FloatArray
-    apart: FloatArray
-    diversity: int
-    allowed: ByteArray
-    seen: IntArray
-    run: FloatArray
-
-    @property
-    def any(self) -> bool:
-        """Whether a cut must be checked at all."""
-        return len(self.labels) + len(self.values) > 0
-
-
-class Block(NamedTuple):
-    """Room for one large node's records, sorted along every axis, and for what is tried on them (partition.gain)."""
-
-    span: IntArray
-    sorted: IndexArray
-    trial: IndexArray
-    upper: ByteArray
-    moved: IndexArray
-    lines: FloatArray
-    back: IndexArray
-    side: FloatArray
-    top: FloatArray
-    waiting: IntArray
-    cells: FloatArray
-
-
-class Effort(NamedTuple):
-    """How much `optimal` searches: axes per node; candidates tried out, in nodes of up to `reach` records."""
-
-    axes: int
-    breadth: int
-    reach: int
+@kernel
+def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
+    """Two children, the smaller on top of those that wait; the node's cell lies where the first of them will."""
+    span, counters, waiting = tree.span, tree.counters, tree.waiting
+    first, last = span[node, 0], span[node, 1]
+    child = counters[0]
+    counters[0] += 2
+    tree.axis[node] = axis
+    tree.child[node] = child
+    tree.gap[node, 0] = below
+    tree.gap[node, 1] = above
+    span[child, 0] = first
+    span[child, 1] = span[child + 1, 0] = first + p
+    span[child + 1, 1] = last
+    larger = child if 2 * p > last - first else child + 1
+    waiting[counters[1]] = larger
+    waiting[counters[1] + 1] = 2 * child + 1 - larger
+    divide_cell(tree.cells, counters[1], axis, middle(below, above), larger == child)
+    counters[1] += 2

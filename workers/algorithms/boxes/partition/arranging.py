@@ -1,4 +1,4 @@
-"""Records, codebooks and costs as the kernels take them. Notation as in mixed.records."""
+"""Records, codebooks and costs as the kernels take them. Notation as in partition.arrays."""
 
 from dataclasses import dataclass
 
@@ -6,9 +6,8 @@ import numpy as np
 
 from surebox_core.extremes import extremes_present
 from surebox_core.types import FloatArray, IndexArray, IntArray, SingleArray
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.records import MixedRecords
-from workers.algorithms.boxes.partition.tree import inverse_ranges
+from workers.algorithms.boxes.partition.arrays import MixedRecords, inverse_ranges
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 
 
@@ -32,8 +31,8 @@ class Costs:
 
 def arranged(
     x: FloatArray, nominal: tuple[NominalColumn, ...], costs: Costs, demands: BoxConstraints, order: IndexArray
-) -> tuple[MixedRecords, int]:
-    """Records group by group, and the column of kept classes (-1 for none)."""
+) -> MixedRecords:
+    """Records group by group."""
     size, n = x.shape
     columns = [column.codes for column in nominal]
     sizes = [column.values for column in nominal]
@@ -49,21 +48,19 @@ def arranged(
     omega, scores, score_start = _prices(costs, start)
     unit = inverse_ranges(*_extent(x))
     same = costs.worth.ndim == 1
-    return (
-        MixedRecords(
-            rows=np.take(x, order, axis=0),
-            codes=codes,
-            worth=np.empty((0, n), np.float32) if same else np.ascontiguousarray(costs.worth[order], dtype=np.float32),
-            mass=costs.mass[order] if len(costs.mass) else costs.mass,
-            order=order,
-            price=np.array([np.asarray(costs.worth, dtype=np.float64) if same else np.zeros(n), unit]),
-            omega=omega,
-            scores=scores,
-            score_start=score_start,
-            start=start,
-            ancestor=ancestors(nominal, start),
-        ),
-        classes,
+    return MixedRecords(
+        rows=np.take(x, order, axis=0),
+        codes=codes,
+        worth=np.empty((0, n), np.float32) if same else np.ascontiguousarray(costs.worth[order], dtype=np.float32),
+        mass=costs.mass[order] if len(costs.mass) else costs.mass,
+        order=order,
+        price=np.array([np.asarray(costs.worth, dtype=np.float64) if same else np.zeros(n), unit]),
+        omega=omega,
+        scores=scores,
+        score_start=score_start,
+        start=start,
+        ancestor=ancestors(nominal, start),
+        classes=classes,
     )
 
 

@@ -1,6 +1,6 @@
 """Parts of the columns of a node, and what stands in each.
 
-Notation as in mixed.records, and
+Notation as in partition.arrays, and
 --------
 part : of a numeric column the records between two of at most 63 borders, which are values of a sample of the node; of
     a nominal one the records of a group of values.  A : all columns.
@@ -17,7 +17,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray, IndexArray, IntArray
-from workers.algorithms.boxes.partition.mixed.records import MixedRecords
+from workers.algorithms.boxes.partition.arrays import MixedRecords
 
 _PARTS = 64
 _SAMPLE = 1024

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surebox_core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.boxes.partition.diversity import BoxConstraints
-from workers.algorithms.boxes.partition.mixed.holding import ConstraintArrays, constraint_arrays, holds
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
+from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays, constraint_arrays, holds
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.core.errors import InfeasibleKError, SuppressionError
 

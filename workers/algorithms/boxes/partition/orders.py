@@ -1,6 +1,6 @@
 """Orders of the values of a nominal column in a node, along which its records are cut (kernels).
 
-Notation as in mixed.records, and
+Notation as in partition.arrays, and
 --------
 variant : which order: 0 by n_v / omega_v (best for shares, in 300 of 300 cases), 1 + i by the mean of numeric column i,
     n + 1 + 2 q by the q-th of the column's scores and n + 2 + 2 q by its distance from the node's mean score (inner
@@ -15,7 +15,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
 from surebox_core.types import FloatArray, IndexArray, IntArray, whole
-from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Room
+from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords
 
 
 @inner_kernel
@@ -52,7 +52,7 @@ def _depth(records: MixedRecords, present: IntArray, c: int) -> int:
 
 @inner_kernel
 def line_up(  # noqa: C901 (a kernel)
-    records: MixedRecords, room: Room, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
+    records: MixedRecords, block: MixedBlock, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
 ) -> int:
     """Put a node's records into `line` in the order of their values; `place` is 0 between groups, else -1.
 
@@ -61,7 +61,7 @@ def line_up(  # noqa: C901 (a kernel)
     int
         Groups: 1 where there is nothing to cut; 0 where the order says nothing (a variant for two groups).
     """
-    present, rank, sums, count = room.values, room.rank, room.sums, room.held
+    present, rank, sums, count = block.values, block.rank, block.sums, block.held
     n = records.rows.shape[1]
     plain = index[len(index) - 1]
     c = whole(0)
@@ -90,7 +90,7 @@ def line_up(  # noqa: C901 (a kernel)
                 if records.ancestor[present[y], depth] == above:
                     rank[present[z]] = present[y]
                     break
-    if not _keys(records, room, plain, base, s, e, column, variant, c, n):
+    if not _keys(records, block, plain, base, s, e, column, variant, c, n):
         return 0
     groups = whole(0)
     for z in range(c):
@@ -98,13 +98,13 @@ def line_up(  # noqa: C901 (a kernel)
             present[groups] = present[z]
             groups += 1
     _sort_by(sums, present, groups)
-    return _place(records, room, plain, base, s, e, column, groups)
+    return _place(records, block, plain, base, s, e, column, groups)
 
 
 @inner_kernel
 def _keys(  # noqa: C901 (a kernel)
     records: MixedRecords,
-    room: Room,
+    block: MixedBlock,
     plain: IndexArray,
     base: int,
     s: int,
@@ -115,7 +115,7 @@ def _keys(  # noqa: C901 (a kernel)
     n: int,
 ) -> bool:
     """Keys of the groups into `sums` at their first members, sizes into `count`; whether the variant says anything."""
-    present, rank, sums, count = room.values, room.rank, room.sums, room.held
+    present, rank, sums, count = block.values, block.rank, block.sums, block.held
     if variant == 0:
         for z in range(c):
             sums[rank[present[z]]] += records.omega[present[z]]
@@ -150,7 +150,7 @@ def _keys(  # noqa: C901 (a kernel)
 @inner_kernel
 def _place(
     records: MixedRecords,
-    room: Room,
+    block: MixedBlock,
     plain: IndexArray,
     base: int,
     s: int,
@@ -159,7 +159,7 @@ def _place(
     groups: int,
 ) -> int:
     """Records by the order of their groups."""
-    present, rank, count, place = room.values, room.rank, room.held, room.place
+    present, rank, count, place = block.values, block.rank, block.held, block.place
     for p in range(e - s + 1):
         place[p] = -1.0
     at = 0
@@ -171,6 +171,6 @@ def _place(
             place[at] = 0.0
     for z in range(s, e):
         v = rank[records.codes[base + plain[z], column]]
-        room.line[count[v]] = plain[z]
+        block.line[count[v]] = plain[z]
         count[v] += 1
     return groups

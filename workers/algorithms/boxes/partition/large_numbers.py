@@ -1,6 +1,6 @@
-"""Cuts of nodes too large for a block: borders of equal bins compared by what they gain.
+"""Cuts of numbers alone in nodes too large for a block: borders of equal bins compared by what they gain.
 
-Notation as in partition.kernels and partition.gain, and
+Notation as in partition.arrays and partition.gain, and
 --------
 bins : (64, 6, n), a `side` per bin; its row 3 starts with the number of records.
 cell : (2, n), of the node.
@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
-from surebox_core.types import FloatArray, SingleArray
+from surebox_core.types import FloatArray
+from workers.algorithms.boxes.partition.arrays import NumericRecords
+from workers.algorithms.boxes.partition.fixed import score_axes
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
-from workers.algorithms.boxes.partition.kernels import copy_cell, cut_at_multiple, score_axes
-from workers.algorithms.boxes.partition.line import LESS
-from workers.algorithms.boxes.partition.selection import is_open, middle
-from workers.algorithms.boxes.partition.tree import NumericRecords
+from workers.algorithms.boxes.partition.selection import LESS, cut_at_multiple, is_open, middle
+from workers.algorithms.boxes.partition.tree import copy_cell
 
 _BINS = 64
 _ZOOMS = 200
@@ -70,8 +70,8 @@ def _binned(
     for _ in range(_ZOOMS):
         if not is_open(low, high):
             break
-        _fill(records.rows, records.worth, *node, axis, low, high, bins)
-        least, place, below, above = _border(records.price, len(records.worth) == 0, cell, axis, k, bins)
+        _fill(records, *node, axis, low, high, bins)
+        least, place, below, above = _border(records, cell, axis, k, bins)
         if place > 0:
             return least, Cut(axis, place, below, above)
         fullest = int(np.argmax(bins[:, 3, 0]))
@@ -82,18 +82,16 @@ def _binned(
 
 
 @kernel
-def _fill(
-    rows: FloatArray, worth: SingleArray, first: int, last: int, axis: int, low: float, high: float, bins: FloatArray
-) -> None:
+def _fill(records: NumericRecords, first: int, last: int, axis: int, low: float, high: float, bins: FloatArray) -> None:
     """Measure the records in each bin of [low, high] (outside it: in the end bins)."""
     factor = min(_BINS / (high - low), 1e300)
     for b in range(_BINS):
         clear(bins[b])
         bins[b, 3, 0] = 0.0
     for p in range(first, last):
-        b = int((rows[p, axis] - low) * factor)
+        b = int((records.rows[p, axis] - low) * factor)
         b = min(max(b, 0), _BINS - 1)
-        extend(rows, worth, p, bins[b])
+        extend(records, p, bins[b])
         bins[b, 3, 0] += 1.0
 
 
@@ -108,10 +106,10 @@ def _merge(side: FloatArray, part: FloatArray) -> int:
 
 @kernel
 def _border(
-    price: FloatArray, same: bool, cell: FloatArray, axis: int, k: int, bins: FloatArray
+    records: NumericRecords, cell: FloatArray, axis: int, k: int, bins: FloatArray
 ) -> tuple[float, int, float, float]:
     """Cheapest border of the bins: predicted cost, records below, ends of the gap; infinite where none leaves k."""
-    side = np.empty((6, price.shape[1]))
+    side = np.empty((6, records.price.shape[1]))
     copy_cell(cell, side[4:])
     celled = cell[0, axis] <= cell[1, axis]
     cost = np.empty(_BINS)
@@ -128,7 +126,7 @@ def _border(
         count += _merge(side, bins[b - 1])
         if celled:
             side[1, axis] = middle(below[b], above[b])
-        cost[b] = predicted(price, same, count, k, side) if count >= k else np.inf
+        cost[b] = predicted(records, count, k, side) if count >= k else np.inf
     size = count + int(bins[_BINS - 1, 3, 0])
     clear(side)
     side[0, axis] = np.inf
@@ -140,7 +138,7 @@ def _border(
             continue
         if celled:
             side[0, axis] = middle(below[b], above[b])
-        total = cost[b] + predicted(price, same, count, k, side)
+        total = cost[b] + predicted(records, count, k, side)
         if total < least * LESS:
             least, place, a, c = total, size - count, below[b], above[b]
     return least, place, a, c

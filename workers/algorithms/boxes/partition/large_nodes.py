@@ -1,21 +1,24 @@
-"""Cuts of nodes too large for a block: borders of parts compared by what they gain.
+"""Cuts of columns of all kinds in nodes too large for a block: borders of parts compared by what they gain.
 
 Of nodes of very many records a sample is measured, evenly spaced; places and gaps of its cuts are those of all records.
 
-Notation as in mixed.records, mixed.candidates and mixed.parts.
+`fast`, where nothing but k is demanded, needs no order of a node's records: the middle of a numeric column is selected,
+and the values of a nominal one are counted.
+
+Notation as in partition.arrays, partition.candidates and partition.parts.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
-from workers.algorithms.boxes.partition.kernels import score_axes
-from workers.algorithms.boxes.partition.mixed.measure import add_value, clear, predicted
-from workers.algorithms.boxes.partition.mixed.parts import Parts, by_frequency, measured
-from workers.algorithms.boxes.partition.mixed.records import MixedRecords, Side
-from workers.algorithms.boxes.partition.selection import is_open, middle
+from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide
+from workers.algorithms.boxes.partition.fixed import score_axes
+from workers.algorithms.boxes.partition.gain import add_value, clear, predicted
+from workers.algorithms.boxes.partition.parts import Parts, branches, by_frequency, measured
+from workers.algorithms.boxes.partition.selection import LESS, cut_at_multiple, is_open, middle, widest
 
 
 class Cut(NamedTuple):
@@ -31,8 +34,7 @@ class Cut(NamedTuple):
 
 def ways(
     records: MixedRecords,
-    side: Side,
-    classes: int,
+    side: MixedSide,
     first: int,
     last: int,
     k: int,
@@ -47,7 +49,6 @@ def ways(
     ----------
     records : all of them, the node's at `first` to `last` - 1.
     side : space, and the node's cell.
-    classes : column of kept classes, -1 for none.
     first, last : the node.
     k : least records of a side.
     sample : about how many of the records are measured at least, evenly spaced, unless `every` is asked for.
@@ -73,13 +74,13 @@ def ways(
         if len(there) < 2:
             continue
         for order in _orders(records, parts, axis, there):
-            cuts += _along(records, side, classes, parts, axis, order, k, every=every)
+            cuts += _along(records, side, parts, axis, order, k, every=every)
     return sorted(cuts), group
 
 
 def _spaced(records: MixedRecords, first: int, last: int, stride: int) -> MixedRecords:
     """Every `stride`-th of a node's records."""
-    taken = {
+    taken: dict[str, Any] = {
         name: np.ascontiguousarray(array[first:last:stride])
         for name in ("rows", "codes", "worth", "mass")
         if len(array := getattr(records, name))
@@ -138,7 +139,7 @@ def set_cost(records: MixedRecords, j: int, values: IntArray) -> float:
 
 
 def _orders(records: MixedRecords, parts: Parts, axis: int, there: IntArray) -> list[IntArray]:
-    """Orders of the parts of a column: its own, or those of mixed.orders."""
+    """Orders of the parts of a column: its own, or those of partition.orders."""
     n = records.rows.shape[1]
     if axis < n:
         return [there]
@@ -157,7 +158,7 @@ def _orders(records: MixedRecords, parts: Parts, axis: int, there: IntArray) -> 
 
 
 def _along(
-    records: MixedRecords, side: Side, classes: int, parts: Parts, axis: int, order: IntArray, k: int, *, every: bool
+    records: MixedRecords, side: MixedSide, parts: Parts, axis: int, order: IntArray, k: int, *, every: bool
 ) -> list[Cut]:
     """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
@@ -166,7 +167,7 @@ def _along(
         ends[0] = np.maximum.accumulate(parts.high[axis, order, axis])
         ends[1] = np.minimum.accumulate(parts.low[axis, order[::-1], axis])[::-1]
     held = (parts.amount, parts.low, parts.high, parts.worth, parts.mass, parts.seen)
-    _merge(records, side, classes, k, axis, order, cost, ends, *held)
+    _merge(records, side, k, axis, order, cost, ends, *held)
     before = np.cumsum(parts.amount[axis, order])
     totals = cost[0, :-1] + cost[1, 1:]
     cuts = []
@@ -183,8 +184,7 @@ def _along(
 @kernel
 def _merge(  # noqa: C901 (a kernel)
     records: MixedRecords,
-    side: Side,
-    classes: int,
+    side: MixedSide,
     k: int,
     axis: int,
     order: IntArray,
@@ -224,7 +224,7 @@ def _merge(  # noqa: C901 (a kernel)
                         continue
                     if side.stamp[v] != side.turn[0]:
                         add_value(records, side, j, v)
-                    if j == classes:
+                    if j == records.classes:
                         side.total[1] += 2.0 * side.tally[v] * there + float(there) * there
                         side.tally[v] += there
             if celled and backward == 0 and z < parts - 1:
@@ -232,4 +232,53 @@ def _merge(  # noqa: C901 (a kernel)
             elif celled and z < parts - 1:
                 side.low[axis] = middle(ends[0, at - 1], ends[1, at])
             if count >= k:
-                cost[backward, at] = predicted(records, classes, count, k, side)
+                cost[backward, at] = predicted(records, count, k, side)
+
+
+def halves(records: MixedRecords, first: int, last: int, cell: FloatArray, k: int) -> tuple[list[Cut], IntArray]:
+    """The cut of `fast`: the column of largest s_i that can be cut; as `ways` returns it, none where none can."""
+    n = records.rows.shape[1]
+    score, counts = costs_of(records, first, last, cell)
+    group = np.full(len(records.omega), -1, dtype=np.int64)
+    while (axis := int(widest(score))) >= 0:
+        score[axis] = 0.0
+        if axis < n:
+            place, below, above = cut_at_multiple(records.rows[first:last, axis].copy(), last - first, k)
+            cut = Cut(0.0, axis, place, below, above, ())
+        else:
+            cut = _parted_values(records, axis - n, counts[axis - n], k, group)
+        if cut.place > 0:
+            return [cut], group
+    return [], group
+
+
+def _parted_values(records: MixedRecords, j: int, count: IntArray, k: int, group: IntArray) -> Cut:
+    """The prefix of the order by n_v / omega_v after which the column itself costs least; place 0 for none."""
+    present, number = branches(records, j, count)
+    group[present] = number
+    amount = np.bincount(number, weights=count[present - records.start[j]])
+    order = by_frequency(amount, np.bincount(number, weights=records.omega[present]).astype(np.float64))
+    ends = np.cumsum(amount[order])
+    size, least, best = float(ends[-1]), np.inf, 0
+    lower = _prefix_costs(records, j, present, number, order)[:-1]
+    upper = _prefix_costs(records, j, present, number, order[::-1])[:-1][::-1]
+    costs = ends[:-1] * lower + (size - ends[:-1]) * upper
+    for z in np.flatnonzero((ends[:-1] >= k) & (ends[:-1] <= size - k)).tolist():
+        if costs[z] < least * LESS:
+            least, best = costs[z], z + 1
+    place = int(ends[best - 1]) if best else 0
+    return Cut(0.0, records.rows.shape[1] + j, place, 0.0, 0.0, tuple(order[best:].tolist()))
+
+
+def _prefix_costs(records: MixedRecords, j: int, present: IntArray, number: IntArray, order: IntArray) -> FloatArray:
+    """What the sets of the first 1, 2, ... groups in an order cost a record: `set_cost` of each."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    scores = records.scores[records.score_start[j] : records.score_start[j + 1], present]
+    low, high = np.full((len(order), len(scores)), np.inf), np.full((len(order), len(scores)), -np.inf)
+    np.minimum.at(low, rank[number], scores.T)
+    np.maximum.at(high, rank[number], scores.T)
+    spread = (np.maximum.accumulate(high) - np.minimum.accumulate(low)).sum(axis=1)
+    omega = np.cumsum(np.bincount(rank[number], weights=records.omega[present], minlength=len(order)))
+    held = np.cumsum(np.bincount(rank[number], minlength=len(order)))
+    return np.asarray(np.where(held > 1, omega + spread, 0.0))

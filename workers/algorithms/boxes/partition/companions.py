@@ -65,7 +65,7 @@ def assign(  # noqa: C901 (a kernel)
     Parameters
     ----------
     rings : (M,), of all columns.
-    ancestor : (M, depth), as in mixed.records; cuts keep the groups of a hierarchy together.
+    ancestor : (M, depth), as in partition.arrays; cuts keep the groups of a hierarchy together.
     start, stop : the column's values.
     side : (M,), 1 or 2 where records have the value, else 0; all are 1 or 2 afterwards.
     """

@@ -1,0 +1,43 @@
+"""Least width of boxes: the records of a box span at least so much of a column (kernel).
+
+Definition. `min_width` of a column is the least distance between the published bounds of a box. It is no model of the
+literature but a floor under what bounds say of a number, as `min_separation` is for sensitive ones (l_diversity).
+
+Derivation. The published bounds contain the extremes of the box's records, so records that span the width suffice.
+Bounds that follow the records (`tight`, `grid`) shrink with any cut: all columns are looked at (`everywhere`). Cells
+shrink only along the column that is cut. More records never span less.
+
+science.md section 5, "Cuts".
+"""
+
+import numpy as np
+
+from surebox_core.compiling.kernels import inner_kernel
+from surebox_core.types import FloatArray, IndexArray
+
+
+@inner_kernel
+def is_wide(
+    width: FloatArray,
+    everywhere: bool,
+    rows: FloatArray,
+    base: int,
+    line: IndexArray,
+    s: int,
+    e: int,
+    axis: int,
+) -> bool:
+    """Whether columns with a least width have it: all of them, or the one that was cut (`axis`, -1 for all)."""
+    for i in range(rows.shape[1]):
+        if width[i] <= 0.0 or not (everywhere or i == axis or axis < 0):
+            continue
+        low, high = np.inf, -np.inf
+        for z in range(s, e):
+            value = rows[base + line[z], i]
+            if value < low:
+                low = value
+            if value > high:
+                high = value
+        if high >= low and high - low < width[i]:
+            return False
+    return True
