@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from app.demo.service import running
+from app.demo.run import running
 
 TARGET = Path(__file__).parents[1] / "app" / "api" / "examples.json"
 KEPT = 2

@@ -19,7 +19,7 @@ import httpx
 import polars as pl
 from plots import BLUE, FAINT, GREEN, GREY, INK, ORANGE, RED, picture
 
-from app.demo.service import running
+from app.demo.run import running
 
 PICTURES = Path(__file__).parent / "pictures"
 COLOURS = (BLUE, RED, GREEN, ORANGE, INK)

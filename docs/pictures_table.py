@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plots import BLUE, FAINT, GREY, INK, picture, range_row
 
-from app.demo.service import running
+from app.demo.run import running
 from benchmarks.recorded import record
 
 PICTURES = Path(__file__).parent / "pictures"

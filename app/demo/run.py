@@ -1,17 +1,29 @@
-"""`surebox demo`: the whole service on real microdata, from upload to release, then everything stopped."""
+"""`surebox demo`: the whole service on real microdata, from upload to release, then everything stopped.
 
+The service is a child of the demo, on a folder of its own; the kernels that its jobs need are compiled while it starts.
+"""
+
+import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 from rich.console import Console
 from rich.progress import Progress
 
 from app.demo.client import Client, DemoError
-from app.demo.compiling import compiling
 from app.demo.report import RARE, how_to_go_on, show, show_rare
-from app.demo.service import running
 from app.demo.sources import Source, census, named
+from app.embedded.broker import free_port
+from app.errors import CannotStartError
+from app.processes.cores import usable_cores
+from app.processes.tied import tied_to_parent
 
 DATA_DIR = Path(".surebox/demo")
 _MOST_COLUMNS = 4
@@ -21,6 +33,9 @@ _MOST_SETS, _MOST_VALUES = 2, 20
 _COMPARED: dict[str, dict[str, Any]] = {"Surebox": {}, "Mondrian": {"partition": "mondrian"}}
 #: Statistics that are about numbers alone.
 _OF_NUMBERS = ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
+_START_SECONDS = 90.0
+#: Methods that the demo's uploads and jobs run; `make install` compiles all.
+_METHODS = ("boxes", "ingest", "publication")
 
 
 def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
@@ -123,3 +138,92 @@ def _choose(dataset: dict[str, Any]) -> tuple[list[str], list[str]]:
         detail = f"no numeric column with {_LEAST_DISTINCT} or more values, and none of 2 to {_MOST_VALUES} words"
         raise DemoError(f"{dataset['name']} has {detail}")
     return numbers[:_MOST_COLUMNS], words[:_MOST_SETS]
+
+
+@contextmanager
+def running(data_dir: Path, *, jobs: int) -> Iterator[tuple[str, str]]:
+    """Start `surebox serve` on `data_dir`, with a worker for each of its jobs at once; stop it at the end.
+
+    Yields
+    ------
+    tuple of str
+        Its address and the admin key.
+    """
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    log = data_dir / "demo.log"
+    options = ["--port", str(port), "--data-dir", str(data_dir), "--workers", str(min(jobs, usable_cores()))]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"DATABASE_URL", "REDIS_URL", "STORAGE_URL"} and not name.startswith("SUREBOX_")
+    } | {"SUREBOX_WARM_KERNELS": "false"}  # the demo compiles what its jobs need, and the service soon stops
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "app.cli", "serve", *options],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+    try:
+        _wait_ready(process, address, log)
+        yield address, (data_dir / "admin.key").read_text().strip()
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    with httpx.Client(base_url=address, timeout=2, trust_env=False) as http:  # one: each loads its authorities
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                lines = log.read_text(errors="replace").strip().splitlines()
+                raise CannotStartError(f"The service did not start: {lines[-1] if lines else 'no message'}")
+            with suppress(httpx.TransportError):
+                if http.get("/readyz").status_code == httpx.codes.OK:
+                    return
+            time.sleep(0.1)
+    raise CannotStartError(f"The service was not ready in {_START_SECONDS:g} s; see {log}.")
+
+
+@contextmanager
+def compiling() -> Iterator["Compilation"]:
+    """Begin to compile what this installation lacks; at the end nothing of it is left running."""
+    command = [sys.executable, "-m", "app.cli", "kernels", *_METHODS]
+    with subprocess.Popen(
+        tied_to_parent(command, death_signal=signal.SIGTERM),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            yield Compilation(process)
+        finally:
+            process.terminate()
+
+
+class Compilation:
+    """A compiler at work."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def wait(self, console: Console) -> None:
+        """Wait for its end, and print what it says meanwhile.
+
+        Raises
+        ------
+        CannotStartError
+            It failed; what it said last.
+        """
+        line = "no message"
+        with console.status("Compiling what the demo needs for this machine …"):
+            for line in self._process.stdout or ():
+                console.print(line.rstrip(), highlight=False)
+        if self._process.wait():
+            raise CannotStartError(f"The algorithms could not be compiled: {line.strip()}")

@@ -1,9 +1,13 @@
-"""A release as one download: an RO-Crate of its files and of all that it takes to read and verify them offline."""
+"""A release as one download: an RO-Crate of its files and of all that it takes to read and verify them offline.
+
+The zip file is made while it is sent, the same bytes for the same content: nothing compressed, one time for all.
+"""
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import rfc8785
@@ -14,7 +18,6 @@ from app.contracts.releases import Release, ReleaseFormat, ReleaseState
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import NotFoundError
-from app.releases.archive import Entry, zipped
 from app.releases.read import ReleaseFile, read_file, read_provenance, read_release, read_statistics
 from app.settings import Settings
 from app.storage.protocol import Storage
@@ -24,6 +27,11 @@ _ENVELOPE: Final = "application/vnd.dsse.envelope.v1+json"
 _TIMESTAMP: Final = "application/timestamp-reply"
 _CRATE: Final = "https://w3id.org/ro/crate/1.2"
 _MADE_ABOUT: Final = "ro-crate-metadata.json"
+_TIME: Final = (1980, 1, 1, 0, 0, 0)
+_UNIX: Final = 3
+_PERMISSIONS: Final = 0o644 << 16
+#: Above this many bytes an entry has lengths of 64 bits.
+_LARGE: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,3 +171,54 @@ def _crate(release: Release, parts: list[BundleEntry]) -> bytes:
         for part in parts
     ]  # fmt: skip
     return _plain({"@context": f"{_CRATE}/context", "@graph": [about, root, *files]})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of an archive: its name, its length, and where its bytes come from when their turn is there."""
+
+    name: str
+    size: int
+    chunks: Iterable[bytes]
+
+
+@dataclass(slots=True)
+class _Sent:
+    """What was written and not sent yet; nothing in it can be gone back to."""
+
+    pieces: list[bytes] = field(default_factory=list)
+
+    def write(self, data: bytes, /) -> int:
+        self.pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def taken(self) -> bytes:
+        chunk = b"".join(self.pieces)
+        self.pieces.clear()
+        return chunk
+
+
+def zipped(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The bytes of an archive, as they are made; no more than a chunk of an entry is held.
+
+    Parameters
+    ----------
+    entries
+        In their order; the chunks of each are asked for after those of the one before.
+    """
+    sent = _Sent()
+    with zipfile.ZipFile(sent, "w", zipfile.ZIP_STORED) as archive:
+        for entry in entries:
+            member = zipfile.ZipInfo(entry.name, _TIME)
+            member.create_system, member.external_attr = _UNIX, _PERMISSIONS
+            with archive.open(member, "w", force_zip64=entry.size >= _LARGE) as target:
+                for chunk in entry.chunks:
+                    target.write(chunk)
+                    yield sent.taken()
+    yield sent.taken()

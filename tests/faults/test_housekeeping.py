@@ -19,8 +19,7 @@ from app.db.repositories import claims, expiry
 from app.db.repositories.claims import Claim
 from app.db.tables.all import metadata
 from app.errors import CannotStartError, FencedError, StorageUnavailableError
-from app.housekeeping.loop import keep
-from app.housekeeping.rounds import Rounds
+from app.housekeeping.loop import Rounds, keep
 from app.queue import JobQueue
 from app.storage.factory import open_storage
 from tests import patient

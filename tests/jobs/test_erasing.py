@@ -15,7 +15,7 @@ from app.db.repositories import parts, release_links
 from app.db.session import Database
 from app.db.tables.all import metadata
 from app.errors import InvalidError
-from app.housekeeping.rounds import Rounds
+from app.housekeeping.loop import Rounds
 from app.queue import JobQueue
 from app.storage.protocol import Storage
 from tests.jobs.many import ask, pointers, published, release_of, wait_for

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from rfc3161_client import decode_timestamp_response
 
-from app.certificates import authority as asking
-from app.certificates.authority import AuthorityError
+from app.certificates import stamp as asking
 from app.certificates.issue import issue_missing
 from app.certificates.read import read_certificate
-from app.certificates.stamp import Stamping, stamp_missing
+from app.certificates.stamp import AuthorityError, Stamping, stamp_missing
 from app.contracts.base import rfc3339
 from app.db.repositories.release_access import Viewer
 from app.errors import CannotStartError

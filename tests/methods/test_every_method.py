@@ -21,7 +21,7 @@ from tests.methods.in_process import Bench, Done
 from workers.methods.context import CancelRequestedError
 from workers.methods.report.facts import JobFacts
 from workers.methods.report.page import rendered
-from workers.methods.report.writing import of_job
+from workers.methods.report.runner import of_job
 
 RELEASING = [pytest.param(body, id=name) for name, body in examples(making_releases=True)]
 EACH = [pytest.param(body, id=name) for name, body in examples()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.releases.archive import Entry, zipped
+from app.releases.bundle import Entry, zipped
 
 CONTENT = {"a.csv": b"x\n1\n" * 1000, "leer.txt": b"", "große Daten.bin": bytes(range(256)) * 300}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.releases.archive import Entry, zipped
+from app.releases.bundle import Entry, zipped
 from surebox_verify.bundle import unpacked
 from surebox_verify.envelope import UnreadableError
 

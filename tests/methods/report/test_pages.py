@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workers.methods.report import writing
+from workers.methods.report import runner
 from workers.methods.report.facts import JobFacts, ReleaseFacts
 from workers.methods.report.page import rendered
 
@@ -70,12 +70,12 @@ def page(kind: str, folder: Path) -> str:
     boxes = release(folder, "boxes")
     own = [one | {"true_value": 38.5, "shift": 0.0} for one in STATISTICS]
     made = {
-        "release of boxes": lambda: writing.of_release(boxes),
-        "job of boxes": lambda: writing.of_job(JobFacts(job("anonymization", "boxes", {"statistics": own}), boxes)),
-        "release of uncertain": lambda: writing.of_release(release(folder, "uncertain")),
-        "job of swaps": lambda: writing.of_job(JobFacts(job("anonymization", "swaps", SWAPPED))),
-        "audit group": lambda: writing.of_job(JobFacts(job("audit", "group", GROUP))),
-        "audit linkage": lambda: writing.of_job(JobFacts(job("audit", "linkage", LINKAGE))),
+        "release of boxes": lambda: runner.of_release(boxes),
+        "job of boxes": lambda: runner.of_job(JobFacts(job("anonymization", "boxes", {"statistics": own}), boxes)),
+        "release of uncertain": lambda: runner.of_release(release(folder, "uncertain")),
+        "job of swaps": lambda: runner.of_job(JobFacts(job("anonymization", "swaps", SWAPPED))),
+        "audit group": lambda: runner.of_job(JobFacts(job("audit", "group", GROUP))),
+        "audit linkage": lambda: runner.of_job(JobFacts(job("audit", "linkage", LINKAGE))),
     }
     return rendered(made[kind]())
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workers.methods.report import writing
+from workers.methods.report import runner
 from workers.methods.report.facts import JobFacts, ReleaseFacts
 from workers.methods.report.page import policy, rendered
 
@@ -78,7 +78,7 @@ class Cells(HTMLParser):
 
 
 def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts) -> None:
-    page = Cells(rendered(writing.of_release(release)))
+    page = Cells(rendered(runner.of_release(release)))
     at = page.texts.index("mean of age")
     row = [text for text in page.texts[at : at + 12] if text]
     assert row[:6] == ["mean of age", "38.1", "39.1", "38.6", "no", "yes"]
@@ -90,7 +90,7 @@ def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts
 
 
 def test_the_public_page_first_says_what_is_protected_at_what_cost_and_what_remains(release: ReleaseFacts) -> None:
-    first = writing.of_release(release).sections[0]
+    first = runner.of_release(release).sections[0]
     protected, cost, remains = first.points
     assert first.title == "At a glance"
     assert "age and hours" in protected
@@ -104,21 +104,21 @@ def test_the_public_page_first_says_what_is_protected_at_what_cost_and_what_rema
 
 def test_at_a_glance_people_are_counted_where_the_release_counts_them(release: ReleaseFacts) -> None:
     parameters = {**release.parameters, "person_column": "id", "sensitive": ["pay"], "l": 2, "keep": ["town"]}
-    protected, _, remains = writing.of_release(replace(release, parameters=parameters)).sections[0].points
+    protected, _, remains = runner.of_release(replace(release, parameters=parameters)).sections[0].points
     assert "at least 5 people" in protected
     assert "Inference of pay, limited by l = 2 in every box." in protected
     assert "town published unchanged and not counted in k" in remains
 
 
 def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
-    page = Cells(rendered(writing.of_job(JobFacts(job(), release))))
+    page = Cells(rendered(runner.of_job(JobFacts(job(), release))))
     assert "38.5816" in page.texts
     assert "0.0687557" in page.texts
     assert any("contains true values" in text for text in page.texts)
 
 
 def test_sizes_and_widths_are_those_of_the_file(release: ReleaseFacts) -> None:
-    page = Cells(rendered(writing.of_release(release)))
+    page = Cells(rendered(runner.of_release(release)))
     assert "301 boxes hold 5 to 7 records, half of them at most 5." in page.texts
     at = page.texts.index("Bounds")
     row = [text for text in page.texts[at:] if text][7:13]
@@ -135,7 +135,7 @@ def test_where_boxes_leave_one_value_the_page_says_of_how_many(release: ReleaseF
     columns = {"box": box, "age_lo": age, "age_hi": age + (box == 5), "town_set": [towns[each - 1] for each in box]}
     pq.write_table(pa.table(columns), path)
     facts = replace(release, data=path, parameters={**release.parameters, "quasi_identifiers": ["age", "town"]})
-    page = Cells(rendered(writing.of_release(facts)))
+    page = Cells(rendered(runner.of_release(facts)))
     said = next(text for text in page.texts if "Where a box leaves one value" in text)
     assert "80 % of the records in age and 40 % of the records in town" in said
 
@@ -147,7 +147,7 @@ def test_sets_are_told_with_how_many_records_they_give_away(tmp_path: Path) -> N
     columns = [{"name": "box", "type": "integer"}, {"name": "town_set", "type": "string"}]
     shown = {"id": "rel_2", "rows": 10, "method": "boxes", "columns": columns, "files": {}}
     facts = ReleaseFacts(shown, {"quasi_identifiers": ["town"], "k": 1}, [], {}, tmp_path / "release.parquet")
-    page = Cells(rendered(writing.of_release(facts)))
+    page = Cells(rendered(runner.of_release(facts)))
     row = [text for text in page.texts[page.texts.index("Sets") :] if text][6:11]
     assert row == ["town", "3", f"{(6 * 1 + 3 * 2 + 3) / 10:.6g}", "3", "0.6"]
 
@@ -158,22 +158,22 @@ def test_who_accepted_findings_and_what_is_composed_stand_in_the_restricted_page
         "composed": {"composed_k": 3.0, "overlay": 3, "candidates": 11, "release_count": 2, "exact": True,
         "expected": None},
     }  # fmt: skip
-    page = Cells(rendered(writing.of_job(JobFacts(record, release))))
+    page = Cells(rendered(runner.of_job(JobFacts(record, release))))
     row = [text for text in page.texts[page.texts.index("Findings that were accepted") :] if text][4:7]
     assert row == ["composition", "key_7", "2026-01-02T00:00:00Z"]
     at = page.texts.index("Persons that are left (composed k)")
     assert [text for text in page.texts[at:] if text][:2] == ["Persons that are left (composed k)", "3"]
-    assert "key_7" not in rendered(writing.of_release(release))
+    assert "key_7" not in rendered(runner.of_release(release))
 
 
 def test_names_are_text_and_never_markup(release: ReleaseFacts) -> None:
-    text = rendered(writing.of_release(release))
+    text = rendered(runner.of_release(release))
     assert "<script" not in text
     assert "Löhne &amp; &lt;script&gt;" in text
 
 
 def test_a_page_asks_nothing_of_the_network(release: ReleaseFacts) -> None:
-    page = Cells(rendered(writing.of_job(JobFacts(job(), release))))
+    page = Cells(rendered(runner.of_job(JobFacts(job(), release))))
     assert page.addresses
     assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
     assert not {"script", "link", "iframe", "object", "form"} & set(page.tags)
@@ -181,7 +181,7 @@ def test_a_page_asks_nothing_of_the_network(release: ReleaseFacts) -> None:
 
 
 def test_every_picture_says_what_it_shows_and_has_its_table(release: ReleaseFacts) -> None:
-    text = rendered(writing.of_release(release))
+    text = rendered(runner.of_release(release))
     pictures = re.findall(r'base64,([^"]+)" alt="([^"]+)"', text)
     assert len(pictures) == 4
     for encoded, caption in pictures:
@@ -197,7 +197,7 @@ def test_every_picture_says_what_it_shows_and_has_its_table(release: ReleaseFact
 
 
 def test_the_same_release_has_the_same_page(release: ReleaseFacts) -> None:
-    assert rendered(writing.of_release(release)) == rendered(writing.of_release(release))
+    assert rendered(runner.of_release(release)) == rendered(runner.of_release(release))
 
 
 def test_findings_signals_and_rules_stand_in_the_restricted_page_only(release: ReleaseFacts) -> None:
@@ -207,14 +207,14 @@ def test_findings_signals_and_rules_stand_in_the_restricted_page_only(release: R
         "signal_before": [10, 40], "signal_after": [10, 11], "regions": [["north"], ["south"]], "masked_regions": [1],
         "swap_count": 29, "rules": [{"text": "AGEP is young", "relative_confidence_factor": None, "support": 0.04}],
     }  # fmt: skip
-    own = Cells(rendered(writing.of_job(JobFacts(job(**fields), release))))
+    own = Cells(rendered(runner.of_job(JobFacts(job(**fields), release))))
     assert "It did not pass." in own.texts
     assert "The composed k is 1." in own.texts
     row = [text for text in own.texts[own.texts.index("south") :] if text][:4]
     assert row == ["south", "40", "11", "yes"]
     assert "1 places were to be masked; 29 pairs of records exchanged their places." in own.texts
     assert any("If AGEP is young, the group is likely" in text for text in own.texts)
-    public = rendered(writing.of_release(release))
+    public = rendered(runner.of_release(release))
     assert "south" not in public
 
 
@@ -227,12 +227,12 @@ def test_the_public_page_says_when_and_never_how_long(release: ReleaseFacts) -> 
     facts = ReleaseFacts(
         {**release.release, **dates, "timestamped_at": "2026-01-03"}, release.parameters, STATISTICS, {}, release.data
     )
-    page = Cells(rendered(writing.of_release(facts)))
+    page = Cells(rendered(runner.of_release(facts)))
     row = [text for text in page.texts[page.texts.index("Made") :] if text][:6]
     assert row[:4] == ["Made", "2026-01-01T00:00:00Z", "Certified", "2026-01-02T00:00:00Z"]
     assert row[4:] == ["Certificate seen by a timestamping authority", "2026-01-03"]
     record = job() | {"seconds": 12.345, "created_at": "2026-01-01T00:00:00Z"}
-    own = Cells(rendered(writing.of_job(JobFacts(record, release))))
+    own = Cells(rendered(runner.of_job(JobFacts(record, release))))
     assert [text for text in own.texts[own.texts.index("Seconds from begin to end") :] if text][1] == "12.345"
     assert "Timings" not in page.texts
 
@@ -241,6 +241,6 @@ def test_an_audit_without_a_release_has_a_page(release: ReleaseFacts) -> None:
     audit = job(records=3, risk={"prosecutor": 0.25}, meaning="One of four.", classes=[1, 2]) | {
         "kind": "audit", "method": "table", "spec": {"quasi_identifiers": ["age"]},
     }  # fmt: skip
-    page = Cells(rendered(writing.of_job(JobFacts(audit))))
+    page = Cells(rendered(runner.of_job(JobFacts(audit))))
     assert "Audit table, job job_1" in page.texts
     assert page.texts[page.texts.index("risk: prosecutor") :][1:2] == ["0.25"] or "0.25" in page.texts

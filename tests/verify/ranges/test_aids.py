@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from surebox_core.intervals import Interval
-from surebox_verify.ranges.aiming import facet
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.forms import Form, pair_of, places, plane
 from surebox_verify.ranges.objectives import Kind, Objective
+from surebox_verify.ranges.search import facet
 from surebox_verify.ranges.splits import decisive, divided
 from tests.verify.ranges.corners import corner_splits, moments_at_corners
 

@@ -8,6 +8,11 @@ r, e : reference value and exponent; the arrays hold (lo_b - r) 2^-e and (hi_b -
     within [-1, 1].
 E, V : mean and variance (population form, or weighted with weights m / W) of any data consistent with the boxes.
 
+Tight boxes are boxes without a condition: both ends are some record's, and records of a box are exchangeable, so of one
+column nothing is lost by [lo, lo] once, [hi, hi] once, [lo, hi] c_b - 2 times (c_b records). Of several columns one
+record may be at the ends of more than one (ranges.forms counts those). Means and variances are 39 % narrower than
+without it (science.md section 5, "Tight bounds are attained").
+
 Shifting by r leaves the variance and covariance as they are and powers of two are exact, so that nothing is lost to a
 mean far from zero. Ranges hold for the closed boxes, and therefore for the half-open ones.
 """
@@ -20,7 +25,6 @@ import numpy as np
 
 from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
 from surebox_core.types import FloatArray
-from surebox_verify.ranges.attained import Parts, divided_at_ends
 from surebox_verify.ranges.grids import Grid, least_variance_on_grid
 from surebox_verify.ranges.guaranteed import Range, certain, combine
 from surebox_verify.ranges.mass import Mass, mass_of
@@ -242,3 +246,41 @@ def _split_variance(z: FloatArray, lower: FloatArray, mass: Mass, kink: int) -> 
     best = (first / width - 0.5 * square / (width * width)) / each
     options = [min(max(o, 0.0), float(records)) for o in (np.floor(best), np.ceil(best), 0.0)]
     return max(second - o * each * square - (first - o * each * width) ** 2 for o in options)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Boxes of one column; `weights` None where all records count 1."""
+
+    lower: FloatArray
+    upper: FloatArray
+    counts: FloatArray
+    weights: FloatArray | None
+
+
+def divided_at_ends(lower: FloatArray, upper: FloatArray, counts: FloatArray, weights: FloatArray | None) -> Parts:
+    """The parts of boxes with attained ends.
+
+    Parameters
+    ----------
+    lower, upper : (B,), bounds; where they differ the box has two records at least.
+    counts : (B,) float64 whole numbers.
+    weights : (B,), of each record of a box, or None.
+
+    Raises
+    ------
+    ValueError
+        A single record at two ends.
+    """
+    wide = lower < upper
+    if (counts[wide] < 2.0).any():
+        msg = "a box of one record cannot have two different ends that are both somebody's"
+        raise ValueError(msg)
+    rest = np.where(wide, counts - 2.0, counts)
+    among, one = rest > 0.0, np.ones(int(wide.sum()))
+    return Parts(
+        np.concatenate([lower[among], lower[wide], upper[wide]]),
+        np.concatenate([upper[among], lower[wide], upper[wide]]),
+        np.concatenate([rest[among], one, one]),
+        None if weights is None else np.concatenate([weights[among], weights[wide], weights[wide]]),
+    )

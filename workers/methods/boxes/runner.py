@@ -2,13 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
 
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
 from app.methods.boxes.spec import BoxesSpec
+from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
-from workers.algorithms.boxes.state import BoxesState
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
+from workers.algorithms.boxes.sides import NominalColumn
+from workers.algorithms.boxes.state import BoxesRequest, BoxesState
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.columns import take_rows
 from workers.methods.boxes import beside, series, versions
@@ -23,7 +29,6 @@ from workers.methods.boxes.reading import BoxRecords, kinds_of, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.statistic_entries import public_statistics
-from workers.methods.boxes.warming import warm_mixed, warm_numeric
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.released.drafts import release_draft
@@ -36,6 +41,7 @@ _ROUNDING, _LEAST_STEP = 1e-9, 0.1
 _UNCUT = -1.0
 #: What specifications meant that were written before these fields.
 _BEFORE = {"unlisted_column_weight": 0.0, "objective": "paper", "max_suppressed": 1.0}
+_RECORDS: Final = 5000  # more than `optimal` sorts at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +234,27 @@ def _specification(job: JobContext) -> BoxesSpec:
 
 def _types(job: JobContext) -> dict[str, ColumnType]:
     return {} if job.dataset is None else {column.name: column.type for column in job.dataset.columns}
+
+
+def warm_numeric() -> None:
+    """Columns of numbers alone: every partition, both kinds of bounds, all kinds of statistics."""
+    mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
+    free = BoxConstraints(1, codes=np.zeros((_RECORDS, 1), dtype=np.int32))
+    _run(BoxesRequest(250, (*all_moments(3), *pair), "optimal", "cells"))
+    _run(BoxesRequest(250, mean, "fast", "tight"))
+    _run(BoxesRequest(250, mean, "mondrian", "cells", demands=free))  # without demands it runs what `fast` does
+
+
+def warm_mixed() -> None:
+    """A nominal column beside those of numbers."""
+    codes = NominalColumn(np.arange(_RECORDS, dtype=np.int32) % 7, 7)
+    statistics = (Statistic("mean", (0,)), Statistic("share", (3,)))
+    _run(BoxesRequest(250, statistics, "optimal", "cells", nominal=(codes,), unlisted_column_weight=0.03))
+    _run(BoxesRequest(250, statistics, "fast", "cells", nominal=(codes,), unlisted_column_weight=0.03))
+
+
+def _run(request: BoxesRequest) -> None:
+    rng = np.random.default_rng(0)
+    state = anonymization.init(rng.normal(size=(_RECORDS, 3)), request)
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)

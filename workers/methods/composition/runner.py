@@ -1,20 +1,76 @@
 """Runner of the audit `composition`: releases and the original in, what they tell together out."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
-from app.contracts.inputs import listed
-from app.methods.composition.spec import CompositionSpec
-from workers.algorithms.tables.composition import Composed, CompositionRequest, Noise, Placed, compose
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
+from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
+from app.methods.composition.spec import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
+from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Noise, Placed, compose
 from workers.algorithms.tables.locating import rehearse
-from workers.methods.composition.placing import earlier, ledger, tables, terms
-from workers.methods.composition.report import Together, result
-from workers.methods.composition.versions import Chain, chains
-from workers.methods.context import JobContext
+from workers.frames.generalized import Meanings
+from workers.frames.ledger import common_boxes, fewest_changed, smallest_box, write_ledger
+from workers.frames.originals import Originals
+from workers.frames.persons import read_fingerprints
+from workers.methods.context import InputFile, JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.released.earlier import OPAQUE
+from workers.methods.released.densities import released_densities
+from workers.methods.released.earlier import LEDGERED, OPAQUE, Earlier, FamilyTerms
 from workers.methods.released.family import Family, Left
+from workers.methods.released.links import read_link
+from workers.methods.released.placing import located
+
+#: Share of its boxes that a version has in common with others.
+_HALF: Final = 0.5
+MEANING: Final = {
+    "overlay": "Who can tell which rows of the releases are one person's finds at least so many who it could be.",
+    "overlay_below": "The share of the persons who are hidden among fewer than k others in that way.",
+    "candidates": "Who joins the releases by what they keep unchanged finds at least so many rows for a person.",
+    "candidates_below": "The share of the persons for whom it is fewer than k rows.",
+    "expected": "So many records are expected to fit all noisy rows of a person at least as well as their own.",
+    "expected_below": "The share of the records for which it is fewer than k.",
+    "changed": "So few rows differ between a box as it was published and what it holds today, or in another version.",
+    "unplaced": "Of so many persons it cannot be told where they were: each of them counts as alone.",
+    "sensitive": "What persons who cannot be told apart have in common: values that are learned without naming them.",
+    "composed_k": "The fewest persons or records that remain by any of these.",
+}
+_SERIES: Final = (
+    "the boxes of one cut those of the other: plan one release that serves all uses, and later ones as its series"
+)
+_ALONE: Final = "it is one release: what it leaves follows from its own k, and from what has changed in the data since"
+_VERSIONS: Final = (
+    "they are versions, which differ by nothing or by k rows where they follow each other, and may differ by less "
+    "where they do not: publish less often, or ask a larger k"
+)
+_UNPLACED: Final = (
+    "name an id that all data have (`person_column`), map columns that were renamed or recoded (`join_columns`, old "
+    "names to new ones), or upload the data of the release again if they were deleted"
+)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Releases in the same boxes.
+
+    Attributes
+    ----------
+    roles
+        Fields that name them, in the order in which they were made.
+    smallest
+        Rows of their smallest box.
+    changed
+        Fewest rows by which a box differs between two of them; None: none does.
+    """
+
+    roles: tuple[str, ...]
+    smallest: int
+    changed: int | None
 
 
 class CompositionRunner:
@@ -79,3 +135,279 @@ def _with_versions(composed: Composed, versions: list[Chain], *, alone: bool, pr
     if alone:
         return replace(composed, overlay=smallest, overlay_below=0.0, changed=changed)
     return replace(composed, overlay=min(composed.overlay, smallest), changed=changed)
+
+
+def earlier(job: JobContext, spec: CompositionSpec, roles: Sequence[str]) -> list[Earlier]:
+    """The releases with what is kept of each, those of whose rows ledgers are made.
+
+    Parameters
+    ----------
+    job, spec
+        The audit.
+    roles
+        Fields that name the releases.
+    """
+    releases = []
+    for role in roles:
+        one = job.releases[role]
+        if one.method not in LEDGERED:
+            continue
+        dataset = job.dataset_path() if one.dataset_id == spec.dataset_id else job.fetch(InputFile.ORIGINAL, role)
+        key = job.fetch(InputFile.PERSONS_KEY, role)
+        releases.append(
+            Earlier(
+                one.id, one.method, ledger(job, role), dataset_id=one.dataset_id, dataset=dataset,
+                persons=job.fetch(InputFile.PERSONS, role), key=b"" if key is None else key.read_bytes(),
+                scale=_scale(job, role, one, dataset),
+            )
+        )  # fmt: skip
+    return releases
+
+
+def ledger(job: JobContext, role: str) -> Path:
+    """What composing needs of a release, by the field that names it."""
+    path = job.scratch / f"{role.replace('/', '-')}.ledger"
+    if not path.exists():
+        one = job.releases[role]
+        write_ledger(job.release_path(role), path, method=one.method, spec=one.spec)
+    return path
+
+
+def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | None) -> Path | None:
+    """The noise of each record, as .npy, where the link says which record each row stands for."""
+    if release.method != "uncertain" or dataset is None or job.link_path(role) is None:
+        return None
+    densities, link = released_densities(job, field=role), read_link(job, field=role)
+    scale = np.full((Originals(dataset).rows, densities.reach.shape[1]), np.nan)
+    scale[link] = densities.reach
+    path = job.scratch / f"{role.replace('/', '-')}-scale.npy"
+    np.save(path, scale, allow_pickle=False)
+    return path
+
+
+def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
+    """What the audit says of the tables."""
+    roles = listed(job.releases, "release_ids")
+    keys = (job.fetch(InputFile.PERSONS_KEY, role) for role in roles)
+    key = next((one.read_bytes() for one in keys if one is not None), None)
+    kept = [read_fingerprints(one) for role in roles if (one := job.fetch(InputFile.PERSONS, role)) is not None]
+    there = {column.name for column in job.datasets["dataset_id"].columns}
+    named = {name for one in kept for name in one.persons} & there  # the gate counts by these too
+    return FamilyTerms(
+        dataset_id=spec.dataset_id or "",
+        key=job.rng.bytes(32) if key is None else key,
+        persons=dict.fromkeys(sorted(named if spec.person_column is None else {*named, spec.person_column})),
+        columns=mapping(spec),
+    )
+
+
+def mapping(spec: CompositionSpec) -> Mapping[str, str]:
+    """Columns of earlier data, and what the original calls them."""
+    return spec.join_columns if isinstance(spec.join_columns, dict) else {}
+
+
+def tables(job: JobContext, spec: CompositionSpec) -> list[Placed]:
+    """Where tables of others place the records of the original; UNPLACED where nothing joins the two."""
+    original, called = Originals(job.dataset_path()), mapping(spec)
+    there = {column.name for column in job.datasets["dataset_id"].columns}
+    placements = []
+    for role, table in listed(job.datasets, "dataset_ids").items():
+        names = {column.name for column in table.columns}
+        wanted = [_called(one, called) for one in all_understood(tuple(spec.join_columns), names)]
+        wanted = [one for one in wanted if one.name in there]
+        if not wanted:
+            placements.append(Placed(np.full(original.rows, UNPLACED)))
+            continue
+        one = located(original, job.dataset_path(role), wanted, Meanings())
+        places = one.places if (one.places != ABSENT).any() else np.full_like(one.places, UNPLACED)
+        rows = np.ones(len(one.of_row), dtype=np.int64)
+        placements.append(Placed(places, one.of_row, np.zeros_like(one.of_row), rows))
+    return placements
+
+
+def _called(one: QuasiIdentifier, called: Mapping[str, str]) -> QuasiIdentifier:
+    """A quasi-identifier of a table by the name that the original has for it."""
+    return replace(one, name=called.get(one.name, one.name))
+
+
+def chains(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path]) -> list[Chain]:
+    """The versions among releases; those that are none are in no chain.
+
+    Parameters
+    ----------
+    releases
+        By the fields that name them.
+    ledgers
+        Of those of boxes, by the same.
+    """
+    groups: list[list[str]] = []
+    for role in ledgers:
+        near = [group for group in groups if any(_versions(releases, ledgers, role, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(one for group in near for one in group), role])
+    known = [group for group in groups if len(group) > 1 or releases[group[0]].previous is not None]
+    return [_chain(_in_order(group, releases), ledgers) for group in known]
+
+
+def _versions(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path], one: str, other: str) -> bool:
+    """Whether two releases are versions: one has the boxes of the other, or of one that had them."""
+    a, b = releases[one], releases[other]
+    if a.previous is None and b.previous is None:
+        return False
+    return b.id == a.previous or a.id == b.previous or common_boxes(ledgers[one], ledgers[other]) >= _HALF
+
+
+def _in_order(group: Sequence[str], releases: Mapping[str, ReleaseInput]) -> list[str]:
+    """Fields by when their releases were made; by who continues whom, where that is all that is known."""
+    before = {releases[role].id: releases[role].previous for role in group}
+
+    def steps(role: str) -> int:
+        at, count = releases[role].id, 0
+        while (at := before.get(at) or "") in before and count < len(before):
+            count += 1
+        return count
+
+    return sorted(group, key=lambda role: (releases[role].made_at or 0.0, steps(role)))
+
+
+def _chain(roles: Sequence[str], ledgers: Mapping[str, Path]) -> Chain:
+    figures = [fewest_changed(ledgers[one], ledgers[other]) for one, other in combinations(roles, 2)]
+    return Chain(
+        tuple(roles),
+        min(smallest_box(ledgers[role]) for role in roles),
+        min((one for one in figures if one is not None), default=None),
+    )
+
+
+@dataclass(frozen=True)
+class Together:
+    """What was composed.
+
+    Attributes
+    ----------
+    releases
+        How many releases and tables.
+    has_boxes, is_open
+        Whether one has boxes; whether one hides nobody among others.
+    unplaced, new, left
+        Persons of whom it is not known where they were, who have come, who have left.
+    versions
+        Whether all are versions of one release.
+    """
+
+    releases: int
+    has_boxes: bool
+    is_open: bool
+    unplaced: int
+    new: int
+    left: int
+    versions: bool
+
+
+def result(spec: CompositionSpec, composed: Composed, of: Together, *, sensitive: Sequence[str]) -> CompositionResult:
+    """The job's result.
+
+    Parameters
+    ----------
+    spec, composed, of
+        The specification, what its releases leave, and of what.
+    sensitive
+        Columns that the figures of diversity are of, in their order.
+    """
+    k, boxes = spec.k_required or 1.0, of.has_boxes
+    figures = (composed.overlay if boxes else None, composed.expected, composed.changed)
+    left = [float(one) for one in figures if one is not None]
+    diverse = dict(zip(sensitive, composed.diversity, strict=False))
+    made = CompositionResult(
+        records=composed.records,
+        release_count=of.releases,
+        k_required=k,
+        composed_k=1.0 if of.is_open or of.unplaced else min(left, default=1.0),
+        unplaced=of.unplaced,
+        new=of.new,
+        left=of.left,
+        group_count=composed.groups,
+        overlay=composed.overlay if boxes else None,
+        overlay_below=composed.overlay_below if boxes else None,
+        candidates=composed.candidates if boxes else None,
+        candidates_below=composed.candidates_below if boxes else None,
+        expected=composed.expected,
+        expected_below=composed.expected_below,
+        changed=composed.changed,
+        sensitive=tuple(
+            ComposedColumn(column=name, **asdict(diverse[name])) for name in spec.sensitive if name in diverse
+        ),
+        passed=None,
+        demands={},
+        findings=(),
+        verdict="",
+        meaning=MEANING,
+    )
+    demands, findings = _judged(spec.require or CompositionDemands(k=k), made, _advice(of))
+    return made.model_copy(
+        update={
+            "findings": findings,
+            "demands": demands,
+            "passed": all_met(demands),
+            "verdict": _verdict(made, passed=not findings),
+        }
+    )
+
+
+def _advice(of: Together) -> str:
+    """What helps where a demand is not met."""
+    if of.unplaced:
+        return f"of {of.unplaced} persons it cannot be told where they were: {_UNPLACED}"
+    if of.versions and of.releases > 1:
+        return _VERSIONS
+    return _ALONE if of.releases == 1 else _SERIES
+
+
+def _judged(
+    require: CompositionDemands, made: CompositionResult, advice: str
+) -> tuple[dict[str, MeasuredDemand], tuple[Finding, ...]]:
+    """Each demand with what was measured, and a finding for each that is not met."""
+    below = [one for one in (made.overlay_below, made.expected_below) if one is not None]
+    least_l = min((one.l_diversity for one in made.sensitive), default=None)
+    alpha = max((one.alpha for one in made.sensitive), default=None)
+    measured: dict[str, tuple[float | None, bool, str]] = {  # demand: figure, whether it is a least one, in words
+        "k": (made.composed_k, True, "remain of the persons whom rows could belong to, over all releases together"),
+        "candidates": (made.candidates, True, "rows are left to whoever joins the releases by what they keep"),
+        "expected": (made.expected, True, "records fit all noisy rows of a person"),
+        "l": (least_l, True, "sensitive values are left"),
+        "alpha": (alpha, False, "of the persons who cannot be told apart share one sensitive value"),
+        "share_below": (max(below, default=None), False, "of the persons have fewer than k others"),
+    }
+    demands, failed = {}, []
+    for name, (figure, at_least, what) in measured.items():
+        limit = getattr(require, name)
+        if limit is None:
+            continue
+        met = not _misses(figure, limit, at_least=at_least)
+        demands[name] = MeasuredDemand(required=limit, measured=figure, met=met)
+        if not met:
+            failed.append(_failed(figure, limit, what, advice))
+    return demands, tuple(failed)
+
+
+def _misses(figure: float | None, limit: float, *, at_least: bool) -> bool:
+    if figure is None:
+        return True
+    return figure < limit - 1e-9 if at_least else figure > limit + 1e-9
+
+
+def _failed(figure: float | None, limit: float, what: str, advice: str) -> Finding:
+    shown = "an unknown number" if figure is None else f"{figure:.4g}"
+    detail = f"{shown} {what}, {limit:.4g} is the limit; {advice}"
+    return Finding(audit="composition", severity=FindingSeverity.HIGH, detail=detail, measured=figure, required=limit)
+
+
+def _verdict(made: CompositionResult, *, passed: bool) -> str:
+    below = max((one for one in (made.overlay_below, made.expected_below) if one is not None), default=None)
+    several = (
+        f"Taken together the {made.release_count} releases leave" if made.release_count > 1 else "The release leaves"
+    )
+    sentence = f"{several} {made.composed_k:.4g} persons where {made.k_required:.4g} are to remain"
+    if below:
+        sentence += f", and fewer than {made.k_required:.4g} for {below:.1%} of them"
+    return f"{sentence}{'' if passed else ': what is required is not met'}."

@@ -1,19 +1,29 @@
 """Runner of the audit `influence`: a release's job again without each extreme record, and with it moved."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+
+from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.inputs import ReleaseInput, listed
+from app.contracts.releases import ReleaseFormat
 from app.errors import SureboxError
-from app.methods.influence.spec import InfluenceSpec
-from workers.frames.variants import Variants
+from app.methods.influence.spec import (
+    InfluenceDemands,
+    InfluencedRelease,
+    InfluencedStatistic,
+    InfluenceResult,
+    InfluenceSpec,
+)
+from workers.frames.columns import numeric_columns
+from workers.frames.variants import Variants, released_numbers
 from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.condensation.runner import CondensationRunner
 from workers.methods.context import JobContext
-from workers.methods.influence.report import result
-from workers.methods.influence.trying import Effect, Extreme, effects, extremes, published_numbers
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import AnyRunner
 from workers.methods.rerun import Again, run_again
@@ -26,6 +36,37 @@ _RUNNERS: Final[dict[str, type[AnyRunner]]] = {
     "condensation": CondensationRunner,
     "uncertain": UncertainRunner,
 }
+MEANING: Final = {
+    "change": "A published number that changes much without one record tells whether that record is in the data.",
+    "slope": "A published number that moves as one record is moved tells that record's value.",
+    "records": "How many of the records tried change the number by the limit or more.",
+    "failed": "Without some records the job cannot be done at all: that it was done tells that they are there.",
+}
+_DEFAULT: Final = InfluenceDemands(slope=0.5, change=0.1)
+_SHOWN: Final = 200
+#: A record is moved outwards by so much of its distance from the median.
+_FURTHER: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A record that is tried: its place, the column it is most extreme in, its value and where that is moved to."""
+
+    row: int
+    column: str
+    value: float
+    to: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one record does to one number: by what share it changes without it, what share of a move it follows."""
+
+    change: float
+    slope: float
+
+
+TriedRelease = tuple[str, Mapping[str, float], Sequence[Mapping[str, Effect]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +136,146 @@ def _numbers(trying: _Trying, release: ReleaseInput, path: Path) -> Mapping[str,
     again = Again(release.method, release.spec, job.datasets["dataset_id"], path, job.scratch / "again")
     made = run_again(_RUNNERS[release.method](), job, again, fraction=trying.share, stage="records")
     return published_numbers(made)
+
+
+def result(spec: InfluenceSpec, releases: Sequence[TriedRelease]) -> InfluenceResult:
+    """The job's result.
+
+    Parameters
+    ----------
+    spec : with `require`.
+    releases : of each release its id, its numbers on all records, the effects of every record tried, and failed runs.
+    """
+    require = spec.require or _DEFAULT
+    whole = tuple(_release(one, require) for one in releases)
+    findings = tuple(sorted(_findings(whole, require), key=lambda one: -(one.measured or 0.0)))
+    demands = dict(_demands(whole, require))
+    return InfluenceResult(
+        releases=tuple(one.model_copy(update={"numbers": one.numbers[:_SHOWN]}) for one in whole),
+        passed=all_met(demands),
+        demands=demands,
+        findings=findings,
+        verdict=_verdict(findings, spec.records),
+        meaning=MEANING,
+    )
+
+
+def _release(tried_release: TriedRelease, require: InfluenceDemands) -> InfluencedRelease:
+    release_id, whole, tried, failed = tried_release
+    numbers = [
+        InfluencedStatistic(
+            published_figure=name,
+            value=value,
+            change=max((one[name].change for one in tried), default=0.0),
+            slope=max((one[name].slope for one in tried), default=0.0),
+            records=sum(one[name].change >= (require.change or 0.1) for one in tried),
+        )
+        for name, value in whole.items()
+    ]
+    numbers.sort(key=lambda one: (-one.slope, -one.change, one.published_figure))
+    return InfluencedRelease(release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers))
+
+
+def _demands(releases: Sequence[InfluencedRelease], require: InfluenceDemands) -> Iterator[tuple[str, MeasuredDemand]]:
+    """Each demand, with the worst of all numbers."""
+    for name in InfluenceDemands.model_fields:
+        limit = getattr(require, name)
+        if limit is not None:
+            worst = max((getattr(one, name) for release in releases for one in release.numbers), default=0.0)
+            yield name, MeasuredDemand(required=limit, measured=worst, met=worst <= limit)
+
+
+def _findings(releases: Sequence[InfluencedRelease], require: InfluenceDemands) -> Iterator[Finding]:
+    for release in releases:
+        for one in release.numbers:
+            if require.slope is not None and one.slope > require.slope:
+                detail = (
+                    f"{one.published_figure} in {release.release_id} follows one record's value: it moves by "
+                    f"{one.slope:.0%} of what the record is moved; declare `domains`, or leave rare records out"
+                )
+                yield _finding(FindingSeverity.HIGH, detail, one.slope, require.slope)
+            elif require.change is not None and one.change > require.change:
+                detail = (
+                    f"{one.published_figure} in {release.release_id} changes by {one.change:.0%} without one record: "
+                    "it shows that the record is there"
+                )
+                yield _finding(FindingSeverity.MEDIUM, detail, one.change, require.change)
+
+
+def _finding(severity: FindingSeverity, detail: str, figure: float, limit: float) -> Finding:
+    return Finding(audit="influence", severity=severity, detail=detail, measured=figure, required=limit)
+
+
+def _verdict(findings: Sequence[Finding], records: int) -> str:
+    if not findings:
+        return f"No published number is decided by one of the {records} most extreme records."
+    more = f", and {len(findings) - 1} more numbers are decided by one record" if len(findings) > 1 else ""
+    return f"{findings[0].detail}{more}."
+
+
+def extremes(path: Path, names: Sequence[str], count: int) -> list[Extreme]:
+    """The most extreme records: farthest from the median in some column, in units of its typical distance.
+
+    Parameters
+    ----------
+    path : the original.
+    names : its numeric columns that are published in some way.
+    count : records at most.
+    """
+    table = numeric_columns(path, names)
+    centre = np.nanmedian(table.values, axis=0)
+    distance = np.abs(table.values - centre)
+    typical = np.nanmedian(distance, axis=0)
+    spread = np.where(typical > 0.0, typical, np.nanstd(table.values, axis=0))
+    score = np.nan_to_num(distance / np.where(spread > 0.0, spread, np.inf), nan=0.0)
+    farthest = score.max(axis=1)
+    records = []
+    for row in np.argsort(-farthest, kind="stable")[:count]:
+        column = int(score[row].argmax())
+        value = float(table.values[row, column])
+        step = (value - centre[column]) * _FURTHER
+        records.append(Extreme(int(row), names[column], value, value + (step or float(spread[column]))))
+    return records
+
+
+def published_numbers(outcome: Outcome) -> dict[str, float]:
+    """Every number that a run would publish of the data as a whole, by what it is."""
+    draft = outcome.release
+    if draft is None:
+        return {}
+    numbers = released_numbers(draft.files[ReleaseFormat.PARQUET].path)
+    numbers["rows"] = float(draft.rows)
+    for one in draft.statistics:
+        name = f"{one['kind']}({', '.join(one['of'])})"
+        numbers |= _parts(
+            name, {part: value for part, value in one.items() if part not in {"kind", "of", "weight", "ddof"}}
+        )
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def _parts(name: str, parts: Mapping[str, Any]) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    for part, value in parts.items():
+        if isinstance(value, bool) or value is None:
+            continue
+        if isinstance(value, int | float):
+            numbers[f"{name} {part}"] = float(value)
+        elif isinstance(value, list | tuple):
+            numbers |= _parts(f"{name} {part}", {str(place): one for place, one in enumerate(value)})
+    return numbers
+
+
+def effects(
+    whole: Mapping[str, float], without: Mapping[str, float] | None, moved: Mapping[str, float] | None, one: Extreme
+) -> dict[str, Effect]:
+    """The effects of one record on every number of a release."""
+    changes = {}
+    for name, value in whole.items():
+        change = slope = 0.0
+        if without is not None and name in without:
+            size = max(abs(value), abs(without[name]))
+            change = abs(value - without[name]) / size if size > 0.0 else 0.0
+        if moved is not None and name in moved:
+            slope = abs((moved[name] - value) / (one.to - one.value))
+        changes[name] = Effect(change, slope)
+    return changes

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
+from workers.methods.report.page import Section, Table, pairs
 from workers.methods.report.pictures import bars, before_and_after
-from workers.methods.report.sections import Section, Table, pairs
 from workers.methods.report.words import spoken
 
 _DRAWN: Final = 40

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
+from workers.methods.report.page import Cell, Figure, Section, Table, pairs
 from workers.methods.report.pictures import Curve, bars, curves
-from workers.methods.report.sections import Cell, Figure, Section, Table, pairs
 from workers.methods.report.statistics import named
 from workers.methods.report.words import of_objects
 

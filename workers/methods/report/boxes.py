@@ -8,8 +8,8 @@ import numpy as np
 from surebox_verify.released.boxes import read_boxes, single_value_shares
 from workers.frames.columns import numeric_columns
 from workers.methods.report.facts import ReleaseFacts
+from workers.methods.report.page import Section, Table
 from workers.methods.report.pictures import bars, histogram
-from workers.methods.report.sections import Section, Table
 
 #: Columns of one picture.
 _DRAWN: Final = 30

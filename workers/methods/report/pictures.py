@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.methods.report.sections import Figure
+from workers.methods.report.page import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

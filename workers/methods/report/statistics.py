@@ -6,8 +6,8 @@ from typing import Any, Final
 from surebox_core.intervals import Interval as Ends
 from surebox_verify.estimates import is_one_value
 from workers.methods.report.facts import JsonObject
+from workers.methods.report.page import Cell, Figure, Section, Table
 from workers.methods.report.pictures import Interval, intervals
-from workers.methods.report.sections import Cell, Figure, Section, Table
 
 #: Rows of one picture: more are not read.
 _DRAWN: Final = 30

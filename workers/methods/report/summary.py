@@ -7,7 +7,7 @@ from typing import Final
 
 from surebox_verify.released.boxes import single_value_shares
 from workers.methods.report.facts import JsonObject, ReleaseFacts
-from workers.methods.report.sections import Section
+from workers.methods.report.page import Section
 from workers.methods.report.statistics import single
 
 _TITLE: Final = "At a glance"

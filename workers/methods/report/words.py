@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from workers.methods.report.facts import JsonObject
-from workers.methods.report.sections import Cell, Section, Table, pairs, read_as
+from workers.methods.report.page import Cell, Section, Table, pairs, read_as
 
 #: Entries of a list that is shown.
 _LONGEST: Final = 50

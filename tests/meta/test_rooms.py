@@ -1,0 +1,56 @@
+"""Few and full files: what one reads together stands together, and a method's own words in its own folder."""
+
+from tests.meta.imports import importers, modules
+
+#: Fewer lines than this are one module, where nobody but the other imports the one.
+TOGETHER = 300
+#: Pairs that stay apart: the module that has one importer, and why.
+APART = {
+    "app.cli.main": "`python -m app.cli` needs a `__main__`, tests and the console script a module to import",
+    "app.storage.s3": "imports obstore, which an installation without S3 does not have",
+    "surebox_core.compiling.inner_kernels": "made of inner parts of numba, which a reader's numba may not have",
+    "surebox_verify.cli": "`python -m surebox_verify` needs a `__main__`, the console script a module to import",
+    "workers.engine.compiling": "a program of its own: workers that warm nothing do not load a compiler",
+}
+#: Folders that are being merged by who works on them; a line goes when its folder holds the rule.
+UNFINISHED = (
+    "app.embedded.protocol",
+    "workers.algorithms.boxes",
+    "workers.algorithms.groups",
+    "workers.methods.group",
+    "workers.methods.swaps",
+)
+
+
+def lone_pairs() -> dict[str, str]:
+    """Modules that only one module of their folder imports, and that one, where both are one short module."""
+    lines = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
+    pairs = {name: next(iter(those)) for name, those in importers().items() if len(those) == 1}
+    return {
+        name: importer
+        for name, importer in pairs.items()
+        if name.rpartition(".")[0] == importer.rpartition(".")[0] and lines[name] + lines[importer] < TOGETHER
+    }
+
+
+def test_two_short_modules_of_which_one_is_read_with_the_other_are_one() -> None:
+    pairs = {name: with_whom for name, with_whom in lone_pairs().items() if not name.startswith(UNFINISHED)}
+    assert {name: with_whom for name, with_whom in pairs.items() if name not in APART} == {}, "merge, or say why not"
+    assert set(APART) <= set(pairs), "what is no such pair any more needs no reason"
+
+
+def test_the_contracts_are_what_methods_share() -> None:
+    """A word of one method stands in the folder of that method."""
+    shared = {name: those for name, those in importers().items() if name.startswith("app.contracts.")}
+    assert 10 < len(shared) <= 20
+    rooms = {name: {_room(importer) for importer in those} for name, those in shared.items()}
+    assert [name for name, those in rooms.items() if len(those) == 1 and those < METHODS] == []
+
+
+def _room(name: str) -> str:
+    """The method whose folder a module is in, on either side; of others the module itself."""
+    parts = name.split(".")
+    return parts[2] if parts[1] == "methods" and len(parts) == 4 else name
+
+
+METHODS = {_room(name) for name in modules() if name.startswith("app.methods.") and name.count(".") == 3}
