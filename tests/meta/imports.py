@@ -22,12 +22,12 @@ def modules() -> Mapping[str, Path]:
 @cache
 def importers() -> Mapping[str, frozenset[str]]:
     """The modules that import each module."""
-    found: dict[str, set[str]] = {name: set() for name in modules()}
+    graph: dict[str, set[str]] = {name: set() for name in modules()}
     for name, path in modules().items():
         for imported in _imports(path.read_text()):
-            if imported in found:
-                found[imported].add(name)
-    return {name: frozenset(each) for name, each in found.items()}
+            if imported in graph:
+                graph[imported].add(name)
+    return {name: frozenset(each) for name, each in graph.items()}
 
 
 def _imports(source: str) -> Iterator[str]:
