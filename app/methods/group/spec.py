@@ -62,7 +62,7 @@ class EvolutionSearch(Contract):
     @model_validator(mode="before")
     @classmethod
     def _to_the_letter(cls, given: Any) -> Any:
-        """`paper` says what `diversity` is where that is left out."""
+        """`paper` decides `diversity` where that is left out."""
         return {"diversity": False, **given} if isinstance(given, dict) and given.get("paper") is True else given
 
     @model_validator(mode="after")

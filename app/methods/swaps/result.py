@@ -1,4 +1,4 @@
-"""What a `swaps` job says; restricted to its owner, for it says what was masked and exchanged."""
+"""The result of a `swaps` job; restricted to its owner, for it names the masked regions and the exchanges."""
 
 from typing import Final, Literal
 
@@ -89,7 +89,7 @@ class MaskedGroup(Contract):
 
 
 class RegionalChange(Contract):
-    """How far the exchanges move what a column says region by region."""
+    """How far the exchanges move a statistic of a column, region by region."""
 
     column: str = Field(description="A column of the metric.")
     statistic: Literal["mean", "shares"] = Field(

@@ -1,4 +1,4 @@
-"""What the job `group` says in words and numbers; all of it is restricted to its owner, for it points to places."""
+"""The result of the job `group` in words and numbers; all of it is restricted to its owner, for it points to places."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

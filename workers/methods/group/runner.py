@@ -44,7 +44,7 @@ class Attacking:
 
 
 class GroupRunner:
-    """Learns rules, applies them, and says which regions stand out."""
+    """Learns rules, applies them, and reports which regions stand out."""
 
     #: Of what checkpoints hold.
     algorithm = 1

@@ -1,4 +1,4 @@
-"""What `swaps` is to do: which places are masked, how far, who may leave and where to, by which metric."""
+"""The task of `swaps`: which places are masked, how far, who may leave and where to, by which metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _SLACK: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What is required of the crisp auxiliary signal, or of its concentration, by places among the regions.
+    """Bounds on the crisp auxiliary signal, or of its concentration, by places among the regions.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the job `swaps` says; all of it is restricted to its owner, for it tells who was exchanged and which places."""
+"""The result of the job `swaps`; all of it is restricted to its owner, for it names exchanged records and places."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -204,7 +204,7 @@ def _masked(spec: SwapsSpec, done: Swapped, group: OtherGroup) -> MaskedGroup:
 
 
 def _utility(spec: SwapsSpec, done: Swapped) -> RegionalUtility:
-    """What original and protected file say by region (TC: the task's second demand), and how much is altered."""
+    """Statistics of both files by region (TC: the task's second demand), and how much is altered."""
     metric, values = metric_of(spec), done.values
     swaps = together((done.ran.chosen.swaps, done.decoys))
     names = [] if spec.metric is None else [*spec.metric.categorical, *spec.metric.ordinal]

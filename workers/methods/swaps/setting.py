@@ -40,7 +40,7 @@ class OtherGroup:
     id : of the job that its rules are of.
     rules : how many there are.
     member : (N,), who is in it.
-    masking : what is required of its signal, which is of `kind`.
+    masking : bounds on its signal, which is of `kind`.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Setting:
     Attributes
     ----------
     microfile, seen : in-range records, and as rules see them.
-    hiding : what is to be hidden of them, places and records.
+    hiding : the places and records to hide.
     problem, plain : of swapping, and with what is asked of the members alone.
     everybody : the records that decoys are among.
     others : further groups.

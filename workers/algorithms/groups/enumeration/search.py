@@ -65,7 +65,7 @@ class NotFeasibleError(ValueError):
 
 @dataclass(frozen=True)
 class EnumerationRequest:
-    """What is asked.
+    """Thresholds of a search.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def init(data: Fuzzified, vital: BoolArray, request: EnumerationRequest, *, thre
     ----------
     data : N records.
     vital : (N,), which of them belong to the group.
-    request : what is asked.
+    request : the thresholds.
     threads : subtrees are shared among them; the result does not depend on it.
 
     Raises

@@ -215,7 +215,7 @@ class Walker:
 
 @dataclass(frozen=True)
 class Subtrees:
-    """What is left to do and what has been found, by place of the subtree's term; changes in place.
+    """Work left and rules collected, by place of the subtree's term; changes in place.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is asked of an evolution."""
+"""Parameters of an evolution."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from workers.algorithms.groups.rules.rules import check_thresholds
 
 @dataclass(frozen=True)
 class EvolutionRequest:
-    """What is asked; defaults are the paper's parameters.
+    """Parameters; defaults are the paper's parameters.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ def init(
     ----------
     data : N records.
     vital : (N,), which of them belong to the group.
-    request : what is asked.
+    request : parameters.
     rng : draws a seed for every run, those of other parts included.
     runs : those to compute here, all by default; every part of a search begins with a generator in the same state.
     threads : rules to be judged are shared among them.

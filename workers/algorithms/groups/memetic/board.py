@@ -49,7 +49,7 @@ class Nearby(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What is asked of the signal.
+    """Bounds on the signal.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ from workers.algorithms.groups.swaps.restrictions import UnreachableError
 #: Of the fittest individuals, how many are completed until one is valid.
 _COMPLETED = 10
 
-#: Says of swaps whether they hide what they should.
+#: Whether swaps hide the outliers that they should.
 Judge = Callable[[Swaps], bool]
 
 
@@ -92,7 +92,7 @@ def outcome(problem: Problem, state: MemeticState, judge: Judge) -> MemeticOutco
     Notes
     -----
     Rows of the result are the caller's records'. O(runs mu L) and a call of `judge` per different n*: for the
-    share of valid ones, those of equal n* count as one another; what is reported was judged itself.
+    share of valid ones, those of equal n* count as one another; the reported one was judged itself.
     """
     own = without(problem, *state.order)
     runs = tuple(_report(own, state, run, judge) for run in state.runs)

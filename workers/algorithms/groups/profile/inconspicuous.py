@@ -9,12 +9,12 @@ symbol      shape       meaning
 ==========  ==========  ==================================================================================
 n_bp        (B, P)      counts (`signals.families`) as they are, and as they are after the last round
 u_s         (S,)        limits of signals: the largest value that a masked place may have (`signals.criteria`)
-t_bp        (B,)        what place p is to resemble: the counts of another one, drawn among those of like size
+t_bp        (B,)        the pattern of place p: the counts of another one, drawn among those of like size
 c_i         (n,)        mean InfM of a record and its nearest partners
 ==========  ==========  ==================================================================================
 
 What makes a place ordinary is not one number but all of them together. So each masked place is drawn some other places
-as patterns, by chance and of like size. An integer program says who leaves: at least so many that no signal exceeds
+as patterns, by chance and of like size. An integer program decides who leaves: at least so many that no signal exceeds
 its limit, cheaply, and near to the pattern; how near, differs from draw to draw. A second program takes one of these
 options for each place, so that ranks of the masked places are spread as chance would spread them, in every signal and
 in the number of signals of which a place is an outlier. The cheapest flow pairs those who leave with records that fit

@@ -99,7 +99,7 @@ def leaving(problem: Leaving, pull: float) -> BoolArray:
 
 @dataclass(frozen=True)
 class Choice:
-    """Ways to leave each of M places, of which one each is to be taken.
+    """Ways to leave each of M places, of which each takes one.
 
     Attributes
     ----------

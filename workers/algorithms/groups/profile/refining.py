@@ -120,7 +120,7 @@ def by_chance(given: Refining, rng: np.random.Generator) -> IntArray:
 
     Parameters
     ----------
-    given : what is to be refined.
+    given : the swaps to refine.
     rng : what chance decides; who arrives where, likewise, is a guess.
 
     Returns

@@ -83,7 +83,7 @@ def finding(
     Parameters
     ----------
     problem : who may be swapped. Of equally cheap swaps those of lower indexes tend to win: shuffle it first.
-    moves : (P,) int64, records that leave each source; members that enter each target where `problem.fixed` says so. Of
+    moves : (P,) int64, records that leave each source; members that enter each target where `problem.fixed` is that. Of
         those that leave, as many are from each nested set as its bound asks for.
     capacities : (P,) int64, the most members that may enter each target; None for no limits.
     effort : how the work is portioned.
@@ -275,7 +275,7 @@ def _check_room(moves: IntArray, available: IntArray, room: IntArray, floors: In
 def _check_nested(least: IntArray) -> None:
     for element in np.flatnonzero((least > least[-1]).any(axis=0)):
         required = int(least[:, element].max())
-        raise UnreachableError(int(element), required, int(least[-1, element]), "records are to leave")
+        raise UnreachableError(int(element), required, int(least[-1, element]), "records leave")
 
 
 def _check_ceilings(moves: IntArray, capacities: IntArray) -> None:

@@ -237,7 +237,7 @@ def _augment(  # noqa: C901 - one kernel, one algorithm
                 price[v] += min(distance[v], best)
             price[nodes] += best
             v = last
-            while parent[v] >= 0:  # back along the path, so that what is written later lies nearer to its beginning
+            while parent[v] >= 0:  # back along the path, so that later entries are nearer to its beginning
                 u = parent[v]
                 if v < lefts:
                     pass  # from its group, or from the right record that it gives up: its next arc said what it uses

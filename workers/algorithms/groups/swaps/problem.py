@@ -1,4 +1,4 @@
-"""What swaps are made of: who may leave where to, what is asked of the signal, and what was swapped.
+"""What swaps are made of: who may leave where to, bounds on the signal, and the swaps made.
 
 Source: science.md section 2, "Swaps".
 
@@ -43,12 +43,12 @@ from workers.algorithms.groups.swaps.restrictions import (
 
 @dataclass(frozen=True)
 class Problem:
-    """Records that may be swapped, and what is asked of the signal. Made by `build`.
+    """Records that may be swapped, and bounds on the signal. Made by `build`.
 
     Attributes
     ----------
     crisp : (P,) int64, q.
-    restrictions : what is asked, one per restricted submicrofile.
+    restrictions : one per restricted submicrofile.
     metric : weights of the influential attributes.
     counts, bounds, floors, at : (K, P) records of each nested set, the most that may stay (-1: nothing asked) and the
         least that should, and which set the members are; see `levels`. One set only where places are raised.
@@ -246,7 +246,7 @@ def paired(problem: Problem, sources: IntArray, partners: IntArray) -> Swaps:
 
 
 def _bounds(levels: Levels, restrictions: tuple[Restriction, ...], groups: int) -> IntArray:
-    """What is asked of each set, with what the restrictions ask of the members."""
+    """Bounds of each set, with those of the restrictions on the members."""
     out = levels.bounds.copy()
     if out.ndim != 2 or out.shape[1] != groups or not 0 <= levels.at < len(out):
         raise ValueError("bounds must have a row per nested set and a column per submicrofile")

@@ -71,7 +71,7 @@ class Restriction:
 
     @property
     def raises(self) -> bool:
-        """Whether the element is to be raised to at least `bound`."""
+        """Whether the bound is a least value: the element is raised."""
         return self.zero < self.bound
 
 
@@ -115,7 +115,7 @@ def sides(
     if goal is None:
         goal = (everywhere - origin) if lowered or sources is not None else raised
     if not origin | goal <= everywhere:
-        raise ValueError(f"a source or target lies outside [0, {groups})")
+        raise ValueError(f"a source or target is outside [0, {groups})")
     if origin & goal:
         raise ValueError(f"{len(origin & goal)} submicrofiles are source and target at once: the sets must be disjoint")
     if not lowered <= origin or not raised <= goal:

@@ -60,7 +60,7 @@ _SLACK: Final = 1e-7
 
 @dataclass(frozen=True)
 class SeveralGroups:
-    """What is problem; see the notation.
+    """Groups to mask at once; see the notation.
 
     Attributes
     ----------
