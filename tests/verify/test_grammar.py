@@ -24,6 +24,7 @@ def test_both_read_what_is_meant(vector: dict[str, Any]) -> None:
         "p": question.p,
         "values": question.values and list(question.values),
         "interval": question.interval and list(question.interval),
+        "at": question.at and list(question.at),
     }
     assert {name: value for name, value in read.items() if value is not None} == meant
 

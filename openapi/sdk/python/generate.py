@@ -98,14 +98,14 @@ def blocking() -> str:
 
 
 def write(*, check: bool) -> int:
-    """Write both modules; with `check` compare them with what is there, and say which differ."""
+    """Write both modules; with `check` compare them with those that are there, and name which differ."""
     status = 0
     for name, text in {"_generated/types.py": types(), "blocking.py": blocking()}.items():
         path = PACKAGE / name
         if not check:
             path.write_text(text, encoding="utf-8")
         elif path.read_text(encoding="utf-8") != text:
-            sys.stdout.write(f"{path} is not what the document says: make sdk\n")
+            sys.stdout.write(f"{path} does not follow from the document: make sdk\n")
             status = 1
     return status
 

@@ -147,7 +147,7 @@ class Release(Handle["types.Release"]):
         return pandas_of(*self._bytes())
 
     def statistics(self, statistics: "Sequence[str | types.Statistic]", ddof: int | None = None) -> Any:
-        """What the service says of statistics of it, such as ``mean(age)``."""
+        """Statistics of it as the service computes them, such as ``mean(age)``."""
         job = {"statistics": [*statistics], **({} if ddof is None else {"ddof": ddof})}
         return self._client.run(plans.answered(self._client.session, f"/v1/releases/{self.id}/statistics", job))
 
@@ -166,7 +166,7 @@ class Release(Handle["types.Release"]):
         return estimates(*self._bytes(), certificate, statistics, ddof)
 
     def verify(self) -> "Report":
-        """Verify it against its certificate and the keys of the service, here; `exit_code` is 0 where all holds."""
+        """Verify it here, against its certificate and the keys of the service; `exit_code` 0: nothing is wrong."""
         from tempfile import TemporaryDirectory
 
         from surebox_client.estimates import verified
@@ -307,13 +307,13 @@ class Surebox:
     def anonymize(
         self, spec: "types.AnonymizationRequest | Mapping[str, Any]", *, idempotency_key: str | None = None
     ) -> Job:
-        """Anonymize a dataset, as a whole specification says it."""
+        """Anonymize a dataset by a whole specification."""
         return Job(self, self.run(plans.submit(self.session, "/v1/anonymizations", spec, idempotency_key)))
 
     def audit(
         self, spec: "types.AuditRequest | Mapping[str, Any]", *, idempotency_key: str | None = None
     ) -> Job:
-        """Audit datasets or releases, as a whole specification says it."""
+        """Audit datasets or releases by a whole specification."""
         return Job(self, self.run(plans.submit(self.session, "/v1/audits", spec, idempotency_key)))
 
     def _method(self, spec: Mapping[str, Any], method: str, about: Any, options: Mapping[str, Any]) -> Job:

@@ -24,7 +24,7 @@ class DamagedDownloadError(SureboxError):
 
 
 class UploadError(SureboxError):
-    """What is to be uploaded is no file or frame that can be sent as it is."""
+    """The upload is no file or frame that can be sent as it is."""
 
 
 class JobError(SureboxError):
@@ -44,7 +44,7 @@ class WaitTimedOut(JobError):  # noqa: N818
 
 
 class JobFailed(JobError):  # noqa: N818
-    """The job failed; `problem` says why, as the service would have answered."""
+    """The job failed; `problem` has the reason, as the service would have answered."""
 
     def __init__(self, problem: "ProblemError", job: "types.Job") -> None:
         super().__init__(str(problem), job)
@@ -52,14 +52,14 @@ class JobFailed(JobError):  # noqa: N818
 
 
 class ProblemError(SureboxError):
-    """The service refuses or fails, and says why (RFC 9457).
+    """The service refuses or fails, with a reason (RFC 9457).
 
     Attributes
     ----------
     code : the type of problem, such as ``not-found``; more may come.
-    status, title, detail : of the answer; `detail` says what was wrong, where, and what would work.
+    status, title, detail : of the answer; `detail` has what was wrong, where, and what would work.
     errors : fields that are not valid, as `pointer` (a JSON pointer) and `detail`.
-    remedy : what to do about problems of this type, where the service says it.
+    remedy : what to do about problems of this type, where the service names it.
     retry_after : seconds after which to try again; None where there is nothing to wait for.
     problem : all that the service said.
     """
@@ -135,7 +135,7 @@ class TooLargeError(ProblemError, codes=("too-large", "413")):
 
 
 class InvalidError(ProblemError, codes=("invalid", "bad-request", "400", "422")):
-    """The request is not valid; `errors` says where."""
+    """The request is not valid; `errors` has the fields."""
 
 
 class UnreadableError(InvalidError, codes=("unreadable",)):
@@ -143,7 +143,7 @@ class UnreadableError(InvalidError, codes=("unreadable",)):
 
 
 class InfeasibleError(InvalidError, codes=("infeasible",)):
-    """No release of these data meets what is demanded."""
+    """No release of these data meets the demands."""
 
 
 class IdempotencyMismatchError(InvalidError, codes=("idempotency-mismatch",)):
@@ -151,7 +151,7 @@ class IdempotencyMismatchError(InvalidError, codes=("idempotency-mismatch",)):
 
 
 class TooManyRequestsError(ProblemError, codes=("too-many-requests", "too-many-jobs", "too-much-work", "429")):
-    """More than the owner may do at a time; `retry_after` says when to go on."""
+    """More than the owner may do at a time; `retry_after` is when to go on."""
 
 
 class UnavailableError(ProblemError, codes=("unavailable", "storage-unavailable", "not-trusted", "502", "503", "504")):

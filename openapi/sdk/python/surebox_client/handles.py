@@ -26,7 +26,7 @@ class Handle(Generic[D]):
         return self.data[field]
 
     def _facts(self) -> dict[str, Any]:
-        """What is shown of it: never a cell."""
+        """Facts to show: never a cell."""
         columns = self.data.get("columns")
         facts = {name: self.data.get(name) for name in ("id", "state", "name", "method", "rows", "flags", "release_id")}
         return facts | {"columns": ", ".join(each["name"] for each in columns) if columns else None}

@@ -144,9 +144,9 @@ class _Waiting:
                     self._heard(loads(event.data))
             yield Close(answer)
         except (ConnectionFailedError, ProblemError):
-            pass  # the job is read below, which says what is wrong, if it is more than this stream
+            pass  # the job is read below: if more than this stream is wrong, that raises
         if self.job["state"] not in _FINAL:
-            self._streams = self._last != before  # nothing came: a proxy holds events back
+            self._streams = self._last != before  # nothing came: a proxy keeps events back
             yield from self._ask(1)
 
 
@@ -175,7 +175,7 @@ def follow(session: Session, job: "types.Job") -> Plan[None]:
 
 
 def download(session: Session, release: "types.Release", form: str, path: Path, progress: Progress) -> Plan[Path]:
-    """Download one file of a release, going on with what is there of an earlier try.
+    """Download one file of a release, going on with the bytes of an earlier try.
 
     Raises
     ------
@@ -257,12 +257,12 @@ def latest(session: Session, params: Mapping[str, Any]) -> Plan["types.Release"]
 
 
 def delete(session: Session, address: str) -> Plan[None]:
-    """Delete what is at an address."""
+    """Delete the resource at an address."""
     yield from session.call(Send("DELETE", address))
 
 
 def chosen_format(release: "types.Release", path: Path | None, wanted: str | None) -> str:
-    """The format of a file that is wanted, or that its name says.
+    """The format of a file that is wanted, or that its name has.
 
     Raises
     ------

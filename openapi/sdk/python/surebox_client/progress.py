@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far it has come; nothing where there is no terminal."""
+"""A line of progress on the terminal; nothing where there is none."""
 
 import sys
 from typing import Final

@@ -23,13 +23,13 @@ def parse_statistic(text: str) -> "types.Statistic":
     Parameters
     ----------
     text : such as ``mean(wage)``, ``quantile(wage, 0.5)``, ``share(job)``, ``share(job=army|other)``,
-        ``domain_mean(wage, age=20..40)``, ``regression(income, age, education)``, a name with a comma in ``"…"``; or
-        the JSON object of the contract.
+        ``domain_mean(wage, age=20..40)``, ``regression(income, age)``,
+        ``prediction(income, age=40)``, a name with a comma in ``"…"``; or the JSON object of the contract.
 
     Raises
     ------
     ValueError
-        It is none; the message says how one is written.
+        It is none; the message shows how one is written.
     """
     if text.lstrip().startswith("{"):
         return cast("types.Statistic", json.loads(text))
@@ -40,6 +40,16 @@ def parse_statistic(text: str) -> "types.Statistic":
     statistic: dict[str, Any] = {"kind": kind, "of": parts}
     if kind == "quantile":
         statistic |= {"of": parts[:-1], "p": _share(parts, text)}
+    if kind == "prediction":
+        named = [part.partition("=") for part in parts[1:]]
+        statistic |= {
+            "of": [*parts[:1], *(name.strip() for name, _, _ in named)],
+            "at": [_value(at) for _, _, at in named],
+        }
+        if not named or "" in statistic["at"]:
+            raise ValueError(
+                f"{text!r}: a prediction is at a value of each predictor, as in prediction(income, age=40)"
+            )
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
         ends = _interval(values.strip())
@@ -68,6 +78,14 @@ def _share(parts: list[str], whole: str) -> float:
     if not 0 < share < 1:
         raise ValueError(f"{whole!r}: the last part is a number above 0 and below 1, as in quantile(age, 0.5)")
     return share
+
+
+def _value(text: str) -> Any:
+    """A number, or a text as it is."""
+    try:
+        return _end(text.strip())
+    except ValueError:
+        return text.strip()
 
 
 def _interval(text: str) -> list[Any] | None:

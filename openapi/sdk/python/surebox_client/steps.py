@@ -1,4 +1,4 @@
-"""The core without sockets: what is to be sent, waited and remembered, as generators that a driver runs.
+"""The core without sockets: plans of requests and waits, as generators that a driver runs.
 
 A plan yields steps and is sent what came of each; `http.py` has two drivers, one that blocks and one that awaits.
 """
@@ -23,7 +23,7 @@ IN_FLIGHT_TRIES: Final = 24
 
 
 class Body(NamedTuple):
-    """What is uploaded: `chunks` opens it; a stream that cannot be rewound is opened once."""
+    """A body of an upload: `chunks` opens it; a stream that cannot be rewound is opened once."""
 
     chunks: Callable[[], Iterator[bytes]]
     media_type: str
@@ -96,7 +96,7 @@ Plan: TypeAlias = Generator[Step, Any, T]
 
 
 class Session:
-    """What is remembered between requests: whether versions were compared, and what remedies there are."""
+    """Memory between requests: whether versions were compared, and remedies of problems."""
 
     def __init__(self) -> None:
         self.compared = False
@@ -163,7 +163,7 @@ class Session:
         return problem_error({"status": answer.status, **problem}, float(after) if after.isdecimal() else None)
 
     def _explained(self, failure: ConnectionFailedError | ProblemError) -> Plan[Exception]:
-        """The error with what to do about it, as the service says of problems of this type."""
+        """The error with what to do about it, as the service names it for problems of this type."""
         if not isinstance(failure, ProblemError) or not str(failure.problem.get("type", "")).startswith("/problems/"):
             return failure
         code = code_of(failure.problem)

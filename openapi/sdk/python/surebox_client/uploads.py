@@ -18,7 +18,7 @@ _TYPES: Final = {
 
 
 class Upload:
-    """What is to be uploaded.
+    """A file or a frame on its way.
 
     Parameters
     ----------
