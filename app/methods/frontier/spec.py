@@ -1,15 +1,23 @@
-"""Audit `frontier`: boxes again and again, for what each k costs."""
+"""Audit `frontier`: boxes again and again, for what each k costs; which records are rare, and why."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from app.contracts.base import Contract, MisplacedError
+from app.contracts.datasets import NUMERIC, ColumnType, Profile
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.findings import AuditResult
 from app.contracts.jobs import DatasetJobSpec, JobKind, ReleasingSpec
-from app.contracts.statistics import NamedStatistic
+from app.contracts.statistics import ABOUT_VALUES, NamedStatistic, Statistic, StatisticKind
 from app.methods.boxes.spec import BoxesSpec
+
+#: Statistics that have influences: functions of means and covariances.
+OF_MOMENTS: Final = frozenset(StatisticKind) - frozenset(ABOUT_VALUES) - {StatisticKind.QUANTILE}
+
+#: Rows of the dataset.
+Rows = Annotated[tuple[Annotated[int, Field(strict=True, ge=0)], ...], Field(min_length=1, max_length=1_000)]
 
 #: A frontier takes the fields of `boxes` as they are, whatever is added to them.
 _FIELDS: Final[dict[str, Any]] = {
@@ -32,6 +40,7 @@ class FrontierSpec(_OfBoxes):
             "k": [2, 4],
             "statistics": [{"kind": "mean", "of": ["income"]}],
             "domains": {"age": [0, 120]},
+            "records": "all",
         },
     }
 
@@ -41,6 +50,11 @@ class FrontierSpec(_OfBoxes):
         min_length=1,
         max_length=20,
         description="Values of k to try. Each is a whole number of at least 1.",
+    )
+    records: Rows | Literal["all"] | None = Field(
+        default=None,
+        description="Rows of the dataset, counted from 0, or `all`, whose best half-widths, cost c and density are "
+        "measured in the numeric quasi-identifiers: which records are rare, and why. Null: of none.",
     )
 
     @model_validator(mode="after")
@@ -62,6 +76,55 @@ class FrontierSpec(_OfBoxes):
         return BoxesSpec.model_validate(
             {**given, "method": "boxes", "dataset_id": self.dataset_id, "k": k, "formats": ("parquet",)}
         )
+
+
+def measured_columns(spec: BoxesSpec, profile: Profile) -> tuple[str, ...]:
+    """The numeric quasi-identifiers that a statistic of moments is of, without those that are values or ranks."""
+    types = {column.name: column.type for column in profile.columns}
+    numbers = [
+        name
+        for name in spec.quasi_identifiers
+        if types.get(name) in (*NUMERIC, ColumnType.DATE) and name not in (*spec.nominal, *spec.ordinal)
+    ]
+    of = {name for one in measured_statistics(spec, numbers) for name in one.of}
+    return tuple(name for name in numbers if name in of)
+
+
+def measured_statistics(spec: BoxesSpec, columns: Sequence[str]) -> tuple[Statistic, ...]:
+    """The statistics of moments that are of some columns alone."""
+    return tuple(
+        one for one in spec.statistics or () if one.kind in OF_MOMENTS and all(name in columns for name in one.of)
+    )
+
+
+class RecordHalfWidths(Contract):
+    """The best box about one record, and what makes it large."""
+
+    row: int = Field(description="Row of the dataset, counted from 0.")
+    c: float = Field(
+        description="Cost of each column of the box, in the natural scales of the statistics: "
+        "half-width times influence."
+    )
+    density: float | None = Field(
+        description="Records per unit of volume of the columns in `half_widths`; null where it is too large for a "
+        "number, as where many records coincide."
+    )
+    half_widths: dict[str, float] = Field(description="By column, half the side of the best box of k records.")
+    rare_by_density: float = Field(
+        description="By how much `c` exceeds the median record's because few records are near."
+    )
+    rare_by_influence: float = Field(
+        description="By how much it does because the record weighs on the statistics; both together make `c`."
+    )
+
+
+class FrontierRecords(Contract):
+    """Which records are rare, and why."""
+
+    k: int = Field(description="The k of their boxes: the first of the specification.")
+    measured: int = Field(description="Records that have all of these columns, of those that were named.")
+    median_c: float = Field(description="Median of `c` over all records measured.")
+    listed: tuple[RecordHalfWidths, ...] = Field(description="The rarest of them, at most 1,000; the rarest first.")
 
 
 class FrontierStatistic(NamedStatistic):
@@ -87,4 +150,9 @@ class FrontierResult(AuditResult):
 
     method: Literal["frontier"] = Field(default="frontier", description="Method of the job that has this result.")
     points: tuple[FrontierPoint, ...] = Field(description="One for each k, in the order of the specification.")
+    records: FrontierRecords | None = Field(
+        default=None,
+        description="The records of `records`, the rarest first; null where none were named, or where these records "
+        "give no density: fewer than three, or columns that no statistic depends on.",
+    )
     meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

@@ -8,6 +8,7 @@ from surebox_core.moments import moments
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes.half_widths import asymptotic_half_widths, asymptotic_uncertainty
+from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.state import BoxesRequest
 
 MEANS = tuple(Statistic("mean", (i,), 1.0) for i in range(2))
@@ -16,7 +17,7 @@ MEANS = tuple(Statistic("mean", (i,), 1.0) for i in range(2))
 def test_half_widths_meet_the_volume_and_beat_other_shapes() -> None:
     rng = np.random.default_rng(2)
     density, a, k = rng.uniform(1, 100, 20), rng.uniform(0.1, 10, (20, 4)), 7
-    half = asymptotic_half_widths(k, density, a)
+    half = asymptotic_half_widths(k, np.log(density), a)
     np.testing.assert_allclose(density * (2 * half).prod(axis=1), k, rtol=1e-12)
     best = (a * half).sum(axis=1)
     for _ in range(200):
@@ -26,8 +27,65 @@ def test_half_widths_meet_the_volume_and_beat_other_shapes() -> None:
 
 
 def test_many_columns_do_not_overflow() -> None:
-    half = asymptotic_half_widths(5, np.full(1, 1e-200), np.full((1, 50), 1e20))
+    half = asymptotic_half_widths(5, np.log(np.full(1, 1e-200)), np.full((1, 50), 1e20))
     np.testing.assert_allclose(half, 0.5 * (5 / 1e-200) ** 0.02, rtol=1e-9)
+
+
+def by_conditions(k: float, density: float, a: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """The half-widths of the Karush-Kuhn-Tucker conditions: D_i = max(e_i, m / a_i), m by bisection on the volume."""
+    if density * (2 * least).prod() >= k:
+        return least
+    low, high = -200.0, 200.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if density * (2 * np.maximum(least, np.exp(middle) / a)).prod() < k:
+            low = middle
+        else:
+            high = middle
+    return np.maximum(least, np.exp(high) / a)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_the_papers_procedure_solves_the_conditions_of_l_diversity(n: int) -> None:
+    rng, overfull = np.random.default_rng(n), 0
+    for _ in range(250):
+        a, density = rng.lognormal(0.0, 1.5, (8, n)), rng.lognormal(2.0, 2.0, 8)
+        k, diversity = int(rng.integers(2, 30)), int(rng.integers(2, 6))
+        apart = rng.lognormal(-1.0, 1.5, n) * (rng.random(n) < 0.7)  # a column without has eps = 0
+        least = 0.5 * diversity * apart
+        half = asymptotic_half_widths(k, np.log(density), a, least)
+        for own, rho, of_point in zip(half, density, a, strict=True):
+            np.testing.assert_allclose(own, by_conditions(k, rho, of_point, least), rtol=1e-9)
+            overfull += bool(rho * (2 * own).prod() > k * (1 + 1e-9))
+    assert overfull > 0  # all columns at their least, and more than k records in the box
+
+
+def test_the_guide_counts_what_l_diversity_costs() -> None:
+    x = np.random.default_rng(25).uniform(size=(20_000, 2))
+    field = influences(MEANS, moments(x))  # a = 1: at k = 10 half-widths are sqrt(10 / 20,000) / 2 = 0.0112
+
+    def promised(least: tuple[float, float]) -> float:
+        uncertainty = asymptotic_uncertainty(x, field, 10, np.random.default_rng(1), None, np.array(least))
+        assert uncertainty is not None
+        return uncertainty
+
+    assert promised((0.0, 0.0)) == pytest.approx(np.sqrt(10 / 20_000), rel=0.06)
+    assert promised((0.05, 0.0)) == pytest.approx(0.05 + 10 / 20_000 / 0.2, rel=0.06)  # 2 e 2 D rho = k
+    assert promised((0.05, 0.04)) == pytest.approx(0.09, rel=1e-6)
+
+
+def test_a_request_hands_on_how_far_apart_values_are() -> None:
+    rng = np.random.default_rng(26)
+    x = rng.uniform(size=(4000, 2))
+    values = BoxConstraints(3, values=np.ascontiguousarray(x[:, :1]), apart=np.array([0.05]))
+    plain, diverse = (
+        run(x, BoxesRequest(10, MEANS, partition="fast", bounds="tight", demands=demands, separation=separation))
+        for demands, separation in ((BoxConstraints(), ()), (values, (0.05, 0.0)))
+    )
+    assert plain.asymptotic_uncertainty is not None
+    assert diverse.asymptotic_uncertainty is not None
+    assert diverse.asymptotic_uncertainty > 1.2 * plain.asymptotic_uncertainty
+    assert diverse.privacy_uncertainty > 1.2 * plain.privacy_uncertainty
 
 
 def two_squares(rng: np.random.Generator) -> np.ndarray:

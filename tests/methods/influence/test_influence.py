@@ -6,6 +6,7 @@ import pytest
 
 from app.methods.boxes.spec import BoxesSpec
 from tests.methods.in_process import Bench
+from workers.methods.context import InputFile
 
 COLUMNS = ["x", "y"]
 
@@ -56,7 +57,7 @@ def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> 
     assert [one["k"] for one in result["points"]] == [3, 20, 150]
     assert three["ncp"] < twenty["ncp"] < all_in_one["ncp"] == pytest.approx(1.0)
     assert all_in_one["box_count"] == 1
-    assert set(result["meaning"]) <= {*three, *three["statistics"][0]}
+    assert set(result["meaning"]) <= {*three, *three["statistics"][0], *result}
     narrow = {(one["kind"], *one["of"]): one["width"] for one in three["statistics"]}
     wide = {(one["kind"], *one["of"]): one["width"] for one in twenty["statistics"]}
     assert len(narrow) == 5
@@ -67,6 +68,42 @@ def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> 
     of_others = {"base_release_id", "previous_release_id"}
     fields = set(BoxesSpec.model_fields) - of_releases - of_others
     assert fields <= set(type(bench.spec(spec)).model_fields)
+
+
+def test_a_frontier_says_which_records_are_rare_and_why(bench: Bench) -> None:
+    statistics = [{"kind": "mean", "of": ["x"], "weight": 1.0}, {"kind": "variance", "of": ["y"], "weight": 0.5}]
+    spec = {"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [4], "statistics": statistics}
+    records = bench.run(spec | {"records": "all"}).result["records"]
+    assert (records["k"], records["measured"], len(records["listed"])) == (4, 200, 200)
+    x = pl.read_parquet(bench.files[InputFile.DATASET, "far"]).to_numpy()
+    a = np.column_stack([np.ones(200), 0.5 * 2.0 * np.abs(x[:, 1] - x[:, 1].mean())])
+    mean = a.mean(axis=0)
+    distance = (mean * np.abs(x[:, None] - x[None])).max(axis=2)
+    near = np.argsort(distance, axis=1, kind="stable")[:, :33]  # itself and 32 more
+    local = a[near].mean(axis=1)
+    density = 31 * mean.prod() / (2.0 * np.sort(distance, axis=1)[:, 32]) ** 2
+    c = 0.5 * np.sqrt(4.0 / density * local.prod(axis=1))
+    order = np.argsort(-c)
+    assert [one["row"] for one in records["listed"]] == order.tolist()
+    assert records["listed"][0]["row"] == 17
+    for one in records["listed"]:
+        row = one["row"]
+        assert one["c"] == pytest.approx(c[row], rel=1e-5)
+        assert one["density"] == pytest.approx(density[row], rel=1e-5)
+        assert [one["half_widths"][name] for name in COLUMNS] == pytest.approx((c[row] / local[row]).tolist(), rel=1e-5)
+        assert one["rare_by_density"] * one["rare_by_influence"] == pytest.approx(c[row] / np.median(c), rel=1e-5)
+        assert one["rare_by_density"] == pytest.approx(np.sqrt(np.median(density) / density[row]), rel=0.01)
+    few = bench.run(spec | {"records": [3, 17], "l": 2, "min_separation": {"x": 30.0}}).result["records"]
+    assert [one["row"] for one in few["listed"]] == [17, 3]
+    assert {one["half_widths"]["x"] for one in few["listed"]} == {30.0}  # l eps / 2
+
+
+def test_a_frontier_refuses_records_that_are_not_there(bench: Bench) -> None:
+    spec = {"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [4]}
+    with pytest.raises(AssertionError, match="/records/1"):
+        bench.run(spec | {"records": [0, 200]})
+    with pytest.raises(AssertionError, match="/records"):
+        bench.run(spec | {"records": [0], "statistics": [{"kind": "quantile", "of": ["x"], "p": 0.5}]})
 
 
 def test_what_boxes_refuse_a_frontier_refuses_at_the_same_place(bench: Bench) -> None:

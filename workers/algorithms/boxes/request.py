@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from surebox_core.influence import Influences
 from surebox_core.statistics import OF_MOMENTS, Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
@@ -53,6 +55,7 @@ class BoxesRequest:
         nor where rare records are not kept.
     mean_interval_in_boxes : rho of rounded means.
     p_percent : p of the p %-rule, for exact means.
+    separation : of each numeric column how far apart its l values are, 0 where that is not demanded; empty for none.
     effort : how much the partition of columns of all kinds tries; None for what is usual for so many records.
     """
 
@@ -80,6 +83,7 @@ class BoxesRequest:
     mean_interval_in_boxes: float = 1.0
     p_percent: float = 10.0
     effort: Effort | None = None
+    separation: tuple[float, ...] = ()
 
     @property
     def ranks(self) -> tuple[int | None, ...]:
@@ -89,6 +93,11 @@ class BoxesRequest:
     def every_domain(self, columns: int) -> tuple[Domain | None, ...]:
         """The domain of each of so many numeric columns, None where none is declared."""
         return self.domains or (None,) * columns
+
+    @property
+    def least_half_widths(self) -> FloatArray | None:
+        """L eps_i / 2 of each numeric column (XF slide 11); None where there is none."""
+        return 0.5 * self.demands.l * np.array(self.separation) if any(self.separation) else None
 
     @property
     def plain(self) -> bool:

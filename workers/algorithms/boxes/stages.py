@@ -154,7 +154,9 @@ def anticipate(state: Anticipating, rng: np.random.Generator) -> Comparing:
     """What the optimal half-widths at the kept records' estimated density promise."""
     chosen, boxes = state.chosen, state.boxes
     weight = None if chosen.weights is None else chosen.weights[boxes.box]
-    asymptotic = asymptotic_uncertainty(state.x, chosen.field, state.request.k, rng, weight)
+    asymptotic = asymptotic_uncertainty(
+        state.x, chosen.field, state.request.k, rng, weight, state.request.least_half_widths
+    )
     delta = np.zeros(len(chosen.field.omega))
     return Comparing(state.x, state.request, state.true, state.deviations, boxes, chosen, asymptotic, delta, 0)
 

@@ -91,6 +91,7 @@ def request(
         box_means=spec.box_means.value,
         mean_interval_in_boxes=spec.mean_interval_in_boxes,
         p_percent=spec.p_percent,
+        separation=tuple(spec.min_separation.get(name, 0.0) for name in order.numeric),
     )
 
 

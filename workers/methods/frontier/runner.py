@@ -6,10 +6,11 @@ from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all
 from app.contracts.releases import ReleaseFormat
 from app.contracts.statistics import NamedStatistic
 from app.errors import SureboxError
-from app.methods.frontier.spec import FrontierPoint, FrontierResult, FrontierSpec, FrontierStatistic
+from app.methods.frontier.spec import FrontierPoint, FrontierRecords, FrontierResult, FrontierSpec, FrontierStatistic
 from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.context import JobContext
 from workers.methods.determination.measuring import Described, determined, read_file
+from workers.methods.frontier.records import rare_records
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.rerun import Again, run_again
 
@@ -18,6 +19,8 @@ MEANING = {
     "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
     "share_single_value": "Cells that leave one value only: a small k may hide who, and still show what.",
     "box_count": "How many boxes the records fall into.",
+    "records": "Which records cost most: c is what a column of the best box about a record adds to the uncertainty. It "
+    "is large where few records are near (density) or where the record weighs on a statistic (influence).",
 }
 _OURS = 500
 
@@ -29,7 +32,8 @@ class FrontierRunner:
         """Try one k after the other, and report; there is no release."""
         spec = job.specification(FrontierSpec)
         points = tuple(_point(job, spec, k, share=at / len(spec.k)) for at, k in enumerate(spec.k))
-        made = _result(points).model_dump(mode="json")
+        records = None if spec.records is None else rare_records(job, spec)
+        made = _result(points, records).model_dump(mode="json")
         return Outcome(summary=made, result=made)
 
 
@@ -80,7 +84,7 @@ def _width(guaranteed: Any) -> float | None:
     return None if any(one is None for one in widths) else max(one for one in widths if one is not None)
 
 
-def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
+def _result(points: tuple[FrontierPoint, ...], records: FrontierRecords | None) -> FrontierResult:
     lost = [one for one in points if one.infeasible is not None]
     had = [one for one in points if one.ncp is not None]
     demands = {"feasible": MeasuredDemand(required=len(points), measured=len(had), met=not lost)}
@@ -92,6 +96,7 @@ def _result(points: tuple[FrontierPoint, ...]) -> FrontierResult:
         )
     return FrontierResult(
         points=points,
+        records=records,
         passed=all_met(demands),
         demands=demands,
         findings=tuple(

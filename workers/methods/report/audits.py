@@ -11,7 +11,7 @@ from workers.methods.report.words import of_objects
 
 #: Fields of the three results that these sections show.
 SHOWN: Final = frozenset({
-    "releases", "points", "quasi_identifier_risks", "sensitive", "risk", "classes", "sample_uniques",
+    "releases", "points", "records", "quasi_identifier_risks", "sensitive", "risk", "classes", "sample_uniques",
     "special_uniques", "proposal",
 })  # fmt: skip
 _DRAWN: Final = 8
@@ -23,7 +23,7 @@ def sections(method: str, result: JsonObject) -> list[Section]:
     if method == "determination" and "releases" in result:
         return [_released(one) for one in result["releases"]]
     if method == "frontier" and "points" in result:
-        return [_frontier(result["points"])]
+        return [_frontier(result["points"]), _rare(result.get("records"))]
     if method == "table" and "quasi_identifier_risks" in result:
         return [
             _proposed(result),
@@ -87,6 +87,37 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     if had and names:
         figures += _widths(had, [{named(one): one["width"] for one in point["statistics"]} for point in had], names)
     return Section("What each k costs", figures=tuple(figures), tables=tuple(tables))
+
+
+def _rare(records: JsonObject | None) -> Section:
+    """Which records are rare, and why."""
+    if not records:
+        return Section("Rare records")
+    listed = records["listed"][:_LISTED]
+    names = list(listed[0]["half_widths"])
+    head = ("Row", "c", "times the median", "... because few are near", "... because it weighs", *names)
+    median = float(records["median_c"])
+    rows = tuple(
+        (
+            one["row"], one["c"], float(one["c"]) / median if median > 0.0 else None, one["rare_by_density"],
+            one["rare_by_influence"], *(one["half_widths"][name] for name in names),
+        )
+        for one in listed
+    )  # fmt: skip
+    title = f"The rarest of {records['measured']:,} records; by column, half the side of the best box of {records['k']}"
+    places = list(range(1, len(listed) + 1))
+    drawn = [
+        Curve("because few records are near", [float(one["rare_by_density"]) for one in listed]),
+        Curve("because it weighs on the statistics", [float(one["rare_by_influence"]) for one in listed]),
+    ]
+    description = (
+        f"The rarest record costs {rows[0][2] or 0.0:.3g} times the median record: "
+        f"{drawn[0].values[0]:.3g} times because few records are near, {drawn[1].values[0]:.3g} times because it "
+        "weighs on the statistics."
+    )
+    axes = ("records, the rarest first", "times the median record")
+    figure = curves(places, drawn, title="Why records are rare", description=description, axes=axes)
+    return Section("Rare records", sentences=(description,), figures=(figure,), tables=(Table(title, head, rows),))
 
 
 def _costs(had: Sequence[JsonObject]) -> Figure:
