@@ -113,7 +113,7 @@ def tell(ask: Recorder) -> None:
     for one in ("/v1/owner", "/v1/usage", "/v1/log", "/v1/revocations", "/.well-known/jwks.json", "/readyz"):
         ask("GET", one, one)
     ask("GET", "/healthz", "/healthz")
-    ask("PATCH", "/v1/owner", "/v1/owner", json={"publish": "draft"})
+    ask("PATCH", "/v1/owner", "/v1/owner", json={"jobs_publish": False})
     ask("GET", "/problems/infeasible", "/problems/{code}")
     ask("POST", f"{release}/withdraw", f"{under}/withdraw", json={"reason": "replaced by a corrected table"})
 

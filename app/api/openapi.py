@@ -3,8 +3,11 @@
 The same document is served at `/openapi.json` and kept under `openapi/`; nothing in it depends on settings.
 """
 
+import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -120,6 +123,7 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
+        _show(made["paths"][path][method.lower()])
     made = with_open_answers(made)
     made["components"]["schemas"] = dict(sorted(made["components"]["schemas"].items()))
     return made
@@ -158,6 +162,21 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
         }
     merged = {**common, **responses}
     operation["responses"] = {status: _worded(status, merged[status]) for status in sorted(merged)}
+
+
+def _show(operation: dict[str, Any]) -> None:
+    """Add the answers that were recorded (docs/example_answers.py) to the contents that they are of."""
+    for status, contents in _answers().get(str(operation["operationId"]), {}).items():
+        declared = operation["responses"].get(status, {}).get("content", {})
+        for media, answer in contents.items():
+            if media in declared:
+                declared[media]["example"] = answer
+
+
+@cache
+def _answers() -> dict[str, dict[str, dict[str, Any]]]:
+    recorded = files("app.api").joinpath("examples.json").read_text(encoding="utf-8")
+    return dict(json.loads(recorded))
 
 
 def _worded(status: str, response: dict[str, Any]) -> dict[str, Any]:
