@@ -10,6 +10,7 @@ Of Adult also `composition` of five box releases, and `linkage` of boxes and an 
 
 import argparse
 import io
+import re
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.recorded import record  # noqa: E402
 from tests.methods.in_process import Bench  # noqa: E402
 from workers.engine.registry import runner_for  # noqa: E402
 
@@ -97,9 +99,20 @@ SOURCES = {
 }
 
 
+#: What was measured, by file, audit and figure; documents quote it (benchmarks/recorded.py).
+MEASURED: dict[str, dict[str, dict[str, Any]]] = {}
+
+
 def say(name: str, audit: str, figures: dict[str, Any], begun: float) -> None:
     text = "; ".join(f"{what} {value:.4g}" for what, value in figures.items() if value is not None)
     print(f"| {name} | {audit} | {text} | {time.process_time() - begun:.1f} |", flush=True)
+    own = MEASURED.setdefault(slug(name), {}).setdefault(slug(audit), {})
+    own.update({slug(what): value for what, value in figures.items()})
+
+
+def slug(words: str) -> str:
+    """Words as a name that documents quote."""
+    return re.sub(r"\W+", "_", words).strip("_").lower()
 
 
 def table(
@@ -164,12 +177,12 @@ def together(bench: Bench, boxes: dict[str, Any]) -> None:
     }  # fmt: skip
     for seed, (name, other) in enumerate(others.items(), 1):
         bench.release(name, boxes | other, seed=seed)
-    for names in (["boxes", "6"], ["boxes", *others]):
+    for names in (["boxes", "6"], ["boxes", "10"], ["boxes", "two"], ["boxes", *others]):
         begun = time.process_time()
         made = bench.run({"method": "composition", "release_ids": names, "sensitive": ["income"]}).result
         figures = {"overlay below 5": made["overlay_below"], "candidates below 5": made["candidates_below"],
                    "one income": made["sensitive"][0]["homogeneous"]}  # fmt: skip
-        say("adult", f"composition of {len(names)} box releases", figures, begun)
+        say("adult", f"composition of {' and '.join(names)}", figures, begun)
     ten = {"dataset_id": "data", "quasi_identifiers": boxes["quasi_identifiers"], "k": 10, "formats": ["parquet"]}
     bench.release("ten", ten | {"method": "boxes", "statistics": boxes["statistics"]})
     bench.release("noise", ten | {"method": "uncertain"})
@@ -202,6 +215,7 @@ def main() -> None:
     print("| file | audit | found | CPU s |\n|---|---|---|---|")
     for name in args.files:
         audited(name, SOURCES[name], args.records)
+        record(f"audits_{name}", f"PYTHONPATH=. python benchmarks/audits.py {name}", MEASURED[slug(name)])
 
 
 if __name__ == "__main__":

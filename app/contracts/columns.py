@@ -33,7 +33,10 @@ Domain = tuple[Bound, Bound]
 
 
 class MissingPolicy(StrEnum):
-    """What becomes of records with a missing value in `quasi_identifiers`."""
+    """Treatment of records with a missing value in `quasi_identifiers`.
+
+    `refuse`: the request is refused. `drop`: the record is suppressed.
+    """
 
     REFUSE = "refuse"
     DROP = "drop"

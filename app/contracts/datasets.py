@@ -11,7 +11,10 @@ from app.contracts.warnings import JobWarning
 
 
 class ColumnType(StrEnum):
-    """Types a column can have."""
+    """Types of columns.
+
+    `integer`: whole numbers. `number`: other numbers. `string`: text. `boolean`: true or false. `date`: days.
+    """
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -24,7 +27,10 @@ NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.NUMBER})
 
 
 class TypeSource(StrEnum):
-    """Where the type of a column comes from."""
+    """Sources of the type of a column.
+
+    `declared`: given at upload. `file`: the types of the file. `data`: inferred from all cells.
+    """
 
     DECLARED = "declared"
     FILE = "file"
@@ -32,7 +38,10 @@ class TypeSource(StrEnum):
 
 
 class FileFormat(StrEnum):
-    """Formats a dataset can be uploaded in."""
+    """Formats of uploads.
+
+    `csv` and `tsv`: separated text. `parquet`: Apache Parquet. `ndjson`: one JSON object a line.
+    """
 
     CSV = "csv"
     TSV = "tsv"
@@ -124,7 +133,11 @@ class Profile(Contract):
 
 
 class DatasetState(StrEnum):
-    """States of a dataset."""
+    """States of a dataset.
+
+    `ingesting`: the file is being read. `ready`: jobs can use it. `failed`: the file could not be read.
+    `deleted`: its file is gone.
+    """
 
     INGESTING = "ingesting"
     READY = "ready"

@@ -11,7 +11,10 @@ from app.contracts.base import Contract
 
 
 class FindingSeverity(StrEnum):
-    """How much a finding weighs."""
+    """Severities of findings.
+
+    `high`: a demand is not met or people are exposed. `medium`: a risk to weigh. `low`: a fact to know.
+    """
 
     HIGH = "high"
     MEDIUM = "medium"

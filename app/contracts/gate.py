@@ -13,7 +13,11 @@ Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
 class MissingMatches(StrEnum):
-    """What a missing value of a quasi-identifier is to an adversary."""
+    """Meanings of a missing quasi-identifier to an adversary.
+
+    `own_value`: a value like others. `matches_anything`: possibly any value. `drop_records`: such records are
+    not counted.
+    """
 
     OWN_VALUE = "own_value"
     MATCHES_ANYTHING = "matches_anything"

@@ -16,7 +16,11 @@ from app.contracts.warnings import JobWarning
 
 
 class JobState(StrEnum):
-    """States of a job."""
+    """States of a job.
+
+    `queued`: it waits for a worker. `running`: a worker has it. `succeeded`, `failed` and `cancelled`: it has
+    ended.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -37,7 +41,11 @@ FINISHED = frozenset(state for state, following in TRANSITIONS.items() if not fo
 
 
 class JobKind(StrEnum):
-    """Families of endpoints that create jobs."""
+    """Endpoints that create jobs.
+
+    `anonymization` and `audit`: yours. `query` and `report`: of a release or a job. `publication`: publishing
+    again.
+    """
 
     ANONYMIZATION = "anonymization"
     AUDIT = "audit"

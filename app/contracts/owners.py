@@ -31,7 +31,10 @@ class OwnerChanges(Contract):
 
 
 class LimitedResource(StrEnum):
-    """What is limited for each owner."""
+    """Resources that are limited for each owner.
+
+    `rows`, `bytes`, `datasets`, `releases` and `jobs` that are kept; `cpu_seconds` of the jobs of 24 hours.
+    """
 
     ROWS = "rows"
     BYTES = "bytes"

@@ -13,7 +13,10 @@ from app.contracts.warnings import JobWarning
 
 
 class ReleaseState(StrEnum):
-    """States of a release; what was ever published stays known to its family."""
+    """States of a release. Every publication stays known to its family.
+
+    `draft`: only its owner reads it. `published`: its readers do. `withdrawn`: its readers no longer do.
+    """
 
     DRAFT = "draft"
     PUBLISHED = "published"
@@ -21,7 +24,10 @@ class ReleaseState(StrEnum):
 
 
 class PublicationMode(StrEnum):
-    """When the release of a job is published."""
+    """Times at which a release is published.
+
+    `auto`: with the job, unless there are findings. `draft`: when you publish it.
+    """
 
     AUTO = "auto"
     DRAFT = "draft"
@@ -49,7 +55,11 @@ ReleaseReaders = TypeAliasType(
 
 
 class ReleaseFormat(StrEnum):
-    """Formats that a release can be downloaded in."""
+    """Formats of releases.
+
+    `csv`, `parquet` and `ndjson`; `csv.gz`: compressed CSV. `csv.excel`: CSV that is safe to open in a
+    spreadsheet.
+    """
 
     CSV = "csv"
     PARQUET = "parquet"

@@ -12,7 +12,12 @@ from app.contracts.columns import LARGEST, ColumnName, ColumnValue, Interval, In
 
 
 class StatisticKind(StrEnum):
-    """Statistics that a release can be made narrow for."""
+    """Kinds of statistics.
+
+    `mean`, `variance`, `standard_deviation`, `quantile` of one column; `covariance`, `correlation`, `crosstab`
+    of two; `share`: records with listed values; `domain_mean`: a mean within values of another column;
+    `regression`: a linear model; `prediction`: its line at given values.
+    """
 
     MEAN = "mean"
     VARIANCE = "variance"

@@ -166,7 +166,11 @@ def kind_of(spec: OfKinds, name: str, column: ColumnType) -> ColumnKind:
 
 
 class BoxBounds(StrEnum):
-    """What the bounds of a box are."""
+    """Bounds of boxes.
+
+    `cells`: the cuts, at secret places. `grid`: narrowed to steps of a public grid. `tight`: the least and
+    greatest values of the records of the box.
+    """
 
     CELLS = "cells"
     GRID = "grid"
@@ -174,7 +178,11 @@ class BoxBounds(StrEnum):
 
 
 class BoxMeans(StrEnum):
-    """Whether a release has the means of the records in a box: none, an interval, or the exact ones."""
+    """Means of the records of a box that are published.
+
+    `none`: no means. `rounded`: an interval for each mean. `exact`: the means themselves, which can reveal a
+    record.
+    """
 
     NONE = "none"
     ROUNDED = "rounded"
@@ -182,7 +190,11 @@ class BoxMeans(StrEnum):
 
 
 class RareRecords(StrEnum):
-    """What becomes of records that make statistics wide."""
+    """Treatment of records that make statistics wide.
+
+    `keep`: they are published. `mark`: they are published outside a marked core. `suppress`: they are left out.
+    `weigh`: they count less.
+    """
 
     KEEP = "keep"
     MARK = "mark"
@@ -191,14 +203,21 @@ class RareRecords(StrEnum):
 
 
 class SuppressionObjective(StrEnum):
-    """What is weighed against what when rare records are left out."""
+    """Objectives of suppressing rare records.
+
+    `bias_aware`: narrower ranges, weighed against the shift of the statistics. `paper`: narrower ranges alone.
+    """
 
     BIAS_AWARE = "bias_aware"
     PAPER = "paper"
 
 
 class PartitionMethod(StrEnum):
-    """How the data space is subdivided."""
+    """Ways to divide the records into boxes.
+
+    `optimal`: the narrowest ranges. `fast`: nearly as narrow, in less time. `mondrian`: medians of the widest
+    column, for comparison.
+    """
 
     OPTIMAL = "optimal"
     FAST = "fast"
@@ -206,7 +225,11 @@ class PartitionMethod(StrEnum):
 
 
 class BoxesMissingPolicy(StrEnum):
-    """What becomes of records with a missing value in `quasi_identifiers`."""
+    """Treatment of records with a missing value in `quasi_identifiers`.
+
+    `refuse`: the request is refused. `drop`: the record is suppressed. `pattern`: boxes are cut within patterns of
+    missing values.
+    """
 
     REFUSE = "refuse"
     DROP = "drop"
@@ -214,14 +237,20 @@ class BoxesMissingPolicy(StrEnum):
 
 
 class DistributionDistance(StrEnum):
-    """How far two distributions of a sensitive column are apart, for `t`."""
+    """Distances between distributions of a sensitive column, for `t`.
+
+    `equal`: all values are equally far apart. `ordered`: values are as far apart as their ranks.
+    """
 
     EQUAL = "equal"
     ORDERED = "ordered"
 
 
 class ReleasedWeights(StrEnum):
-    """What a release says of the weights of its records."""
+    """Weights of records that a release publishes.
+
+    `box`: an interval for the mean weight of each box. `row`: the weight of each row.
+    """
 
     BOX = "box"
     ROW = "row"

@@ -93,7 +93,10 @@ GroupSearch = TypeAliasType(
 
 
 class SignalKind(StrEnum):
-    """What a signal counts: records, or records relative to the size of their submicrofile."""
+    """Quantities that a signal counts in each region.
+
+    `quantity`: members. `concentration`: members as a share of the records of the region.
+    """
 
     QUANTITY = "quantity"
     CONCENTRATION = "concentration"

@@ -30,14 +30,21 @@ MinScale = TypeAliasType(
 
 
 class DensityFamily(StrEnum):
-    """The family of densities."""
+    """Families of densities of uncertain records.
+
+    `gaussian`: normal noise. `uniform`: noise from an interval.
+    """
 
     GAUSSIAN = "gaussian"
     UNIFORM = "uniform"
 
 
 class ScaleSharing(StrEnum):
-    """Who shares a scale; a scale of its own identifies the record to an adversary who knows the original."""
+    """Records that share a scale of noise. A scale of its own identifies a record to an adversary with the original.
+
+    `common`: all records. `levels`: records on the same rung of a ladder. `shared`: cells of records.
+    `per_record`: each has its own.
+    """
 
     COMMON = "common"
     LEVELS = "levels"
@@ -46,7 +53,11 @@ class ScaleSharing(StrEnum):
 
 
 class DensityAxes(StrEnum):
-    """The shape of the densities: the columns' own units, those of the neighbours, or the neighbours' main axes."""
+    """Axes of the densities of uncertain records.
+
+    `global`: the columns in their own units. `local`: scaled by the neighbours of the record. `rotated`: the
+    main axes of the neighbours.
+    """
 
     GLOBAL = "global"
     LOCAL = "local"
