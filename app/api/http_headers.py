@@ -1,7 +1,7 @@
 """Headers of requests: entity tags and one byte range (RFC 9110), the format by `Accept`, and `Prefer` (RFC 7240).
 
 Artifacts never change, so their checksum is their entity tag. A download has the format that its query names, else what
-`Accept` would rather have. `Prefer` says how long a client waits for an answer, and whether it would rather not.
+`Accept` would rather have. `Prefer` gives how long a client waits for an answer, and whether it would rather not.
 """
 
 import re
@@ -59,14 +59,14 @@ class ByteRange:
 
 
 def asked_range(header: str | None, if_range: str | None, *, size: int, sha256: str) -> ByteRange | None:
-    """The range that is asked for; None when the whole is to be sent.
+    """The requested range; None for the whole.
 
     The whole is sent too for several ranges, for what cannot be understood, and when `If-Range` names other bytes.
 
     Raises
     ------
     RangeNotSatisfiableError
-        When the range lies behind the end.
+        When the range begins after the end.
     """
     match = None if header is None else _RANGE.fullmatch(header)
     if match is None or (if_range is not None and if_range.strip() != etag_of(sha256)):
@@ -91,7 +91,7 @@ def accepted_format(accept: Sequence[str], available: Sequence[ReleaseFormat]) -
     Raises
     ------
     NotAcceptableError
-        If none of them suits; says which there are.
+        If none of them suits; lists those that exist.
     """
     ranges = [_media_range(text) for text in ",".join(accept).split(",") if text.strip()] or [("*/*", 1.0)]
     offered = [one for one in PREFERENCE if one in available]

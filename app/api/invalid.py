@@ -105,7 +105,7 @@ def _is_shape(error: Mapping[str, Any]) -> bool:
 
 
 def _one_per_place(shape_flags: Mapping[FieldError, bool]) -> Iterator[FieldError]:
-    """One error a place: where there are several ways to write a value, pydantic says what is wrong with each.
+    """One error a place: where there are several ways to write a value, pydantic names the fault of each.
 
     A way whose kind the value is not of is left out where another fits better; where none does, their messages are
     joined.
@@ -126,7 +126,7 @@ def _one_per_place(shape_flags: Mapping[FieldError, bool]) -> Iterator[FieldErro
 
 
 def _around(place: str) -> Iterator[str]:
-    """The pointers of all that a place lies in."""
+    """The pointers of everything that contains a place."""
     while "/" in place:
         place = place.rpartition("/")[0]
         yield place
@@ -169,7 +169,7 @@ def _has(value: object, part: str | int) -> bool:
 
 
 def _inside(error: Mapping[str, Any]) -> str:
-    """The rest of the way, where what is wrong with a whole model lies in one of its fields."""
+    """The rest of the way, where the fault of a whole model is in one of its fields."""
     if error["type"] == "value_error" and isinstance(error["ctx"]["error"], MisplacedError):
         return pointer(*error["ctx"]["error"].parts)
     if error["type"] not in {"union_tag_invalid", "union_tag_not_found"}:

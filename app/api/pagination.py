@@ -1,4 +1,4 @@
-"""Lists: newest first, in pages, with a cursor that says nothing but where the last page ended."""
+"""Lists: newest first, in pages, with a cursor that reveals nothing but where the last page ended."""
 
 import base64
 import binascii

@@ -1,6 +1,6 @@
 """Answering a question to a release: its job is waited for, and what it computed is the answer itself.
 
-Whoever asks behaves as with `Prefer: wait=30`, unless the request says otherwise. Past the wait the answer is the job,
+Requests behave as with `Prefer: wait=30`, unless they state otherwise. Past the wait the answer is the job,
 whose result is the body that would have been sent.
 """
 

@@ -1,4 +1,4 @@
-"""The body of an upload: what its headers say it is, and its way into staging in constant memory."""
+"""The body of an upload: its type by its headers, and its way into staging in constant memory."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MEDIA_TYPES: Final = {
     "application/vnd.apache.parquet": FileFormat.PARQUET,
     "application/x-ndjson": FileFormat.NDJSON,
 }
-#: For clients that can send bytes only, as generated ones do: the query says what they are.
+#: For clients that can send bytes only, as generated ones do: the query names their format.
 BYTES: Final = "application/octet-stream"
 _PLAIN: Final = frozenset({"", "identity"})
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
@@ -32,7 +32,7 @@ _BLOCK_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BodyKind:
-    """What the headers say of a body."""
+    """A body as its headers describe it."""
 
     format: FileFormat
     gzipped: bool
@@ -40,14 +40,14 @@ class BodyKind:
 
 
 def body_kind(request: Request, *, named: FileFormat | None, max_bytes: int) -> BodyKind:
-    """Read the headers; `named` is the format that the query says.
+    """Read the headers; `named` is the format that the query names.
 
     Raises
     ------
     UnsupportedMediaTypeError
         For a Content-Type, charset or Content-Encoding that cannot be read.
     InvalidError
-        When the query says another format than the Content-Type.
+        When the query names another format than the Content-Type.
     TooLargeError
         When the declared length is over the limit already.
     BadRequestError

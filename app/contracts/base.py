@@ -24,7 +24,7 @@ class Contract(BaseModel):
 
 
 def may_lack(*names: str) -> Callable[[dict[str, Any]], None]:
-    """A `json_schema_extra` that says of fields of an answer that they may be absent."""
+    """A `json_schema_extra` for fields of an answer that may be absent."""
 
     def amend(schema: dict[str, Any]) -> None:
         schema["required"] = [name for name in schema.get("required", ()) if name not in names]

@@ -1,4 +1,4 @@
-"""Datasets: how a file is to be read, and what it was found to hold."""
+"""Datasets: how a file is read, and its profile."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -61,7 +61,7 @@ CHARSETS: Final[dict[str, str | None]] = {
 
 
 class ReadOptions(Contract):
-    """How the bytes of an upload are to be read; unset options follow the format."""
+    """How the bytes of an upload are read; unset options follow the format."""
 
     format: FileFormat
     delimiter: str | None = Field(

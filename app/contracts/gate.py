@@ -143,7 +143,7 @@ class CompositionGate(Contract):
 
 
 class TableGate(Contract):
-    """What the measures of the field must say of the release."""
+    """Demands on the measures of the field that the release must meet."""
 
     method: Literal["table"] = Field(description="The audit that the gate runs.")
     require: TableDemands = Field(description="Demands that the audit must meet.")
@@ -154,7 +154,7 @@ class TableGate(Contract):
         default=(), max_length=50, description="Columns of the release that must not be learned of a person."
     )
     missing_matches: MissingMatches = Field(
-        default=MissingMatches.OWN_VALUE, description="What a missing quasi-identifier is to an adversary."
+        default=MissingMatches.OWN_VALUE, description="Meaning of a missing quasi-identifier to an adversary."
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Share of the population that the release holds."
@@ -163,7 +163,7 @@ class TableGate(Contract):
         default=None, description="Number of persons of the population that a row represents."
     )
     person_column: ColumnName | None = Field(
-        default=None, description="A column of the release that says whose row it is."
+        default=None, description="Name of the column of the release that identifies the person of a row."
     )
 
     @model_validator(mode="after")

@@ -61,7 +61,7 @@ class Queue(StrEnum):
     BATCH = "batch"
 
 
-#: Whoever knows a seed can undo the noise it makes: answers say that there was one.
+#: An attacker who knows a seed can undo the noise it makes: answers show that there was one.
 Seed = Annotated[
     int,
     Field(strict=True, ge=0, lt=2**63),
@@ -81,7 +81,7 @@ class JobSpec(Contract):
     #: Bodies as somebody might send them: the document shows them, tests send them.
     examples: ClassVar[Examples] = {}
 
-    method: str = Field(description="What is to be done: specifications are distinguished by it.")
+    method: str = Field(description="Method of the job: specifications are distinguished by it.")
     seed: Seed | None = Field(
         default=None,
         description="For tests only: makes the release reproducible, and marks it so. Shown as `given`, never itself.",

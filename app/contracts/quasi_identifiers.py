@@ -1,4 +1,4 @@
-"""How the quasi-identifiers of an anonymized table lie in its columns: as they are, as two bounds, or as a set."""
+"""How an anonymized table stores its quasi-identifiers: as they are, as two bounds, or as a set."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuasiIdentifier:
-    """One quasi-identifier: its name, and the columns that it lies in.
+    """One quasi-identifier: its name, and the columns that store it.
 
-    A set comes first, the class of the hierarchy that holds it after it: the class says less than the set beside it.
+    A set comes first, then the class of the hierarchy that contains it, which reveals less.
     """
 
     name: str

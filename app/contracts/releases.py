@@ -176,7 +176,7 @@ class PublishRequest(Contract):
     accept_findings: tuple[Short, ...] = Field(
         default=(), max_length=100, description="Audits whose findings are accepted."
     )
-    readers: ReleaseReaders | None = Field(default=None, description="Who else is to read it; null: as it is.")
+    readers: ReleaseReaders | None = Field(default=None, description="Further readers of the release; null: unchanged.")
 
 
 class WithdrawRequest(Contract):

@@ -1,4 +1,4 @@
-"""Statistics of a table by name, and what a release says of them."""
+"""Statistics of a table by name, as a release publishes them."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -64,7 +64,7 @@ MOST_STATISTICS = 10_000
 
 
 class Statistic(Contract):
-    """A statistic whose range is to be narrow."""
+    """A statistic whose range is kept narrow."""
 
     kind: StatisticKind = Field(description="Kind of the statistic.")
     of: tuple[ColumnName, ...] = Field(

@@ -1,10 +1,12 @@
 """The shell lines of a guide, pasted as they stand into a fresh shell beside a running service."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.meta.project import ROOT
 from tests.service import Service
@@ -13,6 +15,51 @@ from tests.service import Service
 def blocks_of(guide: str) -> list[str]:
     """The shell blocks of a document that need nothing but the service."""
     return re.findall(r"^```sh\n(.*?)^```$", (ROOT / guide).read_text(), re.MULTILINE | re.DOTALL)
+
+
+def shown_after(guide: str) -> dict[int, Any]:
+    """Answers that a document shows in JSON, each by the number of the shell block that it comes right after."""
+    text = (ROOT / guide).read_text()
+    shown: dict[int, Any] = {}
+    number = -1
+    for language, block in re.findall(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if language == "json":
+            shown[number] = json.loads(block)
+        elif f"```sh\n{block}" in text:
+            number += 1
+    return shown
+
+
+def documents_in(printed: str) -> list[Any]:
+    """The JSON documents that a block has printed, one after the other."""
+    place_of, documents = 0, []
+    while (place_of := printed.find("{", place_of)) >= 0:
+        document, place_of = json.JSONDecoder().raw_decode(printed, place_of)
+        documents.append(document)
+    return documents
+
+
+def differences(shown: Any, answer: Any, place: str = "$") -> list[str]:
+    """Where an answer is not what a document shows of it.
+
+    A document shows some fields; `…` is the rest of a text or a list. Numbers follow from random cuts, so
+    they agree to a fifth.
+    """
+    if isinstance(shown, dict) and isinstance(answer, dict):
+        missing = [f"{place}.{name}: not in the answer" for name in shown if name not in answer]
+        there = [name for name in shown if name in answer]
+        return missing + [one for name in there for one in differences(shown[name], answer[name], f"{place}.{name}")]
+    if isinstance(shown, list) and isinstance(answer, list):
+        parts = shown[:-1] if shown[-1:] == ["…"] else shown
+        if len(parts) > len(answer) or (parts == shown and len(shown) != len(answer)):
+            return [f"{place}: {len(answer)} entries"]
+        pairs = enumerate(zip(parts, answer, strict=False))
+        return [one for index, (part, other) in pairs for one in differences(part, other, f"{place}[{index}]")]
+    if isinstance(shown, str) and isinstance(answer, str) and "…" in shown:
+        return [] if answer.startswith(shown.split("…")[0]) else [f"{place}: {answer!r}"]
+    if type(shown) in (int, float) and type(answer) in (int, float):
+        return [] if abs(shown - answer) <= 0.2 * max(abs(shown), abs(answer)) else [f"{place}: {answer}"]
+    return [] if shown == answer and type(shown) is type(answer) else [f"{place}: {answer!r}"]
 
 
 def shorthands() -> str:

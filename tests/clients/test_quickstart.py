@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.guides import blocks_of, run_blocks, shell, shorthands
+from tests.clients.guides import blocks_of, differences, documents_in, run_blocks, shell, shorthands, shown_after
 from tests.meta.project import ROOT
 from tests.service import Service
 
@@ -27,6 +27,15 @@ def test_the_second_time_makes_a_job_and_a_release_of_its_own(pasted: tuple[Path
     assert (first["state"], second["state"]) == ("succeeded", "succeeded")
     assert first["id"] != second["id"]
     assert first["release_id"] != second["release_id"]
+
+
+def test_every_answer_that_the_guide_shows_comes_back(pasted: tuple[Path, list[list[str]]]) -> None:
+    shown = shown_after("docs/quickstart.md")
+    assert len(shown) >= 5
+    for printed in pasted[1]:
+        for number, answer in shown.items():
+            tried = [differences(answer, document) for document in documents_in(printed[number])]
+            assert [] in tried, (BLOCKS[number], tried)
 
 
 def test_the_release_is_what_the_guide_promises(pasted: tuple[Path, list[list[str]]]) -> None:

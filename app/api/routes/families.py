@@ -55,7 +55,7 @@ def confirm_family(family_id: FamilyId, resources: ResourcesDep, principal: Keep
     summary="Erase a family",
     status_code=204,
     response_class=Response,
-    responses={204: {"description": "It is forgotten; the log says so."}, **responses(404, 429)},
+    responses={204: {"description": "The family is erased; the log records it."}, **responses(404, 429)},
 )
 def erase_family(
     family_id: FamilyId, resources: ResourcesDep, principal: Annotated[Principal, Depends(require("admin"))]

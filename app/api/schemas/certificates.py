@@ -44,7 +44,9 @@ class PublicKey(Contract):
     kid: str = Field(description="Id of the key: its RFC 7638 thumbprint.")
     iat: int = Field(description="It signs since then, seconds since 1970.")
     exp: int | None = Field(default=None, description="It signs nothing from then on; absent while not replaced.")
-    revoked: RevokedKey | None = Field(default=None, description="Absent, unless nothing it signed is to be trusted.")
+    revoked: RevokedKey | None = Field(
+        default=None, description="Revocation of the key: trust nothing that it signed. Absent otherwise."
+    )
 
 
 class KeySet(Contract):

@@ -26,7 +26,7 @@ CREATED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED,
 READING_HEADERS: Final = CREATED_HEADERS | {"Retry-After": _SECONDS}
 
 #: The body of an upload: the file itself. Generators of clients that tell kinds of bytes apart send the first one,
-#: others the last, which is any file whose format the query says.
+#: others the last, which is any file whose format the query names.
 UPLOAD_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
