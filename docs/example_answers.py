@@ -1,7 +1,7 @@
 """Writes app/api/examples.json, the answers that the OpenAPI document shows: `python docs/example_answers.py`.
 
 With PYTHONPATH=. it starts the service on a folder of its own, sends it the requests of a first client, and keeps the
-answers, lists of many objects cut to two. `tests/api/test_examples.py` compares them with their schemas.
+answers, lists of many objects cut to two. `tests/meta/test_examples.py` compares them with their schemas.
 """
 
 import json

@@ -12,7 +12,7 @@ from tests.clients.conformity import DOCUMENT, Conformity
 MADE: dict[str, Any] = document()
 CONFORMITY = Conformity(MADE)
 #: Contents of successful answers that show none: of jobs that a query or a report waits for, and of files.
-WITHOUT = 32
+WITHOUT = 23
 
 
 def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
