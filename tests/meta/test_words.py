@@ -19,6 +19,7 @@ REFERENCE: dict[str, int] = {
     "says": 12,
     "in the place of": 5,
     "what is, as a noun": 44,
+    "is to": 8,
 }
 TEXTS: dict[str, int] = {
     "asked": 225,
