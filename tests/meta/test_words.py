@@ -41,11 +41,11 @@ def exceeded(words: int, markers: Counter[str], goal: float, ceilings: dict[str,
 
 
 def outdated(words: int, markers: Counter[str], goal: float, ceilings: dict[str, int]) -> dict[str, int]:
-    """Ceilings that have become needless, or are a tenth too high."""
+    """Ceilings that have become needless, or are a quarter too high."""
     return {
         name: markers[name]
         for name, ceiling in ceilings.items()
-        if markers[name] <= goal * words / 10_000 or ceiling > 1.1 * markers[name] + 5
+        if markers[name] <= goal * words / 10_000 or ceiling > 1.25 * markers[name] + 5
     }
 
 
