@@ -36,7 +36,7 @@ def read_certificate(*, database: Database, viewer: Viewer, release_id: str) -> 
         If there is no such release, or it has no certificate yet.
     """
     with database.read() as connection:
-        known = "\x00" not in release_id and releases.get(connection, viewer=viewer, release_id=release_id) is not None
+        known = releases.get(connection, viewer=viewer, release_id=release_id) is not None
         certificate = certificates.get_envelope(connection, release_id=release_id) if known else None
     if not known:
         raise NotFoundError("there is no release with this id")

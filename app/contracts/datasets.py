@@ -60,6 +60,13 @@ CHARSETS: Final[dict[str, str | None]] = {
 }  # fmt: skip
 
 
+#: Files of text in lines, whose fields a character separates; and the options of reading that only these have.
+DELIMITED: Final = frozenset({FileFormat.CSV, FileFormat.TSV})
+DELIMITED_ONLY: Final = (
+    "delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands", "charset",
+)  # fmt: skip
+
+
 class ReadOptions(Contract):
     """How the bytes of an upload are read; unset options follow the format."""
 

@@ -138,9 +138,8 @@ def _check_named(connection: Connection, *, owner: str, described: Described) ->
     if word is None:
         return
     version = parameter == "version_of_dataset_id"  # continues what was published: the rows may be deleted by now
-    known = "\x00" not in word and (
-        datasets.get(connection, owner=owner, dataset_id=word) is not None
-        or (version and families.is_published_from(connection, owner=owner, dataset_id=word))
+    known = datasets.get(connection, owner=owner, dataset_id=word) is not None or (
+        version and families.is_published_from(connection, owner=owner, dataset_id=word)
     )
     if not known:
         detail = "there is no dataset with this id"

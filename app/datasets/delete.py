@@ -31,7 +31,7 @@ def delete_dataset(
     """
     with database.unit_of_work() as unit:
         families.lock_recognising(unit.connection, owner=owner)
-        if "\x00" in dataset_id or not datasets.lock(unit.connection, owner=owner, dataset_id=dataset_id):
+        if not datasets.lock(unit.connection, owner=owner, dataset_id=dataset_id):
             raise NotFoundError("there is no dataset with this id")
         _refuse_in_use(users_of_dataset(unit.connection, dataset_id=dataset_id, limit=_NAMED_JOBS))
         datasets.mark_deleted(unit.connection, dataset_id=dataset_id, now=now)

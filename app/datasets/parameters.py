@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from app.contracts.base import Contract, Tags
-from app.contracts.datasets import CHARSETS, ColumnType, FileFormat, ReadOptions
+from app.contracts.datasets import CHARSETS, DELIMITED, DELIMITED_ONLY, ColumnType, FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError, meant
 
 DEFAULT_NAME: Final = "unnamed"
@@ -18,10 +18,6 @@ _LONGEST_NAME: Final = 200
 _LONGEST_TOKEN: Final = 200
 _LONGEST_COLUMN: Final = 1_000
 _MANY: Final = 10_000
-_TEXT_ONLY: Final = (
-    "delimiter", "quote", "header", "column", "skip_rows", "comment", "trim", "decimal", "thousands", "charset",
-)  # fmt: skip
-_TEXT_FORMATS: Final = frozenset({FileFormat.CSV, FileFormat.TSV})
 _THOUSANDS: Final = ",.'_ "
 _LONGEST_DATE_FORMAT: Final = 40
 _DATE_PART: Final = re.compile("%[A-Za-z]")
@@ -141,7 +137,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
         With every parameter that cannot be what it is.
     """
     refusals = _Refusals()
-    if file_format not in _TEXT_FORMATS:
+    if file_format not in DELIMITED:
         _refuse_text_only(parameters, file_format, refusals)
     name = _name(parameters.name, refusals)
     tags = _tags(parameters.tag, refusals)
@@ -181,7 +177,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
 
 
 def _refuse_text_only(parameters: UploadParameters, file_format: FileFormat, refusals: _Refusals) -> None:
-    for parameter in _TEXT_ONLY:
+    for parameter in DELIMITED_ONLY:
         if getattr(parameters, parameter) != UploadParameters.model_fields[parameter].default:
             refusals.refuse(parameter, f"applies to CSV and TSV only, not to {file_format.value}")
 

@@ -27,7 +27,7 @@ def read_dataset(*, database: Database, owner: str, dataset_id: str) -> Dataset:
         If there is none, it was deleted, or it is another owner's.
     """
     with database.read() as connection:
-        dataset = None if "\x00" in dataset_id else datasets.get(connection, owner=owner, dataset_id=dataset_id)
+        dataset = datasets.get(connection, owner=owner, dataset_id=dataset_id)
     if dataset is None:
         raise NotFoundError("there is no dataset with this id")
     return dataset
@@ -40,9 +40,7 @@ def describe_dataset(*, database: Database, owner: str, dataset_id: str, patch: 
         read_dataset(database=database, owner=owner, dataset_id=dataset_id)
         return
     with database.unit_of_work() as unit:
-        there = "\x00" not in dataset_id and datasets.describe(
-            unit.connection, owner=owner, dataset_id=dataset_id, changes=changes
-        )
+        there = datasets.describe(unit.connection, owner=owner, dataset_id=dataset_id, changes=changes)
     if not there:
         raise NotFoundError("there is no dataset with this id")
 

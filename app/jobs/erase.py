@@ -51,7 +51,7 @@ def delete_job(
         If it has not ended, or an unfinished job uses it or the link of its release.
     """
     with database.unit_of_work() as unit:
-        erasable = None if "\x00" in job_id else erasing.lock(unit.connection, owner=owner, job_id=job_id)
+        erasable = erasing.lock(unit.connection, owner=owner, job_id=job_id)
         if erasable is None or erasable.kind not in _SHOWN:
             raise NotFoundError("there is no job with this id")
         parts = _free_parts(unit, erasable)

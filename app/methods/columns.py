@@ -34,6 +34,11 @@ def named(profile: Profile) -> dict[str, DatasetColumn]:
     return {column.name: column for column in profile.columns}
 
 
+def types_of(profile: Profile) -> dict[str, ColumnType]:
+    """The type of each column of a dataset."""
+    return {column.name: column.type for column in profile.columns}
+
+
 def wrong_column(name: str, columns: Mapping[str, DatasetColumn], *, numeric: bool = False) -> str | None:
     """What is wrong with naming this column, if anything is."""
     if name not in columns:
@@ -117,11 +122,30 @@ def complete_records(spec: OfColumns, profile: Profile) -> int:
     return profile.rows - max((columns[name].missing for name in spec.quasi_identifiers if name in columns), default=0)
 
 
-def too_few(k: float, *, largest: int, rows: int) -> Iterator[FieldError]:
-    """A k that more records were needed for than there are."""
+def k_too_large(k: float, had: str, largest: float, *, bound: str = "") -> str:
+    """Detail of every refusal of a k that is too large.
+
+    Parameters
+    ----------
+    k
+        Required.
+    had
+        The scarce thing, such as `40 records`.
+    largest
+        The largest k that can be had; with `bound` "at most " it may be smaller.
+    """
+    return f"k = {k:.16g} required, {had}: the largest k is {bound}{largest}"
+
+
+def records_of(records: int, rows: int) -> str:
+    """How many records can take part, of so many rows."""
+    return f"{records} records" if records == rows else f"at most {records} complete records"
+
+
+def too_few(k: float, *, largest: int, rows: int, bound: str = "") -> Iterator[FieldError]:
+    """A k that needs more records than there are."""
     if k > largest:
-        what = f"{largest} records" if largest == rows else f"at most {largest} complete records"
-        yield FieldError("/k", f"k = {k:.16g} asked, {what}: the largest k is {largest}")
+        yield FieldError("/k", k_too_large(k, records_of(largest, rows), largest, bound=bound))
 
 
 def _size(summary: NumericSummary) -> float:

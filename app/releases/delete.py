@@ -30,9 +30,7 @@ def delete_release(
         If an unfinished job uses it.
     """
     with database.unit_of_work() as unit:
-        release = (
-            None if "\x00" in release_id else publications.lock(unit.connection, owner=owner, release_id=release_id)
-        )
+        release = publications.lock(unit.connection, owner=owner, release_id=release_id)
         if release is None:
             raise NotFoundError("there is no release with this id")
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))

@@ -74,7 +74,7 @@ def _locked(database: Database, *, owner: str, family_id: str) -> Iterator[Conne
 
 
 def _refuse_absent(connection: Connection, *, owner: str, family_id: str) -> None:
-    if "\x00" in family_id or not families.exists(connection, owner=owner, family_id=family_id):
+    if not families.exists(connection, owner=owner, family_id=family_id):
         raise NotFoundError(_ABSENT)
 
 

@@ -297,7 +297,7 @@ def describe(*, database: Database, owner: str, key_id: str, release_id: str, pa
 
 
 def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishable:
-    release = None if "\x00" in release_id else publications.lock(connection, owner=owner, release_id=release_id)
+    release = publications.lock(connection, owner=owner, release_id=release_id)
     if release is None:
         raise NotFoundError("there is no release with this id")
     return release

@@ -74,7 +74,7 @@ def test_a_job_that_ends_otherwise_leaves_no_file(rig: Rig, fault: str) -> None:
 
 def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goes_on(rig: Rig) -> None:
     codes = {
-        "infeasible": ("/problems/infeasible", "k = 50 asked, 31 records: the largest k is 31"),
+        "infeasible": ("/problems/infeasible", "k = 50 required, 31 records: the largest k is 31"),
         "record": ("/problems/infeasible", "found only while writing"),
         "value": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
         "nan": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),

@@ -131,7 +131,7 @@ def _fall_into(spec: ProbeSpec, place: str) -> None:
 def _fail(kind: str) -> None:
     match kind:
         case "infeasible":
-            raise InfeasibleError("k = 50 asked, 31 records: the largest k is 31")
+            raise InfeasibleError("k = 50 required, 31 records: the largest k is 31")
         case "value":
             raise ValueError(SECRET)
         case "memory":

@@ -47,7 +47,7 @@ _JOB = select(job.c.id, job.c.method, job.c.state, job.c.spec, job.c.result_eras
 def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> DatasetInput | None:
     """The owner's dataset of this id, which cannot be deleted until the transaction ends."""
     mine = _DATASET.where(dataset.c.id == dataset_id, dataset.c.owner == owner, dataset.c.state != DatasetState.DELETED)
-    row = _first(connection, mine.with_for_update(read=True), dataset_id)
+    row = _first(connection, mine.with_for_update(read=True))
     if row is None:
         return None
     dataset_input = _dataset(row)
@@ -70,7 +70,7 @@ def lock_readable(connection: Connection, *, viewer: Viewer, release_id: str) ->
 def lock_job(connection: Connection, *, owner: str, job_id: str) -> JobInput | None:
     """The owner's listed job of this id, of which nothing can be erased until the transaction ends."""
     mine = _JOB.where(job.c.id == job_id, job.c.owner == owner, job.c.listed, job.c.erased_at.is_(None))
-    row = _first(connection, mine.with_for_update(read=True, key_share=True), job_id)
+    row = _first(connection, mine.with_for_update(read=True, key_share=True))
     return None if row is None else _job(row)
 
 
@@ -120,13 +120,11 @@ def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tupl
 
 def _locked_release(connection: Connection, there: Select[Any], release_id: str) -> ReleaseInput | None:
     named = there.where(release.c.id == release_id).with_for_update(read=True, of=release)
-    row = _first(connection, named, release_id)
+    row = _first(connection, named)
     return None if row is None else _release(row)
 
 
-def _first(connection: Connection, statement: Select[Any], wanted: str) -> RowMapping | None:
-    if "\x00" in wanted:  # Postgres refuses the character itself
-        return None
+def _first(connection: Connection, statement: Select[Any]) -> RowMapping | None:
     return connection.execute(statement).mappings().first()
 
 

@@ -13,12 +13,13 @@ from app.db.repositories import audit
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.notify import notify
 from app.db.tables.jobs import change, job, job_checkpoint, job_event, job_input, job_progress
+from app.db.tables.metadata import Id
 
 #: Namespace of the advisory locks that serialise one owner's submissions.
 _SUBMISSION_LOCK = 0x6A6F62
 
 _FINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
-_BY_ID = select_jobs().where(job.c.id == bindparam("job_id", type_=String))
+_BY_ID = select_jobs().where(job.c.id == bindparam("job_id", type_=Id))
 _BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String), job.c.erased_at.is_(None))
 
 

@@ -20,13 +20,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from app.db.tables.metadata import metadata
+from app.db.tables.metadata import Id, metadata
 
 #: API keys: only their HMAC is stored.
 api_key = Table(
     "api_key",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("owner", Text, nullable=False, index=True),
     Column("name", Text, nullable=False),
     Column("digest", LargeBinary, nullable=False, unique=True),
@@ -78,7 +78,7 @@ idempotency = Table(
         server_default="reserved",
         comment="reserved, accepted (what it made is there), answered",
     ),
-    Column("resource_id", Text, comment="the dataset or job it made"),
+    Column("resource_id", Id, comment="the dataset or job it made"),
     Column("status", Integer, comment="null while in flight"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
     CheckConstraint("state IN ('reserved', 'accepted', 'answered')", name="state"),
@@ -94,7 +94,7 @@ secret = Table(
     Column("name", Text, primary_key=True, comment="what it is for; of a column the keyed fingerprint of its values"),
     Column("sealed", LargeBinary, nullable=False),
     Column("sealed_under", LargeBinary, nullable=False, index=True, comment="which of the service's secrets opens it"),
-    Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), comment="of a column: whose data it is of"),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), comment="of a column: whose data it is of"),
     Column("fingerprint", Text, comment="of a column: keyed, of the multiset of its values"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Index("ix_secret_family_id", "family_id", "fingerprint"),
@@ -104,7 +104,7 @@ secret = Table(
 signing_key = Table(
     "signing_key",
     metadata,
-    Column("id", Text, primary_key=True, comment="RFC 7638 thumbprint"),
+    Column("id", Id, primary_key=True, comment="RFC 7638 thumbprint"),
     Column("jwk", JSONB, nullable=False, comment="the public half"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("retires_at", DateTime(timezone=True), comment="it signs nothing from then on"),
@@ -117,7 +117,7 @@ installation = Table(
     "installation",
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
-    Column("id", Text, nullable=False),
+    Column("id", Id, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("storage_marked_at", DateTime(timezone=True), comment="when its id was written to storage"),
     Column("orphans_held", BigInteger, nullable=False, server_default="0", comment="objects without a row, left alone"),
@@ -137,7 +137,7 @@ audit_entry = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("owner", Text, nullable=False, comment="whose log it is in; empty: the operator's alone"),
-    Column("key_id", Text, comment="id of the API key; null: none, or the service itself"),
+    Column("key_id", Id, comment="id of the API key; null: none, or the service itself"),
     Column("action", Text, nullable=False),
     Column("subject", Text, nullable=False, comment="id of what it was done to"),
     Column("facts", JSON, nullable=False, server_default="{}"),

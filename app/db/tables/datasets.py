@@ -18,13 +18,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.metadata import metadata
+from app.db.tables.metadata import Id, metadata
 
 #: Datasets: the profile is public to the owner, `numeric` (extremes) is for validation only.
 dataset = Table(
     "dataset",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("state", Text, nullable=False),
@@ -35,15 +35,15 @@ dataset = Table(
     Column("rows", BigInteger),
     Column("columns", JSONB, comment="list of contracts.datasets.DatasetColumn"),
     Column("numeric", JSONB, comment="NumericSummary by column; restricted"),
-    Column("ingest_job_id", Text, comment="the unlisted job that reads the upload"),
+    Column("ingest_job_id", Id, comment="the unlisted job that reads the upload"),
     Column("staged_key", Text, comment="storage key of the upload until it is read"),
     Column("data_key", Text, comment="storage key of the typed Parquet copy"),
     Column("data_bytes", BigInteger),
     Column("error", JSONB, comment="problem of a failed ingest"),
     Column("warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.JobWarning"),
-    Column("same_data_as_dataset_id", Text, comment="the keeper's word: id of a dataset, or `none`"),
-    Column("version_of_dataset_id", Text, comment="id of the dataset that it is a new version of"),
-    Column("family_id", Text, comment="datasets of the same data"),
+    Column("same_data_as_dataset_id", Id, comment="the keeper's word: id of a dataset, or `none`"),
+    Column("version_of_dataset_id", Id, comment="id of the dataset that it is a new version of"),
+    Column("family_id", Id, comment="datasets of the same data"),
     Column("joined_by", JSONB, comment="why it is of its family, as releases.families.reason reads it"),
     Column("by_keeper", Boolean, nullable=False, server_default=text("true"), comment="by a key with jobs:read"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -58,7 +58,7 @@ dataset = Table(
 family = Table(
     "family",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("owner", Text, nullable=False, index=True),
     Column("apart", Boolean, nullable=False, server_default=text("false"), comment="the keeper said `new_family`"),
     Column("published", BigInteger, nullable=False, server_default="0", comment="releases ever published of it"),
@@ -86,7 +86,7 @@ family = Table(
 family_column = Table(
     "family_column",
     metadata,
-    Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
     Column("fingerprint", Text, primary_key=True),
     Column("owner", Text, nullable=False),
     Index("ix_family_column_owner_fingerprint", "owner", "fingerprint"),
@@ -96,7 +96,7 @@ family_column = Table(
 family_person = Table(
     "family_person",
     metadata,
-    Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, primary_key=True, comment="of the column"),
     Column("owner", Text, nullable=False),
     Column("fingerprint", Text, comment="of its values as a multiset, keyed; null: many data share them"),
@@ -107,10 +107,10 @@ family_sketch = Table(
     "family_sketch",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
     Column("owner", Text, nullable=False),
     Column("columns", JSONB, nullable=False, comment="names, sorted"),
-    Column("dataset_id", Text, comment="whose rows they are; null: not known"),
+    Column("dataset_id", Id, comment="whose rows they are; null: not known"),
     Column("rows", BigInteger, nullable=False),
     Column("least", LargeBinary, nullable=False, comment="the smallest keyed hashes, 8 bytes each, ascending"),
     Column("repeats", JSONB, nullable=False, comment="[[how often a row occurs, how many such rows there are], ...]"),

@@ -21,13 +21,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.metadata import metadata
+from app.db.tables.metadata import Id, metadata
 
 #: Jobs. The row is the truth; `attempt` is the fence that every write of a worker carries.
 job = Table(
     "job",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("kind", Text, nullable=False, comment="anonymization, audit, or the internal ingest"),
     Column("method", Text, nullable=False),
@@ -73,7 +73,7 @@ job = Table(
         server_default="[]",
         comment="restricted, as the result is",
     ),
-    Column("release_id", Text),
+    Column("release_id", Id),
     Column("findings", JSON, nullable=False, server_default="[]", comment="of the gate of its release; restricted"),
     Column("error", JSONB, comment="RFC 9457 members"),
     Column("attempt", Integer, nullable=False, server_default="0", comment="fence: claims so far"),
@@ -113,12 +113,12 @@ job = Table(
 job_input = Table(
     "job_input",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("role", Text, primary_key=True, comment="the specification's field"),
     Column("position", SmallInteger, nullable=False, comment="the first dataset is what a release is made from"),
-    Column("dataset_id", Text, ForeignKey("dataset.id")),
-    Column("release_id", Text, ForeignKey("release.id")),
-    Column("source_job_id", Text, ForeignKey("job.id"), comment="an earlier job whose result is used"),
+    Column("dataset_id", Id, ForeignKey("dataset.id")),
+    Column("release_id", Id, ForeignKey("release.id")),
+    Column("source_job_id", Id, ForeignKey("job.id"), comment="an earlier job whose result is used"),
     CheckConstraint("num_nonnulls(dataset_id, release_id, source_job_id) = 1", name="one_object"),
     Index("ix_job_input_dataset_id", "dataset_id", postgresql_where=text("dataset_id IS NOT NULL")),
     Index("ix_job_input_release_id", "release_id", postgresql_where=text("release_id IS NOT NULL")),
@@ -133,7 +133,7 @@ job_event = Table(
     "job_event",
     metadata,
     Column("id", BigInteger, change, primary_key=True, server_default=change.next_value()),
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), nullable=False),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), nullable=False),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("state", Text, nullable=False),
     Column("attempt", Integer, nullable=False),
@@ -146,7 +146,7 @@ job_event = Table(
 job_attempt = Table(
     "job_attempt",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("worker", Text, nullable=False),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
@@ -158,7 +158,7 @@ job_attempt = Table(
 job_progress = Table(
     "job_progress",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("fraction", Double, nullable=False, server_default="0"),
     Column("stage", Text, nullable=False, server_default="queued"),
     Column("version", BigInteger, change, nullable=False, server_default=change.next_value()),
@@ -170,7 +170,7 @@ job_progress = Table(
 job_checkpoint = Table(
     "job_checkpoint",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("attempt", Integer, nullable=False),
     Column("steps", BigInteger, nullable=False, comment="steps completed when it was taken"),
     Column("key", Text, nullable=False),
@@ -181,7 +181,7 @@ job_checkpoint = Table(
 job_result = Table(
     "job_result",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("body", LargeBinary, comment="JSON; null when it lies in storage"),
     Column("key", Text),
     Column("bytes", BigInteger, nullable=False),
@@ -192,18 +192,18 @@ job_result = Table(
 provenance = Table(
     "provenance",
     metadata,
-    Column("job_id", Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Id, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     Column("owner", Text, nullable=False),
     Column("requested_by", Text, comment="id of the API key"),
     Column("requested_at", DateTime(timezone=True), nullable=False),
     Column("finished_at", DateTime(timezone=True), nullable=False),
     Column("seconds", Double, nullable=False, comment="of the attempt that succeeded"),
-    Column("dataset_id", Text, ForeignKey("dataset.id")),
+    Column("dataset_id", Id, ForeignKey("dataset.id")),
     Column("dataset_sha256", Text),
     Column("spec", JSONB, nullable=False),
     Column("versions", JSONB, nullable=False, comment="code, Python and dependencies"),
     Column("attempts", JSONB, nullable=False),
-    Column("release_id", Text),
+    Column("release_id", Id),
     Column("release_sha256", JSONB, comment="by format"),
     Column("public", JSONB, nullable=False, comment="W3C PROV-JSON without restricted facts"),
     Column("restricted", JSONB, nullable=False, comment="W3C PROV-JSON, whole"),
@@ -222,7 +222,7 @@ queue_turn = Table(
 worker = Table(
     "worker",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("queue", Text, nullable=False),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),

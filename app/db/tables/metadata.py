@@ -1,6 +1,21 @@
-"""The one MetaData, with names for every constraint, so that migrations can speak of them."""
+"""The one MetaData, with names for every constraint, so that migrations can speak of them; and the type of ids."""
 
-from sqlalchemy import MetaData
+from typing import Any
+
+from sqlalchemy import MetaData, Text
+from sqlalchemy.types import TypeDecorator
+
+
+class Id(TypeDecorator[str]):
+    """An id as a client may send it. One with a NUL, which Postgres refuses in any text, is no id: it finds nothing."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002 (as SQLAlchemy calls it)
+        """An id that no row has, for one that no row can have."""
+        return "" if value is not None and "\x00" in value else value
+
 
 metadata = MetaData(
     naming_convention={

@@ -19,17 +19,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from app.db.tables.metadata import metadata
+from app.db.tables.metadata import Id, metadata
 
 #: Releases: what a succeeded anonymization publishes.
 release = Table(
     "release",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", Id, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("name", Text, nullable=False, server_default="", comment="what the owner calls it"),
-    Column("job_id", Text, ForeignKey("job.id"), nullable=False, unique=True),
-    Column("dataset_id", Text, ForeignKey("dataset.id"), nullable=False),
+    Column("job_id", Id, ForeignKey("job.id"), nullable=False, unique=True),
+    Column("dataset_id", Id, ForeignKey("dataset.id"), nullable=False),
     Column("method", Text, nullable=False),
     Column("rows", BigInteger, nullable=False),
     Column("columns", JSONB, nullable=False),
@@ -53,13 +53,13 @@ release = Table(
     Column(
         "findings", JSON, nullable=False, server_default="[]", comment="list of contracts.findings.Finding; restricted"
     ),
-    Column("family_id", Text, comment="what it was composed with"),
+    Column("family_id", Id, comment="what it was composed with"),
     Column("composed_after", BigInteger, comment="how many were published of the family when it was composed"),
     Column("composed", JSONB, comment="what it leaves with all that was published by then; restricted"),
     Column("accepts_composition", Boolean, nullable=False, server_default=text("false")),
-    Column("base_release_id", Text, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
-    Column("previous_release_id", Text, ForeignKey("release.id"), comment="of a new version: whose boxes it has"),
-    Column("series_id", Text, comment="the first release that this one goes on"),
+    Column("base_release_id", Id, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
+    Column("previous_release_id", Id, ForeignKey("release.id"), comment="of a new version: whose boxes it has"),
+    Column("series_id", Id, comment="the first release that this one goes on"),
     CheckConstraint("state IN ('draft', 'published', 'withdrawn')", name="state"),
     Index("ix_release_family_id", "family_id"),
     Index("ix_release_series_id", "series_id"),
@@ -71,7 +71,7 @@ release = Table(
 release_file = Table(
     "release_file",
     metadata,
-    Column("release_id", Text, ForeignKey("release.id", ondelete="CASCADE"), primary_key=True),
+    Column("release_id", Id, ForeignKey("release.id", ondelete="CASCADE"), primary_key=True),
     Column("format", Text, primary_key=True),
     Column("key", Text, nullable=False),
     Column("sha256", Text, nullable=False),
@@ -83,8 +83,8 @@ release_file = Table(
 release_link = Table(
     "release_link",
     metadata,
-    Column("release_id", Text, ForeignKey("release.id", ondelete="CASCADE"), primary_key=True),
-    Column("dataset_id", Text, ForeignKey("dataset.id"), nullable=False, comment="the original; without it, no link"),
+    Column("release_id", Id, ForeignKey("release.id", ondelete="CASCADE"), primary_key=True),
+    Column("dataset_id", Id, ForeignKey("dataset.id"), nullable=False, comment="the original; without it, no link"),
     Column("key", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Index("ix_release_link_dataset_id", "dataset_id"),
@@ -95,13 +95,13 @@ publication = Table(
     "publication",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    Column("family_id", Text, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
     Column("owner", Text, nullable=False),
-    Column("release_id", Text, nullable=False, unique=True),
+    Column("release_id", Id, nullable=False, unique=True),
     Column("method", Text, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
-    Column("base_release_id", Text, comment="of a series: it tells no more than this one"),
-    Column("previous_release_id", Text, comment="of a new version: whose boxes it has"),
+    Column("base_release_id", Id, comment="of a series: it tells no more than this one"),
+    Column("previous_release_id", Id, comment="of a new version: whose boxes it has"),
     Column("composed", JSONB, comment="what all up to this one leave together"),
     Index("ix_publication_family_id", "family_id", "id"),
 )
@@ -112,7 +112,7 @@ publication_entry = Table(
     metadata,
     Column("owner", Text, primary_key=True),
     Column("number", BigInteger, primary_key=True, comment="from 1, without gaps"),
-    Column("release_id", Text, nullable=False, unique=True),
+    Column("release_id", Id, nullable=False, unique=True),
     Column("key", Text, nullable=False, comment="storage key"),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("stale", Boolean, nullable=False, server_default=text("false"), comment="its rows have changed since"),
@@ -122,7 +122,7 @@ publication_entry = Table(
 ledger_file = Table(
     "ledger_file",
     metadata,
-    Column("release_id", Text, primary_key=True),
+    Column("release_id", Id, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
@@ -140,7 +140,7 @@ ledger_file = Table(
 certificate = Table(
     "certificate",
     metadata,
-    Column("release_id", Text, ForeignKey("release.id"), primary_key=True),
+    Column("release_id", Id, ForeignKey("release.id"), primary_key=True),
     Column("owner", Text, nullable=False),
     Column("position", BigInteger, nullable=False, comment="in the owner's chain, from 1; never shown"),
     Column("previous", Text, comment="sha256 of the payload before it"),
@@ -160,7 +160,7 @@ log_entry = Table(
     Column("owner", Text, primary_key=True),
     Column("sequence", BigInteger, primary_key=True, comment="from 1, without gaps"),
     Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("key_id", Text, comment="id of the API key; null: the service itself"),
+    Column("key_id", Id, comment="id of the API key; null: the service itself"),
     Column("action", Text, nullable=False),
     Column("subject", Text, nullable=False, comment="id of what it was done to"),
     Column("facts", JSON, nullable=False),

@@ -10,7 +10,7 @@ from app.contracts.inputs import Given
 from app.contracts.statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, Statistic, StatisticKind, steers
 from app.errors import FieldError, pointer
 from app.methods.boxes import series, versions
-from app.methods.boxes.check_columns import complete_records, kept_kinds, kinds_of, wrong_columns, wrong_weights
+from app.methods.boxes.check_columns import complete_records, kept_kinds, wrong_columns, wrong_weights
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.spec import (
     BoxBounds,
@@ -21,8 +21,9 @@ from app.methods.boxes.spec import (
     RareRecords,
     ReleasedWeights,
     SuppressionObjective,
+    kinds_of,
 )
-from app.methods.columns import named, too_few, wrong_column
+from app.methods.columns import named, too_few, types_of, wrong_column
 from app.methods.columns import wrong_columns as unknown_columns
 
 
@@ -32,7 +33,7 @@ def fill_boxes(spec: BoxesSpec, given: Given) -> BoxesSpec:
         return series.fill(spec, base)
     if (previous := versions.previous_of(spec, given)) is not None:
         return versions.fill(spec, given, previous)
-    return with_steering(_with_row_weights(spec), kinds_of(spec, given.profile()))
+    return with_steering(_with_row_weights(spec), kinds_of(spec, types_of(given.profile())))
 
 
 def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
@@ -51,7 +52,7 @@ def check_boxes(spec: BoxesSpec, given: Given) -> list[FieldError]:
     if (previous := given.releases.get(versions.PREVIOUS)) is not None:
         return versions.check(spec, given, previous)
     profile = given.profile()
-    columns, kinds = named(profile), kinds_of(spec, profile)
+    columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     return [
         *undefined(spec, kinds, profile),
         *wrong_content(spec, kinds),

@@ -7,19 +7,21 @@ from typing import Any, Final, cast
 from app.contracts.columns import ColumnKind, Domain, plain_kind, typed
 from app.contracts.datasets import DatasetColumn, Profile
 from app.errors import FieldError, pointer
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kind_of
-from app.methods.columns import missing_values, named, not_quasi_identifiers, outside, wrong_column, wrong_numbers
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kinds_of
+from app.methods.columns import (
+    missing_values,
+    named,
+    not_quasi_identifiers,
+    outside,
+    types_of,
+    wrong_column,
+    wrong_numbers,
+)
 
 #: Texts of which nearly every record has its own are names, not classes.
 _NAMES: Final = 0.9
 _FEW: Final = 20
 _SETTINGS: Final = ("domains", "value_step", "min_width")
-
-
-def kinds_of(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
-    """How each column that the dataset has is cut and published."""
-    columns = named(profile)
-    return {name: kind_of(spec, name, columns[name].type) for name in spec.quasi_identifiers if name in columns}
 
 
 def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
@@ -30,8 +32,7 @@ def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
 
 def lacks_values(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> bool:
     """Whether missing values of a column make its records incomplete."""
-    declared = spec.nominal.get(column.name, NominalColumn())
-    own = kind is ColumnKind.NOMINAL and (declared.missing_is_value or None in (declared.values or ()))
+    own = kind is ColumnKind.NOMINAL and spec.nominal.get(column.name, NominalColumn()).has_missing
     return column.missing > 0 and not own
 
 
@@ -39,14 +40,14 @@ def complete_records(spec: BoxesSpec, profile: Profile) -> int:
     """The most records that can take part: all, or those left by the column with most missing values."""
     if spec.missing_policy is not BoxesMissingPolicy.DROP:
         return profile.rows
-    columns, kinds = named(profile), kinds_of(spec, profile)
+    columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     missing = (columns[name].missing for name, kind in kinds.items() if lacks_values(spec, columns[name], kind))
     return profile.rows - max(missing, default=0)
 
 
 def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
     """Columns that are not there or cannot become sides of boxes, and what is said of others than these."""
-    columns, kinds = named(profile), kinds_of(spec, profile)
+    columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     for index, name in enumerate(spec.quasi_identifiers):
         if (wrong := wrong_column(name, columns)) is not None:
             yield FieldError(pointer("quasi_identifiers", index), wrong)

@@ -14,6 +14,7 @@ from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords
+from app.methods.columns import k_too_large
 
 #: The field that names the base.
 BASE: Final = "base_release_id"
@@ -108,9 +109,9 @@ def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldE
 def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
     least = int(base.spec["k"])
     if spec.k < least:
-        yield FieldError("/k", f"k = {spec.k} asked, the base has boxes of {least}: the least k is {least}")
+        yield FieldError("/k", f"k = {spec.k} required, the base has boxes of {least}: the least k is {least}")
     elif spec.k > base.rows:
-        yield FieldError("/k", f"k = {spec.k} asked, the base has {base.rows} rows: the largest k is {base.rows}")
+        yield FieldError("/k", k_too_large(spec.k, f"the base has {base.rows} rows", base.rows))
     elif spec.k > least and spec.person_column is not None:
         detail = (
             f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series. "

@@ -1,6 +1,7 @@
 """Anonymization `boxes`: k-anonymity of tables by subdividing the data space."""
 
 import csv
+from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Self
@@ -134,6 +135,11 @@ class NominalColumn(Contract):
         default=False, strict=True, description="Missing is a value like any other, null in sets."
     )
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether missing is one of its values, by the flag or by the list."""
+        return self.missing_is_value or None in (self.values or ())
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_values("values", self.values or ())
@@ -163,6 +169,11 @@ def kind_of(spec: OfKinds, name: str, column: ColumnType) -> ColumnKind:
     if name in spec.ordinal:
         return ColumnKind.ORDINAL
     return ColumnKind.NOMINAL if name in spec.nominal else plain_kind(column)
+
+
+def kinds_of(spec: "BoxesSpec", types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
+    """How each quasi-identifier that the dataset has is cut and published."""
+    return {name: kind_of(spec, name, types[name]) for name in spec.quasi_identifiers if name in types}
 
 
 class BoxBounds(StrEnum):

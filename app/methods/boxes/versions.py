@@ -9,11 +9,11 @@ from typing import Any, Final
 from app.contracts.inputs import Given, ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, meant, pointer
-from app.methods.boxes.check_columns import kept_kinds, kinds_of, wrong_columns, wrong_weights
+from app.methods.boxes.check_columns import kept_kinds, wrong_columns, wrong_weights
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.series import inherited, otherwise
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords
-from app.methods.columns import named
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords, kinds_of
+from app.methods.columns import named, types_of
 from app.methods.columns import wrong_columns as unknown_columns
 
 #: The field that names the release whose boxes are used again.
@@ -42,7 +42,7 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
-    return with_steering(filled, kinds_of(filled, given.profile()))
+    return with_steering(filled, kinds_of(filled, types_of(given.profile())))
 
 
 def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldError]:
@@ -56,7 +56,7 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
         )
         return [FieldError(pointer(PREVIOUS), detail)]
     profile = given.profile()
-    kinds = kinds_of(spec, profile)
+    kinds = kinds_of(spec, types_of(profile))
     return [
         *_changed(spec, previous),
         *otherwise(spec, previous),
@@ -170,7 +170,7 @@ def _other(name: str, value: Any, previous: ReleaseInput) -> str:
 
 def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Iterator[FieldError]:
     """Columns that are read as something else than they were published as."""
-    columns, kinds = named(given.profile()), kinds_of(spec, given.profile())
+    columns, kinds = named(given.profile()), kinds_of(spec, types_of(given.profile()))
     there = {one.name: one.type for one in previous.columns}
     for index, name in enumerate(spec.quasi_identifiers):
         if name not in previous.spec["quasi_identifiers"]:

@@ -11,6 +11,8 @@ from app.methods.columns import (
     missing_values,
     named,
     not_quasi_identifiers,
+    records_of,
+    too_few,
     wrong_column,
     wrong_columns,
     wrong_domains,
@@ -133,19 +135,13 @@ def _k_out_of_range(summary: NumericSummary, records: int) -> Iterator[FieldErro
 
 def _feasible(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
     records = complete_records(spec, profile)
-    if spec.k is not None and spec.k_column is None and spec.k > records:
-        yield FieldError(
-            "/k", f"k = {spec.k:g} asked, {_records_of(records, profile.rows)}: the largest k is at most {records}"
-        )
+    if spec.k is not None and spec.k_column is None:
+        yield from too_few(spec.k, largest=records, rows=profile.rows, bound="at most ")
     if spec.scales is ScaleSharing.SHARED and spec.cell_size is not None and spec.cell_size > records:
         yield FieldError(
             "/cell_size",
-            f"cells of {spec.cell_size} asked, {_records_of(records, profile.rows)}: at most {records} fit into one",
+            f"cells of {spec.cell_size} asked, {records_of(records, profile.rows)}: at most {records} fit into one",
         )
-
-
-def _records_of(records: int, rows: int) -> str:
-    return f"{records} records" if records == rows else f"at most {records} complete records"
 
 
 def _repeated(spec: UncertainSpec, earlier: int) -> Iterator[FieldError]:

@@ -79,7 +79,7 @@ def test_values_all_but_equal_do_no_harm(method: partition.Method) -> None:
 
 
 def test_k_above_the_records_is_refused_with_the_largest() -> None:
-    with pytest.raises(InfeasibleKError, match="k = 50 asked, 31 records: the largest k is 31") as caught:
+    with pytest.raises(InfeasibleKError, match="k = 50 required, 31 records: the largest k is 31") as caught:
         partition.init(np.zeros((31, 2)), k=50, worth=np.ones(2), method="fast")
     assert (caught.value.required, caught.value.largest) == (50, 31)
 

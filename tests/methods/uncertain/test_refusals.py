@@ -109,7 +109,7 @@ def test_a_k_that_no_scale_reaches_is_refused_with_the_largest_that_is(
     assert job["error"]["status"] == httpx.codes.UNPROCESSABLE_ENTITY
     (error,) = job["error"]["errors"]
     assert error["pointer"] == "/k"
-    assert f"k = {k:g} asked" in error["detail"]
+    assert f"k = {k:g} required" in error["detail"]
     feasible = float(error["detail"].split("largest k is ")[1].split()[0].rstrip(".,;"))
     assert largest * 0.9 < feasible < largest
     assert (

@@ -7,7 +7,7 @@ class InfeasibleKError(ValueError):
     """More records per box are demanded than there are records."""
 
     def __init__(self, required: int, largest: int) -> None:
-        super().__init__(f"k = {required} asked, {largest} records: the largest k is {largest}")
+        super().__init__(f"k = {required} required, {largest} records: the largest k is {largest}")
         self.required = required
         self.largest = largest
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.contracts.datasets import FileFormat, Profile, ReadOptions
+from app.contracts.datasets import DELIMITED, DELIMITED_ONLY, FileFormat, Profile, ReadOptions
 from app.contracts.warnings import JobWarning
 from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
 from workers.frames.upload import delimited_kernel as splitting
@@ -20,22 +20,9 @@ from workers.frames.upload.parquet import read_parquet
 from workers.frames.upload.sink import Tick
 from workers.frames.upload.text import read_text
 
-_DELIMITED = frozenset({FileFormat.CSV, FileFormat.TSV})
-_ONLY_DELIMITED = (
-    "delimiter",
-    "quote",
-    "header",
-    "column",
-    "skip_rows",
-    "comment",
-    "trim",
-    "decimal",
-    "thousands",
-    "charset",
-)
 #: Tried in this order; a file that reads alike with several has the first: in files with `;` a comma is often a decimal
 #: mark, and what is in a cell seldom stands the same number of times in each.
-DELIMITERS: Final = ";\t,|"
+DELIMITERS: Final = ";	,|"
 DEFAULT_DELIMITER: Final = ","
 _SAMPLE_BYTES: Final = 1 << 18
 _SAMPLE_RECORDS: Final = 1_000
@@ -124,7 +111,7 @@ def _read_text(
     source: Path, options: ReadOptions, sink: Path, tick: Tick, max_columns: int, max_field_bytes: int
 ) -> Profile:
     """A file of text in UTF-8."""
-    if options.format not in _DELIMITED:
+    if options.format not in DELIMITED:
         objects = ObjectReader(source, max_columns=max_columns, max_field_bytes=max_field_bytes)
         return read_text(objects, options, sink, tick)
     options = _completed(source, options)
@@ -165,9 +152,9 @@ def _check_size(source: Path, max_bytes: int) -> None:
 
 def _check_applicable(options: ReadOptions) -> None:
     """Refuse options that mean nothing to the format: whoever gave them expects them to be heeded."""
-    if options.format in _DELIMITED:
+    if options.format in DELIMITED:
         return
-    given = [name for name in _ONLY_DELIMITED if getattr(options, name) != ReadOptions.model_fields[name].default]
+    given = [name for name in DELIMITED_ONLY if getattr(options, name) != ReadOptions.model_fields[name].default]
     if given:
         detail = f"applies to CSV and TSV only, not to {options.format}"
         raise InvalidError(f"`{given[0]}` {detail}.", errors=[FieldError(f"?{name}", detail) for name in given])

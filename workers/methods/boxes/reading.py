@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kind_of
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn
+from app.methods.columns import k_too_large
 from surebox_core.types import FloatArray
+from surebox_verify.released.intervals import number_of
 from workers.algorithms.boxes import sides
 from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.winsorized import winsorized
@@ -68,11 +70,6 @@ class BoxRecords:
     persons: Codes | None
     survey: FloatArray | None
     rare: int = 0
-
-
-def kinds_of(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> dict[str, ColumnKind]:
-    """How each column is cut and published."""
-    return {name: kind_of(spec, name, types[name]) for name in spec.quasi_identifiers}
 
 
 def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnType]) -> Read:
@@ -170,14 +167,12 @@ def domain_of(spec: BoxesSpec, name: str) -> tuple[float, float] | None:
         return 0.0, float(len(spec.ordinal[name]) - 1)
     if (declared := spec.domains.get(name)) is None:
         return None
-    lo, hi = (float(end) if isinstance(end, (int, float)) else float(end.toordinal() - _EPOCH) for end in declared)
+    lo, hi = (float(number_of(end)) for end in declared)
     return lo, hi
 
 
-#: Day number of 1970-01-01, from which days are counted.
-_EPOCH: Final = 719_163
 #: The first and the last day that there is.
-_DAYS: Final = (float(date.min.toordinal() - _EPOCH), float(date.max.toordinal() - _EPOCH))
+_DAYS: Final = (float(number_of(date.min)), float(number_of(date.max)))
 
 
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
@@ -204,14 +199,13 @@ def _taking_part(table: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64
         return rows
     incomplete = np.isnan(table.values).any(axis=1)
     for name, column in zip(order.nominal, table.coded, strict=True):
-        if not _missing_is_value(spec, name):
+        if not spec.nominal.get(name, NominalColumn()).has_missing:
             incomplete |= column.codes < 0
     if not incomplete.any():
         return rows
     rows = np.flatnonzero(~incomplete)
     if len(rows) < spec.k:
-        detail = f"k = {spec.k} asked, {len(rows)} complete records: the largest k is {len(rows)}"
-        raise InfeasibleError.at("/k", detail)
+        raise InfeasibleError.at("/k", k_too_large(spec.k, f"{len(rows)} complete records", len(rows)))
     return rows
 
 
@@ -238,11 +232,6 @@ def _without_rare(
             if few.any() and left_out + int(few.sum()) <= most:
                 rows, left_out, again = rows[~few], left_out + int(few.sum()), True
     return rows
-
-
-def _missing_is_value(spec: BoxesSpec, name: str) -> bool:
-    declared = spec.nominal.get(name)
-    return declared is not None and (declared.missing_is_value or None in (declared.values or ()))
 
 
 def _in_order(

@@ -6,6 +6,7 @@ from typing import Final
 from app.contracts.columns import ColumnKind
 from app.errors import InfeasibleError, InvalidError, SureboxError, pointer
 from app.methods.boxes.spec import BoxesMissingPolicy, BoxesSpec, PartitionMethod, RareRecords, ReleasedWeights
+from app.methods.columns import k_too_large
 from surebox_core.errors import InvalidColumnError, UndefinedStatisticError
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.checks import rare_fault
@@ -142,7 +143,7 @@ def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> Su
 def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> SureboxError:
     """What to say where too many records, or all, fit in no box."""
     if isinstance(error, InfeasibleKError):
-        detail = f"k = {error.required} asked, {error.largest} {_counted(spec)}: the largest k is {error.largest}"
+        detail = k_too_large(error.required, f"{error.largest} {_counted(spec)}", error.largest)
         return InfeasibleError.at("/k", detail)
     which = ", ".join(map(repr, spec.keep)) or "none"
     detail = (

@@ -9,7 +9,7 @@ import numpy as np
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
-from app.methods.boxes.spec import BoxesSpec
+from app.methods.boxes.spec import BoxesSpec, kinds_of
 from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
@@ -25,7 +25,7 @@ from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.constraints import demands
 from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
-from workers.methods.boxes.reading import BoxRecords, kinds_of, read, records
+from workers.methods.boxes.reading import BoxRecords, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.statistic_entries import public_statistics

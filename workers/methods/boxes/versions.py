@@ -151,6 +151,6 @@ def _complete(job: JobContext, spec: BoxesSpec) -> NDArray[np.bool_]:
         spec.quasi_identifiers, coded_columns(job.dataset_path(), spec.quasi_identifiers), strict=True
     ):
         declared = spec.nominal.get(name)
-        if declared is None or not (declared.missing_is_value or None in (declared.values or ())):
+        if declared is None or not declared.has_missing:
             complete &= column.codes >= 0
     return complete

@@ -9,6 +9,7 @@ from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
 from app.contracts.jobs import JobProgress
 from app.errors import InfeasibleError
+from app.methods.columns import k_too_large
 from app.methods.condensation.spec import CondensationResult, CondensationSpec
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
@@ -56,7 +57,7 @@ class CondensationRunner:
         try:
             return Condensing(spec, records, condensation.init(records.values, spec.k, job.rng))
         except InfeasibleKError as error:
-            detail = f"k = {error.required} asked, {error.largest} complete records: the largest k is {error.largest}"
+            detail = k_too_large(error.required, f"{error.largest} complete records", error.largest)
             raise InfeasibleError.at("/k", detail) from None
 
     def step(self, state: Condensing, job: JobContext) -> Condensing:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidError
 from surebox_verify.released.codebooks import Codebook
+from surebox_verify.released.intervals import number_of
 from workers.algorithms.boxes.queries import classification as box_classification
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification
@@ -20,7 +21,6 @@ from workers.frames.columns import numeric_columns
 from workers.frames.labels import Labels, read_labels
 from workers.methods.context import JobContext
 from workers.methods.queries.box_sides import BEYOND, SetColumn, Sided, sided
-from workers.methods.queries.query_arrays import number_of
 from workers.methods.released.densities import released_densities
 
 #: Points as they were sent: values of the specification's columns.

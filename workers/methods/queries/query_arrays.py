@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surebox_verify.released.intervals import number_of
+
 #: By column an interval, null for an open end, or the values that count, as a specification has them.
 Queries: TypeAlias = Sequence[Mapping[str, Any]]
 
-_EPOCH: Final = date(1970, 1, 1)
 #: An end that is open in a column that is asked about: beyond every value, but not beyond what is missing.
 _OPEN: Final = 1e300
 
@@ -50,8 +50,3 @@ def query_arrays(queries: Queries, columns: Sequence[str]) -> QueryArrays:
                 lower[row, place[name]] = -_OPEN if lo is None else lo
                 upper[row, place[name]] = _OPEN if hi is None else hi
     return QueryArrays(lower, upper, tuple(values))
-
-
-def number_of(end: float | str) -> float:
-    """A number, or a day as days since 1970."""
-    return float((date.fromisoformat(end) - _EPOCH).days) if isinstance(end, str) else float(end)

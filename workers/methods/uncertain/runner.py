@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.contracts.jobs import JobProgress
 from app.contracts.warnings import JobWarning
 from app.errors import InfeasibleError
+from app.methods.columns import k_too_large
 from app.methods.draws import refuse_repeat
 from app.methods.uncertain.spec import SCALING_UNIT, EstimatedStatistic, UncertainSpec
 from workers.algorithms.uncertain.calibration import calibration
@@ -192,11 +193,11 @@ def _begun(
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
     """What would be feasible; a k that stands in a column is a cell of somebody's, and is not told."""
     where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
-    demand = (
-        f"k = {error.required:g} asked" if spec.k_column is None else "larger k asked in the column than can be had"
-    )
-    detail = f"{demand}, {error.records} records{where}; no noise makes so many fit, the largest k is {error.largest}"
-    return InfeasibleError.at("/k" if spec.k_column is None else "/k_column", detail)
+    had = f"{error.records} records{where}; no noise makes so many fit"
+    if spec.k_column is None:
+        return InfeasibleError.at("/k", k_too_large(error.required, had, error.largest))
+    detail = f"the column has a larger k than can be had, {had}: the largest k is {error.largest}"
+    return InfeasibleError.at("/k_column", detail)
 
 
 def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArray[np.int64]) -> Densities:

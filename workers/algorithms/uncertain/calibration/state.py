@@ -31,7 +31,7 @@ class UnreachableKError(ValueError):
 
     def __init__(self, required: float, largest: float, records: int) -> None:
         super().__init__(
-            f"k = {required:g} asked, {records} records: the expected anonymity stays below it at every scale, "
+            f"k = {required:g} required, {records} records: the expected anonymity stays below it at every scale, "
             f"the largest k is {largest:.10g}"
         )
         self.required = required
