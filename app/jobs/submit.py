@@ -39,7 +39,8 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
     Parameters
     ----------
     unit
-        The caller's unit of work; what else the job needs (a dataset's row) is written in it too.
+        The caller's unit of work, in which submissions of the owner are locked (`jobs.lock_submissions`); what else the
+        job needs (a dataset's row) is written in it too.
     submission
         Who asks for what.
     broker
@@ -94,7 +95,6 @@ def echo(spec: JobSpec) -> dict[str, Any]:
 
 
 def _check_limit(unit: UnitOfWork, *, owner: str, max_unfinished: int) -> None:
-    jobs.lock_submissions(unit.connection, owner=owner)
     if jobs.count_unfinished(unit.connection, owner=owner, at_most=max_unfinished) >= max_unfinished:
         raise TooManyJobsError(
             f"{max_unfinished} jobs of this owner are queued or running, which is the limit; "

@@ -15,9 +15,9 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from app.api.protocol import ProblemProtocol
 from app.auth.keys import KeyInfo, create_key
 from app.db.session import Database
-from app.embedded.protocol import ProblemProtocol
 from app.main import create_app
 from app.settings import Settings
 from tests import patient

@@ -84,6 +84,7 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
     if claimed is None:
         log.info("job.not_ours", job_id=job_id, reason="nothing waits in its queue that this worker knows")
         return
+    began = time.monotonic()
     with structlog.contextvars.bound_contextvars(job_id=claimed.id, attempt=claimed.attempt, method=claimed.method):
         log.info("job.claimed")
         try:
@@ -95,7 +96,8 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
                     Attempt(claimed, resources, scratch=None).put_off()
                 else:
                     Attempt(claimed, resources, scratch=scratch).run()
-            _send_passed_over(claimed.queue, resources)
+            if _is_long(claimed, time.monotonic() - began, above=resources.settings.long_job_seconds):
+                _send_passed_over(claimed.queue, resources)
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
 
@@ -106,8 +108,13 @@ def _claim_next(connection: Connection, *, ticket: str, resources: WorkerResourc
     return None if chosen is None else claims.claim(connection, job_id=chosen, worker=resources.worker, known=known())
 
 
+def _is_long(claimed: Claim, seconds: float, *, above: float) -> bool:
+    """Whether this job, which ran for so long, was one of those that leave a process to short ones; parts are."""
+    return claimed.part is not None or seconds >= above or (claimed.estimated_seconds or 0.0) > above
+
+
 def _send_passed_over(queue: str, resources: WorkerResources) -> None:
-    """A long job that had to leave its ticket to shorter ones gets another, now that a process is free."""
+    """A long job that had to leave its ticket to shorter ones gets another, now that a long one has ended."""
     try:
         with resources.database.read() as connection:
             waiting = turns.waiting(connection, queue=queue, seconds=resources.settings.long_job_seconds)
@@ -128,11 +135,11 @@ class Attempt:
         self._scratch = scratch or Path(os.devnull)
         self._traces = Traces(resources.storage)
         self._gate = Gate(claimed, resources, storage=self._traces)
-        self._heart = Heartbeat(
+        self._heartbeat = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
             parent_id=claimed.parent_id,
-            database=resources.heart_database,
+            database=resources.heartbeat_database,
             settings=self._settings,
             stopping=resources.stopping,
             overrun=self._abandon,
@@ -140,7 +147,7 @@ class Attempt:
 
     def run(self) -> None:
         """Compute and end the job."""
-        with self._heart:
+        with self._heartbeat:
             self._end(self._work())
             self._traces.remove(self._claimed, self._resources.database)
 
@@ -152,7 +159,7 @@ class Attempt:
         """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
         try:
             self._gate.enter(*self._compute())
-            self._heart.check()
+            self._heartbeat.check()
         except ShutdownRequestedError:
             return self._release_claim
         except SplitRequestedError as requested:
@@ -192,13 +199,13 @@ class Attempt:
         state, job, steps = self._begin(runner, job)
         while not runner.done(state):
             try:
-                self._heart.check()
+                self._heartbeat.check()
             except ShutdownRequestedError:
                 self._checkpoint(runner, state, job, steps, now=True)
                 raise
             state = runner.step(state, job)
             steps += 1
-            self._heart.report(runner.progress(state))
+            self._heartbeat.report(runner.progress(state))
             self._checkpoint(runner, state, job, steps)
         return runner.finish(state, job)
 
@@ -226,12 +233,12 @@ class Attempt:
         return state, job, 0
 
     def _tick(self, progress: JobProgress) -> None:
-        self._heart.report(progress)
-        self._heart.check()
+        self._heartbeat.report(progress)
+        self._heartbeat.check()
 
     def _end(self, write: Callable[[UnitOfWork], None]) -> None:
         """Write the ending; a job that cannot be written as computed fails, and says so."""
-        with self._heart.ending():
+        with self._heartbeat.ending():
             try:
                 self._commit(write)
             except FencedError:
@@ -359,7 +366,7 @@ class Attempt:
         }
         try:
             if verdict in writes:
-                with self._resources.heart_database.unit_of_work() as unit:
+                with self._resources.heartbeat_database.unit_of_work() as unit:
                     writes[verdict](unit)
         except FencedError:
             pass

@@ -24,7 +24,7 @@ class WorkerResources:
 
     settings: Settings
     database: Database
-    heart_database: Database
+    heartbeat_database: Database
     storage: Storage
     queue: JobQueue
     worker: str
@@ -36,7 +36,7 @@ class WorkerResources:
         return cls(
             settings=settings,
             database=Database(settings.database_url, pool_size=2),
-            heart_database=Database(settings.database_url, pool_size=1),
+            heartbeat_database=Database(settings.database_url, pool_size=1),
             storage=open_storage(settings),
             queue=JobQueue(settings),
             worker=f"{socket.gethostname()}:{os.getpid()}",
@@ -50,7 +50,7 @@ class WorkerResources:
     def close(self) -> None:
         """Close the connections."""
         self.database.close()
-        self.heart_database.close()
+        self.heartbeat_database.close()
 
 
 _of_this_process: list[WorkerResources] = []

@@ -1,4 +1,9 @@
-"""JSON bodies are read whole, so they are limited; uploads stream and have limits of their own."""
+"""JSON bodies are read whole, so they are limited; uploads stream and have limits of their own.
+
+FastAPI's `max_body_size` does not replace this: where the length is declared, it sends a line of text instead of any
+answer of the application (Starlette's `RequestBodyLimitResponder.send_with_limit`), so no handler can make its 413 a
+problem that names the limit.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Asking for an audit; in the OpenAPI document once there is one to ask for."""
+"""Requests for audits."""
 
 from fastapi import APIRouter, Request, Response
 

@@ -29,7 +29,7 @@ _SHORTEST_HOLD, _LONGEST_HOLD = 5.0, 60.0
 _CLAIMED = (
     job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
     job.c.tags, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts,
-    job.c.attempt, job.c.created_at,
+    job.c.attempt, job.c.created_at, job.c.estimated_seconds,
 )  # fmt: skip
 
 
@@ -53,6 +53,7 @@ class Claim:
     parts: int | None = None
     attempt: int
     created_at: datetime
+    estimated_seconds: float | None = None
     inputs: Inputs
 
 

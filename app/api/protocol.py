@@ -18,6 +18,16 @@ from app.api.problems import MEDIA_TYPE
 from app.errors import PHRASES, BadRequestError, HeadTooLargeError, RequestTimeoutError, SureboxError
 from app.settings import Settings
 
+#: Attributes of uvicorn's protocol and of its cycle (a request with its answer) that are used or replaced here.
+UVICORN: Final = {
+    "protocol": (
+        "_unset_keepalive_if_required", "connection_lost", "connection_made", "cycle", "data_received", "flow", "loop",
+        "on_body", "on_headers_complete", "on_message_complete", "pipeline", "send_400_response", "timeout_keep_alive",
+        "timeout_keep_alive_handler", "timeout_keep_alive_task", "transport",
+    ),
+    "cycle": ("disconnected", "message_event", "response_complete", "response_started", "waiting_for_100_continue"),
+    "flow": ("read_paused",),
+}  # fmt: skip
 #: The parser is fed so many bytes at a time: by so many may a head be longer than its limit.
 PIECE_BYTES: Final = 16_384
 #: A refused client may still be sending: what it sends is dropped for so long, that it may read why.
