@@ -100,9 +100,11 @@ def test_a_dataset_in_use_is_not_deleted(uploads: Uploads) -> None:
     settings = Settings(redis_url=uploads.processes.settings["REDIS_URL"])
     with database.unit_of_work() as unit:
         submission = Submission(
-            owner=owner, key_id=None, spec=spec, kind="anonymization", queue="nobody",
+            owner=owner, key_id=None, spec=spec, kind="anonymization", queue=spec.queue,
         )  # fmt: skip
         job_id = submit(unit, submission=submission, broker=JobQueue(settings), max_unfinished=10)
+        unknown = "UPDATE job SET spec_version = 99 WHERE id = %s"  # to every worker: it stays queued
+        unit.connection.exec_driver_sql(unknown, (job_id,))
     refused = uploads.client.delete(answer.headers["location"])
     assert refused.status_code == 409
     assert refused.json()["type"] == "/problems/dataset-in-use"

@@ -64,10 +64,12 @@ class Releases:
             )  # fmt: skip
             spec = IngestSpec(dataset_id=dataset_id, options=options, staged_key="staging/none", bytes=1)
             submission = Submission(
-                owner=self.owner, key_id=None, spec=spec, kind="anonymization", queue="nobody",
+                owner=self.owner, key_id=None, spec=spec, kind="anonymization", queue=spec.queue,
             )  # fmt: skip
             broker = JobQueue(Settings(redis_url=self.processes.settings["REDIS_URL"]))
             job_id = submit(unit, submission=submission, broker=broker, max_unfinished=1000)
+            unknown = "UPDATE job SET spec_version = 99 WHERE id = %s"  # to every worker: it stays queued
+            unit.connection.exec_driver_sql(unknown, (job_id,))
             releases.insert_release(
                 unit.connection,
                 new=releases.NewRelease(
