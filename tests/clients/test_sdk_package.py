@@ -39,17 +39,21 @@ def test_an_example_of_the_page_runs(
 
 
 def test_examples_are_typed(tmp_path: Path) -> None:
-    """And a keyword that no method has is not."""
+    """And a keyword that no method has is an error, as is one that is missing."""
     for number, example in enumerate(EXAMPLES):
         (tmp_path / f"example_{number}.py").write_text(example)
-    wrong = "from surebox_client import Surebox\n\nSurebox().boxes('ds_1', quasi_identifiers=['age'], kay=5)\n"
+    wrong = (
+        "from surebox_client import Surebox\n\n"
+        "Surebox().boxes('ds_1', quasi_identifiers=['age'], k=5, kay=5)\n"
+        "Surebox().boxes('ds_1', quasi_identifiers=['age'])\n"
+    )
     (tmp_path / "wrong.py").write_text(wrong)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml")]
     files = [str(path) for path in sorted(tmp_path.glob("*.py"))]
     done = subprocess.run([*command, *files], cwd=ROOT, capture_output=True, text=True, timeout=500)
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
     assert len(errors) == 2, done.stdout
-    assert all("wrong.py:3" in line for line in errors), done.stdout  # `kay` is unknown, and `k` is missing
+    assert all(f"wrong.py:{line}" in error for line, error in zip((3, 4), errors, strict=True)), done.stdout
 
 
 def test_the_wheel_is_small_and_has_what_it_needs(tmp_path: Path) -> None:
