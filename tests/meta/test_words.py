@@ -9,9 +9,7 @@ IN_DOCUMENTS, IN_TEXTS = 3.0, 5.0
 
 #: Where the goal is not reached, how many there may be: only ever fewer.
 DOCUMENTS: dict[str, int] = {
-    "holds": 42,
-    "says": 66,
-    "what is, as a noun": 51,
+    "what is, as a noun": 46,
 }
 REFERENCE: dict[str, int] = {
     "stands for is": 6,
