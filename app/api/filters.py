@@ -16,7 +16,8 @@ TagPairs = Annotated[
     list[Annotated[str, Query(pattern=_TAG)]] | None,
     Query(description="Only objects with all of these tags, as `name:value`."),
 ]
-_TEXT = r"^[^\x00]{1,200}$"
+#: Of an id or a name in a query; Postgres takes no NUL.
+TEXT: Final = r"^[^\x00]{1,200}$"
 
 
 def _written_out(value: Any) -> Any:
@@ -44,9 +45,9 @@ def tags_of(pairs: Iterable[str] | None) -> dict[str, str]:
 
 async def get_job_filter(
     state: Annotated[list[JobState] | None, Query(description="Only objects in one of these states.")] = None,
-    method: Annotated[str | None, Query(pattern=_TEXT, description="Only jobs of this method.")] = None,
+    method: Annotated[str | None, Query(pattern=TEXT, description="Only jobs of this method.")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs that this endpoint created.")] = None,
-    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="That work on this dataset.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=TEXT, description="That work on this dataset.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
 ) -> JobFilter:

@@ -1,4 +1,4 @@
-"""Sending what a job has: the job as the holder of a key sees it, its whole result, and its events as they come.
+"""Sending what a job has: the job as a key may see it, its whole result, its events; and the record of downloads.
 
 A specification and a result are for who reads jobs. The bytes of a result come from its row, or from storage when there
 are more of them.
@@ -6,6 +6,7 @@ are more of them.
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Final
 
 from fastapi import Response
@@ -14,6 +15,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Send
 from starlette.types import Scope as ConnectionScope
 
+from app.api.deps import Resources
 from app.auth.principal import Principal, Scope
 from app.contracts.jobs import JobKind
 from app.db.job_record import JobRecord
@@ -21,12 +23,39 @@ from app.db.notifications import Subscription
 from app.db.repositories.job_results import StoredResult
 from app.errors import UnavailableError
 from app.jobs.envelope import events_after, job_json
+from app.releases import log
 from app.storage.protocol import Storage
 
 _RELEASES = frozenset({Scope.RELEASES_READ})
 #: Seconds of silence after which a comment keeps proxies from closing the connection.
 KEEPALIVE_SECONDS: Final = 15.0
 _HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """What is sent of a release: a file of a format, or its bundle; `restricted` while it is not published."""
+
+    release_id: str
+    of_owner: str
+    what: str
+    restricted: bool
+
+
+def record_download(resources: Resources, principal: Principal, sent: Download) -> None:
+    """Enter what is restricted in the log, before it is sent; count the rest."""
+    if sent.restricted:
+        reader = {"owner": principal.owner, "key_id": principal.key_id}
+        what = "data of a release not published"
+        log.record_read(database=resources.database, **reader, subject=sent.release_id, what=what)
+    else:
+        resources.tally.downloaded(
+            release_id=sent.release_id,
+            of_owner=sent.of_owner,
+            what=sent.what,
+            reader=principal.owner or None,
+            key_id=principal.key_id or None,
+        )
 
 
 def stored_response(storage: Storage, result: StoredResult, *, headers: Mapping[str, str] | None = None) -> Response:

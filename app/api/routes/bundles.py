@@ -13,9 +13,9 @@ from app.api.questions import PAST_THE_WAIT, Questioner
 from app.api.routes.releases import IfNoneMatch, ReleaseId
 from app.api.routes.reports import Reader, release_report_answer
 from app.api.schemas.releases import NOT_MODIFIED
+from app.api.sending import Download, record_download
 from app.contracts.releases import MEDIA_TYPES
 from app.db.repositories.job_results import StoredResult
-from app.releases import log
 from app.releases.access import viewer_of
 from app.releases.bundle import read_bundle
 from app.storage.protocol import Storage
@@ -65,17 +65,9 @@ class _Bundling:
         response_headers = {**headers, "ETag": etag_of(bundle.sha256), "Cache-Control": "private, no-cache"}
         if is_fresh(self._known, bundle.sha256):
             return Response(status_code=304, headers=response_headers)
-        if bundle.restricted:
-            reader = {"owner": principal.owner, "key_id": principal.key_id}
-            what = "data of a release not published"
-            log.record_read(database=resources.database, **reader, subject=self._release_id, what=what)
-        else:
-            resources.tally.downloaded(
-                release_id=self._release_id,
-                of_owner=bundle.owner,
-                what="bundle",
-                reader=principal.owner or None,
-                key_id=principal.key_id or None,
-            )
+        downloaded = Download(
+            release_id=self._release_id, of_owner=bundle.owner, what="bundle", restricted=bundle.restricted
+        )
+        record_download(resources, principal, downloaded)
         response_headers["Content-Disposition"] = f'attachment; filename="{self._release_id}.zip"'
         return StreamingResponse(bundle.chunks(storage), media_type="application/zip", headers=response_headers)

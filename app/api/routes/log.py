@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 
 from app.api.deps import ResourcesDep, require
-from app.api.filters import CreatedAfter, CreatedBefore
+from app.api.filters import TEXT, CreatedAfter, CreatedBefore
 from app.api.pagination import After, PageDep, page
 from app.api.problems import responses
 from app.auth.principal import Principal, Scope
@@ -18,7 +18,6 @@ router = APIRouter(tags=["administration"])
 #: Any key may see what was done with it.
 _ANY = tuple(scope.value for scope in Scope if scope is not Scope.ADMIN)
 Reader = Annotated[Principal, Depends(require("admin", instead=_ANY, any_of_instead=True))]
-_ID = r"^[^\x00]{1,200}$"
 
 
 def _is_admin(principal: Principal) -> bool:
@@ -28,8 +27,8 @@ def _is_admin(principal: Principal) -> bool:
 async def get_log_filter(
     principal: Reader,
     action: Annotated[list[LogAction] | None, Query(description="Only entries with one of these actions.")] = None,
-    subject: Annotated[str | None, Query(pattern=_ID, description="Id of what it was done to.")] = None,
-    key_id: Annotated[str | None, Query(pattern=_ID, description="Id of the key that did it.")] = None,
+    subject: Annotated[str | None, Query(pattern=TEXT, description="Id of what it was done to.")] = None,
+    key_id: Annotated[str | None, Query(pattern=TEXT, description="Id of the key that did it.")] = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
 ) -> LogFilter:

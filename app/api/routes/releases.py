@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Resp
 from fastapi.responses import StreamingResponse
 
 from app.api.deps import Resources, ResourcesDep, require
-from app.api.filters import CreatedAfter, TagPairs, tags_of
+from app.api.filters import TEXT, CreatedAfter, TagPairs, tags_of
 from app.api.http_headers import accepted_format, asked_range, etag_of, is_fresh
 from app.api.pagination import After, PageDep, page
 from app.api.problems import problem_response, responses
@@ -22,10 +22,11 @@ from app.api.schemas.releases import (
     ReleaseList,
     ReleaseStatistics,
 )
+from app.api.sending import Download, record_download
 from app.auth.principal import Principal, Scope
 from app.contracts.releases import MEDIA_TYPES, Release, ReleaseChanges, ReleaseFormat, ReleaseState
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
-from app.releases import delete, log, publishing, read
+from app.releases import delete, publishing, read
 from app.releases.access import check_readers, viewer_of
 
 router = APIRouter(tags=["releases"])
@@ -51,18 +52,17 @@ _READING = frozenset({Scope.RELEASES_READ})
 #: Where the name of a format is not how its files end.
 _SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
 _LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Address of the latest release."}}
-_TEXT = r"^[^\x00]{1,200}$"
 
 
 Series = Annotated[
     str | None,
-    Query(pattern=_TEXT, description="Only releases of this series: the `series_id` of any of its releases."),
+    Query(pattern=TEXT, description="Only releases of this series: the `series_id` of any of its releases."),
 ]
 
 
 async def get_release_filter(
-    method: Annotated[str | None, Query(pattern=_TEXT, description="Only releases made by this method.")] = None,
-    dataset_id: Annotated[str | None, Query(pattern=_TEXT, description="Only releases made from this dataset.")] = None,
+    method: Annotated[str | None, Query(pattern=TEXT, description="Only releases made by this method.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=TEXT, description="Only releases made from this dataset.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
     state: Annotated[ReleaseState | None, Query(description="Only releases in this state.")] = None,
@@ -149,19 +149,8 @@ def get_release_data(
     headers = _data_headers(release_id, file)
     if is_fresh(if_none_match, file.sha256):
         return Response(status_code=304, headers={"ETag": headers["ETag"], "Vary": "Accept"})
-    if file.restricted:
-        reader = {"owner": principal.owner, "key_id": principal.key_id}
-        log.record_read(
-            database=resources.database, **reader, subject=release_id, what="data of a release not published"
-        )
-    else:
-        resources.tally.downloaded(
-            release_id=release_id,
-            of_owner=file.owner,
-            what=file.format,
-            reader=principal.owner or None,
-            key_id=principal.key_id or None,
-        )
+    downloaded = Download(release_id=release_id, of_owner=file.owner, what=file.format, restricted=file.restricted)
+    record_download(resources, principal, downloaded)
     try:
         part = asked_range(range_header, if_range, size=file.bytes, sha256=file.sha256)
     except RangeNotSatisfiableError as error:
