@@ -10,17 +10,12 @@ APART = {
     "app.storage.s3": "imports obstore, which an installation without S3 does not have",
     "surebox_core.compiling.inner_kernels": "made of inner parts of numba, which a reader's numba may not have",
     "surebox_verify.cli": "`python -m surebox_verify` needs a `__main__`, the console script a module to import",
+    "workers.methods.swaps.classifier_attack": "what an attacker does, beside the method that is attacked",
     "workers.methods.report.summary": "a section of the page, as `audits`, `attacks` and `words` are",
     "workers.engine.compiling": "a program of its own: workers that warm nothing do not load a compiler",
 }
 #: Folders that are being merged by who works on them; a line goes when its folder holds the rule.
-UNFINISHED = (
-    "app.embedded.protocol",
-    "workers.algorithms.boxes",
-    "workers.algorithms.groups",
-    "workers.methods.group",
-    "workers.methods.swaps",
-)
+UNFINISHED = ("workers.algorithms.boxes")
 
 
 def lone_pairs() -> dict[str, str]:
