@@ -15,7 +15,7 @@ APART = {
     "workers.engine.compiling": "a program of its own: workers that warm nothing do not load a compiler",
 }
 #: Folders that are being merged by who works on them; a line goes when its folder holds the rule.
-UNFINISHED = ("workers.algorithms.boxes")
+UNFINISHED = "workers.algorithms.boxes"
 
 
 def lone_pairs() -> dict[str, str]:
