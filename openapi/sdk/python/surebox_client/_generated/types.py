@@ -790,6 +790,15 @@ class RecordDistanceSpec(TypedDict):
     categorical: dict[str, float]
 
 
+class RecordHalfWidths(TypedDict):
+    row: int
+    c: float
+    density: float | None
+    half_widths: dict[str, float]
+    rare_by_density: float
+    rare_by_influence: float
+
+
 class RecursiveDemand(TypedDict):
     c: float
     l: int
@@ -1456,6 +1465,13 @@ class Finding(TypedDict):
     required: float | None
 
 
+class FrontierRecords(TypedDict):
+    k: int
+    measured: int
+    median_c: float
+    listed: list[RecordHalfWidths]
+
+
 class FrontierSpec(TypedDict):
     method: Literal['frontier']
     seed: Literal['given'] | None
@@ -1494,6 +1510,7 @@ class FrontierSpec(TypedDict):
     released_weights: ReleasedWeights
     missing_policy: BoxesMissingPolicy
     k: list[int]
+    records: list[int] | Literal['all'] | None
 
 
 class FrontierStatistic(TypedDict):
@@ -2069,6 +2086,7 @@ class FrontierOptions(TypedDict):
     released_weights: NotRequired[ReleasedWeights]
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
+    records: NotRequired[list[int] | Literal['all'] | None]
 
 
 class BoxesRequest(TypedDict):
@@ -2435,6 +2453,7 @@ class FrontierRequest(TypedDict):
     released_weights: NotRequired[ReleasedWeights]
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
+    records: NotRequired[list[int] | Literal['all'] | None]
 
 
 class FrontierResult(TypedDict):
@@ -2444,6 +2463,7 @@ class FrontierResult(TypedDict):
     findings: list[Finding]
     verdict: str
     points: list[FrontierPoint]
+    records: FrontierRecords | None
     meaning: dict[str, str]
 
 
