@@ -56,6 +56,14 @@ def test_examples_are_typed(tmp_path: Path) -> None:
     assert all(f"wrong.py:{line}" in error for line, error in zip((3, 4), errors, strict=True)), done.stdout
 
 
+def test_no_type_has_a_number_for_a_name() -> None:
+    """The generator numbers what the document leaves unnamed."""
+    types = (CLIENT / "surebox_client" / "_generated" / "types.py").read_text()
+    names = re.findall(r"^(?:class )?(\w+)(?:\(TypedDict\)|: TypeAlias)", types, re.MULTILINE)
+    assert len(names) > 300
+    assert not [name for name in names if name[-1].isdigit()]
+
+
 def test_the_wheel_is_small_and_has_what_it_needs(tmp_path: Path) -> None:
     source = shutil.copytree(CLIENT, tmp_path / "source", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
