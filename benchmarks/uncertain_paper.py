@@ -101,9 +101,10 @@ def queries_by_size(
     return {size: tuple(np.array(part) for part in zip(*held, strict=True)) for size, held in by_size.items()}
 
 
-def densities(x: np.ndarray, k: int, model: str, scales: str) -> tuple[Densities, np.ndarray]:
+def densities(x: np.ndarray, k: int | np.ndarray, model: str, scales: str) -> tuple[Densities, np.ndarray]:
     """A release and the record of each of its rows."""
-    calibrated = calibration.calibrate(x, CalibrationRequest(k=float(k), model=model, scales=scales, threads=2))
+    wanted = k if isinstance(k, np.ndarray) else float(k)
+    calibrated = calibration.calibrate(x, CalibrationRequest(k=wanted, model=model, scales=scales, threads=2))
     z = drawing.draw(x, calibrated, np.random.default_rng([SEED, 1]))  # never the data's own stream
     return Densities(model, z, calibrated.scale, calibrated.axes, calibrated.unit), calibrated.rows
 

@@ -16,18 +16,21 @@ ROWS = [
     for table in SECTION.split(HEAD)[1:]
     for line in table.split("\n|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
 ]
-#: Rows of the group paper that the review of all four found missing or partly there.
+#: Rows of each paper that the review of all four found missing or partly there.
 GROUPS = {
     "TC3b", "TC4", "TC5c", "TC7b", "TC10", "TC19", "TC21", "TC27", "TC28", "TC29", "TC30", "TC31", "TC32", "TC33",
     "TC34", "TC39", "TC40", "TC41", "TC45",
 }  # fmt: skip
+
+BOXES = {"XF7a", "XF8a", "XF10c", "XF12", "XK3b", "XK10"}
+UNCERTAIN = {"AG14", "AG15", "AG19", "AG31", "AG32", "AG33"}
 
 
 def test_every_row_of_the_review_is_in_the_table_once() -> None:
     names = [row[0] for row in ROWS]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"(?:XF|XK|TC|AG)\d+[a-z]?", name) for name in names)
-    assert set(names) >= GROUPS
+    assert set(names) >= GROUPS | BOXES | UNCERTAIN
     assert SECTION.count("\n| ") == len(ROWS) + SECTION.count(HEAD)
 
 
