@@ -18,7 +18,7 @@ import numpy as np
 from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.mixed_tables import Case
 from workers.algorithms.boxes.content import Drawn, mean_intervals
-from workers.algorithms.boxes.grid_bounds import grid_step
+from workers.algorithms.boxes.published import grid_step
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 
 _NEAR = 1e-9

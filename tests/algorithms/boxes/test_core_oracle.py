@@ -8,8 +8,8 @@ import pytest
 from surebox_core.statistics import Statistic
 from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.core_oracle import Box, Oracle, every_value
-from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.rare.points import judged
+from workers.algorithms.boxes.rare.shifted import core_boxes
 
 #: Columns: two numbers, two sets of 2 and of 3 values. One of every kind, with its numbers as the oracle has them.
 WORDING: list[tuple[Statistic, Any]] = [

@@ -7,7 +7,7 @@ import pytest
 
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
-from workers.algorithms.boxes.grid_bounds import draw_to_grid
+from workers.algorithms.boxes.published import draw_to_grid
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 from workers.algorithms.boxes.tiles import on_grid

@@ -7,7 +7,7 @@ import pytest
 
 from surebox_core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run
-from workers.algorithms.boxes.rare.marking import core_boxes
+from workers.algorithms.boxes.rare.shifted import core_boxes
 from workers.algorithms.boxes.state import BoxesRequest
 
 STATISTICS = (*all_moments(2), Statistic("standard_deviation", (0,)))

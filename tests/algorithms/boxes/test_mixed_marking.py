@@ -11,8 +11,8 @@ from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.cases import run
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
-from workers.algorithms.boxes.rare.marking import core_boxes
 from workers.algorithms.boxes.rare.points import judged
+from workers.algorithms.boxes.rare.shifted import core_boxes
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn, NumericColumn
 

@@ -8,7 +8,7 @@ from surebox_core.moments import inflation, moments
 from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.choice import Choice, dismissed, weighed, with_prices
-from workers.algorithms.boxes.rare.marking import core_boxes
+from workers.algorithms.boxes.rare.shifted import core_boxes
 from workers.algorithms.boxes.sides import Boxes, numbered_like
 from workers.algorithms.boxes.state import Anticipating, Bounding, Choosing, Chosen, rows_of_derivatives
 

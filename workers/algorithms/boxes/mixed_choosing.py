@@ -10,7 +10,7 @@ import numpy as np
 from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.charges import ChargedRecords, embedded, sides
 from workers.algorithms.boxes.partition.admission import taking
-from workers.algorithms.boxes.rare.marking import core_boxes
+from workers.algorithms.boxes.rare.shifted import core_boxes
 from workers.algorithms.boxes.sides import Boxes, NumericColumn, multiples, numbered_like
 from workers.algorithms.boxes.state import BoxesRequest, Mixed
 from workers.algorithms.boxes.tiles import numbered, outer

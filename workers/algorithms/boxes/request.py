@@ -149,7 +149,7 @@ class Chosen:
     field : derivatives at the kept records' (weighted) moments. Restricted.
     weights : (B,), of each record of a kept box, summing to 1 over the records; None where not weighed.
     optimum : lambda; None likewise.
-    criterion : what boxes were judged by; None where all are kept unasked, or their core is that of rare.marking.
+    criterion : what boxes were judged by; None where all are kept unasked, or their core is that of rare.shifted.
     core : (B,), boxes of the core, where the others are marked; None where they are not.
     """
 

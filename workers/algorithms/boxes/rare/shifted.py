@@ -27,13 +27,17 @@ of the sample form as multiples of those of the population form, by the factor o
 quantiles do not count, but keep a record.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
+from surebox_core.statistics import Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
+from surebox_verify.boxes import PublishedBoxes
 from workers.algorithms.boxes.rare.features import Features
-from workers.algorithms.boxes.rare.points import Judged
+from workers.algorithms.boxes.rare.points import Judged, judged
 from workers.algorithms.boxes.rare.shifted_kernels import search
 
 _CANDIDATES = 1024
@@ -53,6 +57,44 @@ class Core:
     kept: BoolArray
     objective: float
     of_all: float
+
+
+def core_boxes(
+    boxes: PublishedBoxes,
+    statistics: Sequence[Statistic],
+    *,
+    confidence: float,
+    at_most: float,
+    ddof: int = 0,
+    k: int = 1,
+    ranks: tuple[int | None, ...] = (),
+) -> BoolArray:
+    """Boxes of the core, from the table of boxes as they are to be published.
+
+    No record is read, so a release that leaves the other boxes out tells at most what one tells that marks them. The
+    boxes are those that the records as the search sees them would have (science.md section 4, "The search sees
+    winsorized values"): as published where they are cells of declared domains.
+
+    Parameters
+    ----------
+    boxes : bounds, sets, counts and weights of all boxes, as published.
+    statistics : what is asked; those that the centres leave undefined do not count, nor do quantiles.
+    confidence : of A.
+    at_most : largest share of the records outside the core.
+    ddof : as for the statistics.
+    k : least records of a box: what fewer have is no scale.
+    ranks : values of the numeric columns that are ordinal, None of the others.
+
+    Returns
+    -------
+    (B,) bool
+        All boxes where no statistic counts.
+    """
+    judgement = judged(boxes, statistics, ddof=ddof, least=k / float(boxes.counts.sum()), ranks=ranks)
+    if judgement is None:
+        return np.ones(len(boxes.counts), dtype=np.bool_)
+    z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity
+    return core(judgement, statistical=z * judgement.uncertainty, at_most=at_most).kept
 
 
 def core(boxes: Judged, *, statistical: float, at_most: float) -> Core:
