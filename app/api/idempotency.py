@@ -19,6 +19,7 @@ from typing import Annotated, Final
 
 from fastapi import Header
 
+from app.api.deps import Resources
 from app.auth.principal import Principal
 from app.db.repositories import idempotency as rows
 from app.db.repositories.idempotency import KeyState
@@ -78,6 +79,28 @@ def fingerprint(*parts: object) -> str:
     """SHA-256 of what makes two requests the same: JSON values, in canonical form, so that blanks do not matter."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def take(resources: Resources, principal: Principal, key: str | None, *request: object) -> Reservation | Replay | None:
+    """Take the key of a request, if it has one, or find what it has made; errors as of `reserve`.
+
+    Parameters
+    ----------
+    resources, principal, key
+        Of the request; None where no key was sent.
+    request
+        What makes two requests the same: JSON values.
+    """
+    if key is None:
+        return None
+    return reserve(
+        database=resources.database,
+        settings=resources.settings,
+        owner=principal.owner,
+        key=named_by(principal, key),
+        fingerprint=fingerprint(*request),
+        now=resources.clock(),
+    )
 
 
 def reserve(

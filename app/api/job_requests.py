@@ -14,10 +14,8 @@ from app.api.idempotency import (
     Replay,
     Reservation,
     complete,
-    fingerprint,
     given_back,
-    named_by,
-    reserve,
+    take,
 )
 from app.api.sending import shown_job
 from app.api.waiting import wait_finished
@@ -74,7 +72,6 @@ class JobRequest:
     principal: Principal
     spec: JobSpec
     body: Any
-    key: str | None
 
 
 async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
@@ -84,9 +81,9 @@ async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
         principal=asker.principal,
         spec=spec,
         body=await request.json(),
-        key=asker.key,
     )
-    taken = await run_in_threadpool(_take, job_request)
+    identity = (METHODS[spec.method].kind, job_request.body)
+    taken = await run_in_threadpool(take, asker.resources, asker.principal, asker.key, *identity)
     if isinstance(taken, Replay):
         return await run_in_threadpool(_replay, job_request, taken)
     record = await run_in_threadpool(_accept, job_request, taken)
@@ -96,19 +93,6 @@ async def answer(request: Request, asker: JobAsker, spec: JobSpec) -> Response:
     ended = await wait_finished(request, job_request.resources.notifications, job_id=record.id, seconds=seconds)
     applied = {"Preference-Applied": f"wait={seconds}"}
     return await run_in_threadpool(_answer_waited, job_request, taken, record.id, ended, applied)
-
-
-def _take(job_request: JobRequest) -> Reservation | Replay | None:
-    if job_request.key is None:
-        return None
-    return reserve(
-        database=job_request.resources.database,
-        settings=job_request.resources.settings,
-        owner=job_request.principal.owner,
-        key=named_by(job_request.principal, job_request.key),
-        fingerprint=fingerprint(METHODS[job_request.spec.method].kind, job_request.body),
-        now=job_request.resources.clock(),
-    )
 
 
 def _accept(job_request: JobRequest, taken: Reservation | None) -> JobRecord:

@@ -14,10 +14,8 @@ from app.api.idempotency import (
     Replay,
     Reservation,
     complete,
-    fingerprint,
     given_back,
-    named_by,
-    reserve,
+    take,
     withdraw,
 )
 from app.api.problems import MEDIA_TYPE
@@ -96,24 +94,18 @@ def _accept(
 
 
 def _take(upload: UploadRequest, described: Described, staged: Staged) -> Reservation | Replay | None:
-    if upload.key is None:
-        return None
-    return reserve(
-        database=upload.resources.database,
-        settings=upload.resources.settings,
-        owner=upload.principal.owner,
-        key=named_by(upload.principal, upload.key),
-        fingerprint=fingerprint(
-            "dataset",
-            staged.sha256,
-            described.name,
-            described.tags,
-            described.options.stored(),
-            *([described.same_data_as_dataset_id] if described.same_data_as_dataset_id else []),
-            *(["version_of_dataset_id"] if described.version_of_dataset_id else []),
-            *(["new_family"] if described.new_family else []),
-        ),
-        now=upload.resources.clock(),
+    return take(
+        upload.resources,
+        upload.principal,
+        upload.key,
+        "dataset",
+        staged.sha256,
+        described.name,
+        described.tags,
+        described.options.stored(),
+        *([described.same_data_as_dataset_id] if described.same_data_as_dataset_id else []),
+        *(["version_of_dataset_id"] if described.version_of_dataset_id else []),
+        *(["new_family"] if described.new_family else []),
     )
 
 
