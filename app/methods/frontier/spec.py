@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, ValidationError, create_model, model_validator
+from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.datasets import NUMERIC, ColumnType, Profile
@@ -17,7 +18,11 @@ from app.methods.boxes.spec import BoxesSpec
 OF_MOMENTS: Final = frozenset(StatisticKind) - frozenset(ABOUT_VALUES) - {StatisticKind.QUANTILE}
 
 #: Rows of the dataset.
-Rows = Annotated[tuple[Annotated[int, Field(strict=True, ge=0)], ...], Field(min_length=1, max_length=1_000)]
+_Rows = Annotated[tuple[Annotated[int, Field(strict=True, ge=0)], ...], Field(min_length=1, max_length=1_000)]
+MeasuredRows = TypeAliasType(
+    "MeasuredRows",
+    Annotated[_Rows | Literal["all"], Field(description="Rows of the dataset, counted from 0, or all of them.")],
+)
 
 #: A frontier takes the fields of `boxes` as they are, whatever is added to them.
 _FIELDS: Final[dict[str, Any]] = {
@@ -51,7 +56,7 @@ class FrontierSpec(_OfBoxes):
         max_length=20,
         description="Values of k to try. Each is a whole number of at least 1.",
     )
-    records: Rows | Literal["all"] | None = Field(
+    records: MeasuredRows | None = Field(
         default=None,
         description="Rows of the dataset, counted from 0, or `all`, whose best half-widths, cost c and density are "
         "measured in the numeric quasi-identifiers: which records are rare, and why. Null: of none.",

@@ -599,6 +599,9 @@ class MeasuredDemand(TypedDict):
     met: bool
 
 
+MeasuredRows: TypeAlias = list[int] | Literal['all']
+
+
 MinScale: TypeAlias = float | dict[str, float]
 
 
@@ -1510,7 +1513,7 @@ class FrontierSpec(TypedDict):
     released_weights: ReleasedWeights
     missing_policy: BoxesMissingPolicy
     k: list[int]
-    records: list[int] | Literal['all'] | None
+    records: MeasuredRows | None
 
 
 class FrontierStatistic(TypedDict):
@@ -2086,7 +2089,7 @@ class FrontierOptions(TypedDict):
     released_weights: NotRequired[ReleasedWeights]
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
-    records: NotRequired[list[int] | Literal['all'] | None]
+    records: NotRequired[MeasuredRows | None]
 
 
 class BoxesRequest(TypedDict):
@@ -2453,7 +2456,7 @@ class FrontierRequest(TypedDict):
     released_weights: NotRequired[ReleasedWeights]
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
-    records: NotRequired[list[int] | Literal['all'] | None]
+    records: NotRequired[MeasuredRows | None]
 
 
 class FrontierResult(TypedDict):
