@@ -13,8 +13,8 @@ from surebox_core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run, tables
 from workers.algorithms.boxes.bounds import rounded_outward
 from workers.algorithms.boxes.rare import rarity
+from workers.algorithms.boxes.rare.balance import weigh
 from workers.algorithms.boxes.rare.dismissal import dismiss
-from workers.algorithms.boxes.rare.weights import weigh
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome, BoxesRequest
 

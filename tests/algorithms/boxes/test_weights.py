@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from workers.algorithms.boxes.rare.balance import weigh
 from workers.algorithms.boxes.rare.dismissal import dismiss
-from workers.algorithms.boxes.rare.weights import weigh
 
 boxes = st.lists(
     st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 10)), st.integers(1, 9)), min_size=1, max_size=40

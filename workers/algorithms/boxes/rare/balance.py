@@ -1,7 +1,15 @@
-"""Fuzzy weights that also count how far they shift the statistics (science.md section 5, "Rare records").
+"""Fuzzy weights of records, and such that also count how far they shift the statistics.
 
-Notation as in rare.weights, and
+Source: science.md section 1, "Fuzzy weights", and section 5, "Rare records".
+
+Notation
 --------
+g : (B,), privacy uncertainty that a record of the box adds (= n c), from published quantities.
+counts : (B,), records in the box.
+A : statistical uncertainty of one record.
+w : (B,), weight of each record of the box; sum counts w = 1.
+lambda : the optimal objective, and the g at which weights reach 0.
+M : records of positive weight.
 IF : (B, m), influence functions of the statistics' m components at the boxes' centres, less their means over all
     records.
 omega : (m,), weights of the components.
@@ -12,7 +20,7 @@ J(w) = sum w g + A sqrt(sum w^2) + sum_c omega_c |sum w IF_c|.
 The last term is how far the statistics of the weighed records are from those of all, to first order: of means exactly.
 omega |t| is the most that u t is for u from -omega to omega. So the least J is min_w max_u, and this is max_u min_w
 (Sion 1958): what stands there is convex in w and linear in u, and both are from compact convex sets. The inner minimum
-is that of rare.weights with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
+is that of weights by g, with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
 maximum over u is found by a quasi-Newton search within bounds and, where J and lambda do not meet then, by truncated
 Newton searches. The weights are again max(K (lambda - g - IF u), 0).
 
@@ -21,11 +29,14 @@ all records boxes are points not beyond the k-th values, as they are there: wher
 is 0, and the centres of the weighed boxes tell these means.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.boxes.rare.weights import Weights, weigh
+from workers.algorithms.boxes.rare.dismissal import validate
 
 #: Searches for prices, one after the other: method, most evaluations, least step of lambda that goes on. The first is
 #: fast, and now and then ends too early.
@@ -34,6 +45,28 @@ _WORK, _FEWEST = 20_000_000_000, 200  # of one search: evaluations of B m each w
 _GAP = 1e-5  # between J of the weights and lambda, as a share of it, at which the searches end
 _GAIN = 1e-6  # of lambda, as a share of it: a search that gains less is the last
 _HALVINGS = 6  # of the factor within which A is found
+_INACTIVE = 4.0  # times A: no box so far above the least g has a weight, and no prefix with one has a root
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The fuzzy optimum.
+
+    Attributes
+    ----------
+    weights
+        Shape (B,): the weight of each *record* of the box; 0 for boxes to be left out.
+    optimum
+        lambda, which equals the optimal objective ``sum w g + A sqrt(sum w^2)``.
+    """
+
+    weights: FloatArray
+    optimum: float
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Boxes that are published."""
+        return self.weights > 0
 
 
 def weigh_any(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
@@ -144,3 +177,58 @@ def upward(value: float) -> float:
     """A positive number rounded upward to two digits."""
     near = float(f"{value:.1e}")
     return near if near >= value else float(f"{value * 1.05:.1e}")
+
+
+def weigh(g: FloatArray, counts: IntArray, *, statistical: float) -> Weights:
+    """Minimise ``sum w g + A sqrt(sum w^2)`` over ``sum w = 1``, ``w >= 0``.
+
+    Parameters
+    ----------
+    g
+        Shape (B,), finite, at least 0.
+    counts
+        Shape (B,), positive.
+    statistical
+        A, finite, at least 0; with A = 0 the weights are uniform on the smallest g.
+
+    Returns
+    -------
+    Weights
+        Box-constant weights.
+
+    Raises
+    ------
+    ValueError
+        No boxes, or shapes or values out of range.
+
+    Notes
+    -----
+    XF slides 15 and 16. The printed K and w drop the factor n; with g = n c they are right. One sort and prefix sums
+    replace the active-set iteration: O(B log B). g is shifted by its least value, so that the root is taken of small
+    numbers; lambda shifts with g, and w does not change. Both g and A are then taken in units of a power of two above
+    A, so that no square overflows; lambda is at most A above the least g: whatever is far above that is as good as 4.
+    """
+    validate(g, counts, statistical)
+    least = float(g.min())
+    if statistical == 0:
+        smallest = g == least
+        return Weights(np.where(smallest, 1.0 / counts[smallest].sum(), 0.0), least)
+    exponent = int(np.frexp(statistical)[1])
+    shifted = np.ldexp(np.minimum(g - least, np.ldexp(_INACTIVE, exponent)), -exponent)
+    order = np.argsort(shifted, kind="stable")
+    records, first, root = _active(shifted[order], counts[order], float(np.ldexp(statistical, -exponent)))
+    scale = 1.0 / (records * root - first)  # K
+    weights = scale * np.maximum(root - shifted, 0.0)
+    return Weights(weights / float(counts @ weights), float(np.ldexp(root, exponent)) + least)
+
+
+def _active(shifted: FloatArray, counts: IntArray, statistical: float) -> tuple[float, float, float]:
+    """M, sum g and lambda of the longest prefix that is its own active set."""
+    records = np.cumsum(counts).astype(np.float64)
+    first = np.cumsum(counts * shifted)
+    second = np.cumsum(counts * shifted**2)
+    # The larger root of M l^2 - 2 l sum g + sum g^2 - A^2 = 0; a prefix without a real root is too long.
+    discriminant = first**2 - records * (second - statistical**2)
+    root = np.where(discriminant >= 0, (first + np.sqrt(np.maximum(discriminant, 0.0))) / records, -np.inf)
+    last = int(np.flatnonzero(shifted < root)[-1])
+    return float(records[last]), float(first[last]), float(root[last])
