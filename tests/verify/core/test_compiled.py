@@ -29,7 +29,7 @@ from numba.misc.init_utils import generate_version_info
 numba.__version__ = "0.9999.0"
 numba.version_info = generate_version_info(numba.__version__)
 from surebox_core.compiling.cache import folder
-from tests.verify.test_compiled import results
+from tests.verify.core.test_compiled import results
 print(json.dumps([results(), str(folder()), type(sys.modules["surebox_verify.ranges.means"]._edge).__name__]))
 """
 
