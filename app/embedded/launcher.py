@@ -137,12 +137,21 @@ class Launcher:
         self._announce()
 
     def _preparation(self) -> str:
-        """Which folder of Postgres and which migrations: where either is another one, its database is looked at."""
+        """Folder of Postgres, whether files are sealed, and migrations: where one differs, the database is prepared."""
         revisions = sorted(path.name for path in (files("migrations") / "versions").iterdir() if path.is_file())
-        return "\n".join([str(self.folder.postgres.stat().st_ino), *revisions])
+        files_are = "sealed" if self._has_keys() else "plain"
+        return "\n".join([str(self.folder.postgres.stat().st_ino), files_are, *revisions])
+
+    @staticmethod
+    def _has_keys() -> bool:
+        """Whether settings name a key of the storage."""
+        settings = get_settings()
+        return bool(settings.storage_key.get_secret_value() or settings.previous_storage_key.get_secret_value())
 
     def _is_prepared(self) -> bool:
-        """Whether the database was brought to these migrations by a start before this one."""
+        """Whether an earlier start has brought the database here; keys are compared with the files each time."""
+        if self._has_keys():
+            return False
         try:
             return self.folder.prepared.read_text(encoding="utf-8") == self._preparation()
         except OSError:
