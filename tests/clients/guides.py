@@ -77,11 +77,21 @@ def run_blocks(blocks: list[str], service: Service, folder: Path) -> list[str]:
     return outputs
 
 
+def see_as_an_owner(service: Service, folder: Path) -> None:
+    """Show a service's folder with the key of an owner of its own: guides publish tables that are alike."""
+    view = folder / ".surebox"
+    view.mkdir(mode=0o700)
+    for each in service.folder.iterdir():
+        if each.name != "admin.key":
+            (view / each.name).symlink_to(each)
+    (view / "admin.key").write_text(service.new_key(f"guide.{folder.name}"), encoding="utf-8")
+
+
 def shell(script: str, service: Service, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run lines in a bash that has an installation's folder and the system's programs, and nothing else."""
-    for name, target in ((".surebox", service.folder), (".venv", Path(sys.prefix))):
-        if not (folder / name).exists():
-            (folder / name).symlink_to(target)
+    if not (folder / ".surebox").exists():
+        (folder / ".venv").symlink_to(sys.prefix)
+        see_as_an_owner(service, folder)
     own = [each for each in os.environ["PATH"].split(":") if not Path(each).is_relative_to(sys.prefix)]
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-c", script.replace("http://127.0.0.1:8000", service.address)],
