@@ -94,7 +94,7 @@ def test_a_part_whose_worker_dies_goes_on_elsewhere_from_its_checkpoint(rig: Rig
 
 def test_a_part_that_fails_fails_its_whole_with_the_same_problem(rig: Rig) -> None:
     rig.housekeeping()
-    for _ in range(2):
+    for _ in range(3):  # one each: the part that fails never waits for another one's end
         rig.worker()
     job_id = rig.submit(steps=2_000, step_seconds=0.02, parts=3, fail_part=1)
     job = rig.wait(job_id, "failed")
