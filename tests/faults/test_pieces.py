@@ -18,7 +18,7 @@ from app.contracts.datasets import Profile
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.db.repositories.claims import Claim
-from workers.engine.provenance import Published, public_document, restricted_document
+from workers.engine.ending.provenance import Published, public_document, restricted_document
 from workers.engine.randomness import new_generator, pack_generator, unpack_generator
 from workers.engine.registry import RUNNERS, runner_for
 from workers.engine.scratch import scratch_folder, sweep

@@ -6,7 +6,7 @@ from app.contracts.ids import Named, naming_fields
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import METHODS, SPECS, Method
 from app.methods.rules import RULES
-from workers.engine.gate import COMPOSED
+from workers.engine.ending.review import COMPOSED
 from workers.engine.registry import RUNNERS, known
 
 EACH = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))

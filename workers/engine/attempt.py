@@ -42,14 +42,14 @@ from app.releases.entries import catch_up, certify_and_write
 from workers.engine.checkpoints import Checkpoints
 from workers.engine.column_secrets import with_secrets
 from workers.engine.context import job_context
+from workers.engine.ending.commit import succeed
+from workers.engine.ending.review import Gate
+from workers.engine.ending.store import Traces
 from workers.engine.fan_out import join, split
-from workers.engine.gate import Gate
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
-from workers.engine.publish import succeed
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
 from workers.engine.scratch import NO_SCRATCH, scratch_fault, scratch_folder
-from workers.engine.traces import Traces
 from workers.engine.warming import at_work
 from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
 from workers.methods.outcome import Outcome

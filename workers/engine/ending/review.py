@@ -18,10 +18,10 @@ from app.db.repositories import families, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import LedgerEntry
 from app.storage.protocol import Storage
+from workers.engine.ending.audits import Audited, unmet
+from workers.engine.ending.commit import Stored, StoredRelease, store, withheld
+from workers.engine.ending.ledgers import Candidate, fetched, own_persons, person_column, terms_of
 from workers.engine.families import family_of, recognised
-from workers.engine.gate_audits import Audited, unmet
-from workers.engine.ledgers import Candidate, fetched, own_persons, person_column, terms_of
-from workers.engine.publish import Stored, StoredRelease, store, withheld
 from workers.engine.randomness import new_generator
 from workers.engine.released_rows import Released, compare_released
 from workers.engine.resources import WorkerResources

@@ -29,9 +29,9 @@ from app.releases.holding import with_held
 from app.releases.publishing import Certifier, Decision, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from app.storage.protocol import Storage
+from workers.engine.ending.provenance import Published, record
 from workers.engine.families import Recognised, join_family
 from workers.engine.inferred_types import with_inferred_types
-from workers.engine.provenance import Published, record
 from workers.engine.resources import WorkerResources
 from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
 
