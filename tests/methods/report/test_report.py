@@ -102,14 +102,6 @@ def test_the_public_page_first_says_what_is_protected_at_what_cost_and_what_rema
     assert "differential privacy" in remains
 
 
-def test_at_a_glance_people_are_counted_where_the_release_counts_them(release: ReleaseFacts) -> None:
-    parameters = {**release.parameters, "person_column": "id", "sensitive": ["pay"], "l": 2, "keep": ["town"]}
-    protected, _, remains = runner.of_release(replace(release, parameters=parameters)).sections[0].points
-    assert "at least 5 people" in protected
-    assert "Inference of pay, limited by l = 2 in every box." in protected
-    assert "town published unchanged and not counted in k" in remains
-
-
 def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
     page = Cells(rendered(runner.of_job(JobFacts(job(), release))))
     assert "38.5816" in page.texts
@@ -145,7 +137,7 @@ def test_sets_are_told_with_how_many_records_they_give_away(tmp_path: Path) -> N
     town = [["a"]] * 6 + [["a", "b"]] * 3 + [["a", "b", "c"]]
     pq.write_table(pa.table({"box": [1] * 6 + [2] * 3 + [3], "town_set": town}), tmp_path / "release.parquet")
     columns = [{"name": "box", "type": "integer"}, {"name": "town_set", "type": "string"}]
-    shown = {"id": "rel_2", "rows": 10, "method": "boxes", "columns": columns, "files": {}}
+    shown = {"id": "rel_2", "rows": 10, "method": "boxes", "columns": columns, "files": {}, "flags": []}
     facts = ReleaseFacts(shown, {"quasi_identifiers": ["town"], "k": 1}, [], {}, tmp_path / "release.parquet")
     page = Cells(rendered(runner.of_release(facts)))
     row = [text for text in page.texts[page.texts.index("Sets") :] if text][6:11]

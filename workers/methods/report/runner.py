@@ -103,7 +103,7 @@ def of_job(facts: JobFacts) -> Page:
         title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
         lead="The request, the findings and the release of this job.",
         mark="Restricted report: it contains true values. For the owner only.",
-        sections=[*before, *own[:7], *after, *own[7:], _warned(job)],
+        sections=[summary.job_at_a_glance(facts), *before, *own[:7], *after, *own[7:], _warned(job)],
         foot=_foot({} if release is None else release.software),
     )
 

@@ -1,39 +1,163 @@
-"""The first section of a release's page: protected against what, at what cost, what remains. From the release alone."""
+"""The first section of a page: protected against what, at what cost, what remains. Each method's own promise, no more.
+
+Of a release it is written from the release alone; the page of a job adds what its owner may know.
+"""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Final
 
+from app.contracts.flags import Flag
+from app.contracts.releases import ReleaseState
 from surebox_verify.released.boxes import single_value_shares
-from workers.methods.report.facts import JsonObject, ReleaseFacts
+from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Section
 from workers.methods.report.statistics import single
 
 _TITLE: Final = "At a glance"
-_ALL: Final = "No bound against every attacker: this is not differential privacy."
+_ALL: Final = (
+    "Releases made elsewhere about the same people, and later ones, are not considered. No bound against every "
+    "attacker: this is not differential privacy."
+)
+_Answers = tuple[str, str, str]
 
 
 def at_a_glance(facts: ReleaseFacts) -> Section:
-    """Three answers for readers who decide; empty for methods without a text."""
+    """Answer the three questions of readers who decide; empty for methods without a text."""
     answers = _ANSWERS.get(str(facts.release["method"]))
     if answers is None:
         return Section(_TITLE)
     protected, cost, remains = answers(facts)
-    return Section(
-        _TITLE, points=(f"Protected against: {protected}", f"At what cost: {cost}", f"What remains: {remains} {_ALL}")
+    if Flag.REPRODUCIBLE in facts.release["flags"]:
+        protected = (
+            "no attacker who knows the seed: it was given, for tests, and anyone who has it can repeat every draw. "
+            f"Against all others: {protected}"
+        )
+    return _section(protected, cost, f"{remains} {_ALL}", tuple(_status(facts)))
+
+
+def job_at_a_glance(facts: JobFacts) -> Section:
+    """Answer the three questions for the owner: of the job's release, or of the table that was audited as it is."""
+    if facts.release is not None:
+        section = at_a_glance(facts.release)
+        return replace(section, sentences=(*section.sentences, *_composed(facts.job))) if section.points else section
+    result, spec = facts.job.get("result") or {}, facts.job.get("spec") or {}
+    if facts.job["method"] != "table" or not result.get("verdict"):
+        return Section(_TITLE)
+    if spec.get("release_id"):
+        protected = f"what the report of {spec['release_id']} states. This audit adds no protection."
+    else:
+        protected = "nothing by this audit. It measures the table as it was uploaded and changes no value."
+    return _section(
+        protected,
+        "none: the audit only measures.",
+        f"{result['verdict']} The figures are about these quasi-identifiers only: an attacker who knows other columns "
+        "may find fewer records.",
     )
 
 
-def _boxes(facts: ReleaseFacts) -> tuple[str, str, str]:
+def _section(protected: str, cost: str, remains: str, sentences: tuple[str, ...] = ()) -> Section:
+    points = (f"Protected against: {protected}", f"At what cost: {cost}", f"What remains: {remains}")
+    return Section(_TITLE, sentences=sentences, points=points)
+
+
+def _status(facts: ReleaseFacts) -> Iterator[str]:
+    """What the release is among the releases of its data: a draft, withdrawn, a later one, combined with others."""
+    release, flags = facts.release, facts.release["flags"]
+    state = release.get("state")
+    if state == ReleaseState.DRAFT:
+        yield (
+            "This release is a draft: it is not published, and findings may stand against it. The answers are about it "
+            "alone, not about what it reveals together with other releases of the same data."
+        )
+    elif state == ReleaseState.WITHDRAWN:
+        yield "This release was withdrawn. Copies that readers have made remain, and it counts as published for ever."
+    elif Flag.COMPOSITION_ACCEPTED in flags:
+        yield (
+            "Other releases of the same data were published before. The owner accepted that fewer than k remain when "
+            "they are combined: the answers are about this release alone."
+        )
+    elif state == ReleaseState.PUBLISHED and not release.get("base_release_id"):
+        yield (
+            "The answers are about this release alone. Before it was published, Surebox combined it with all earlier "
+            "releases that it recognized as being of the same data, and found that the required number remains."
+        )
+    if release.get("base_release_id"):
+        yield (
+            f"It is a later release of a series, made from the published release {release['base_release_id']} and "
+            "nothing else: it reveals no more than that one."
+        )
+    if Flag.DECLARED_DATA in flags:
+        yield "Which other data are the same was declared by the owner, not recognized."
+    if Flag.NEW_VERSION in flags:
+        yield (
+            "It is a new version of earlier data: compared with the version before, a box shows changes of no row or "
+            "of at least k rows. Between other versions there may be fewer."
+        )
+    if Flag.REPEATED_RELEASE in flags:
+        yield "Such a release of these data was published before: fewer than k records may fit both."
+
+
+def _composed(job: JsonObject) -> Iterator[str]:
+    """What the release left together with those before it, as the ledger has it."""
+    composed: JsonObject = job.get("composed") or {}
+    if composed:
+        known = "" if composed["exact"] else " Some people could not be located in earlier releases and count as alone."
+        yield (
+            f"Combined with all releases of the same data that were published by then, at least "
+            f"{composed['composed_k']:g} remain ({composed['release_count']} combined).{known}"
+        )
+    if job.get("accepted"):
+        yield f"Findings that were accepted: {_listed(sorted({str(one['audit']) for one in job['accepted']}))}."
+
+
+def _boxes(facts: ReleaseFacts) -> _Answers:
     parameters = facts.parameters
-    names, k = [str(name) for name in parameters.get("quasi_identifiers", ())], parameters.get("k")
-    people = "people" if parameters.get("person_column") else "records"
-    protected = f"singling out. An attacker who knows {_listed(names)} of a person finds at least {k} {people}."
-    if sensitive := [str(name) for name in parameters.get("sensitive") or ()]:
-        rules = [f"{name} = {parameters[name]}" for name in ("l", "t", "alpha") if parameters.get(name) is not None]
-        protected += f" Inference of {_listed(sensitive)}, limited by {_listed(rules)} in every box."
-    return protected, _accuracy(facts.statistics), _boxes_remain(facts, names)
+    names, k = _names(parameters, "quasi_identifiers"), parameters.get("k")
+    people = bool(parameters.get("person_column"))
+    whom, with_kept = "people" if people else "records", ""
+    if _names(parameters, "keep") and parameters.get("k_counts_kept"):
+        with_kept = f" that also agree in {_listed(_names(parameters, 'keep'))}"
+    if k == 1:
+        protected = "no singling out: k is 1, so a box may be that of a single record."
+    else:
+        protected = (
+            f"singling out. An attacker who knows {_listed(names)} of a person finds at least {k} {whom} in the "
+            f"person's box{with_kept}."
+        )
+        protected += (
+            " Readers cannot count people: the file does not show whose a row is." if people else " The file proves it."
+        )
+    limits = _limits(parameters)
+    if limits:
+        protected += f" Inference, to this extent: {'; '.join(limits)}."
+    cost = _accuracy(facts.statistics)
+    if parameters.get("rare_records") in ("suppress", "weigh"):
+        cost += " Rare records are suppressed or count less: ranges are about the released records with their weights."
+    return protected, cost, _boxes_remain(facts, names, limited=bool(limits))
+
+
+def _limits(parameters: JsonObject) -> list[str]:
+    """What `l`, `t` and `alpha` require of every box, each in its own words."""
+    sensitive = _names(parameters, "sensitive")
+    apart = parameters.get("min_separation") or {}
+    limits = []
+    if (least := parameters.get("l")) is not None:
+        counted = [name for name in sensitive if name not in apart]
+        if counted:
+            limits.append(f"every box has at least {least} distinct values of {_listed(counted)} (l-diversity)")
+        for name, gap in apart.items():
+            limits.append(f"every box has at least {least} values of {name} that are {gap:g} or more apart")
+    if (most := parameters.get("alpha")) is not None:
+        limits.append(f"no value of {_listed(sensitive)} is that of more than {100 * most:g} % of a box (alpha)")
+    if (distance := parameters.get("t")) is not None:
+        limits.append(
+            f"the distribution of {_listed(sensitive)} in a box differs from that in all boxes by at most {distance:g} "
+            "(t-closeness)"
+        )
+    return limits
 
 
 def _accuracy(statistics: Sequence[JsonObject]) -> str:
@@ -51,52 +175,122 @@ def _accuracy(statistics: Sequence[JsonObject]) -> str:
     return f"{len(known)} of {len(rows)} statistics have a guaranteed range, which is certain.{usual}"
 
 
-def _boxes_remain(facts: ReleaseFacts, names: list[str]) -> str:
-    """Values that boxes leave alone, and kept columns."""
+def _boxes_remain(facts: ReleaseFacts, names: list[str], *, limited: bool) -> str:
+    """Values that boxes leave alone, what k and l do not cover, and kept columns."""
+    parameters, flags = facts.parameters, facts.release["flags"]
     remains = "what all records of a box have in common is known of each of them"
     if facts.data is not None:
-        shares = single_value_shares(facts.data, names, facts.parameters.get("ordinal"))
+        shares = single_value_shares(facts.data, names, parameters.get("ordinal"))
         most = max(names, key=lambda name: shares.get(name, 0.0), default="")
         if most and shares.get(most, 0.0) > 0:
             remains += f", most often {most}: a single value for {100 * shares[most]:.3g} % of the records"
-    kept = [str(name) for name in facts.parameters.get("keep") or ()]
+    sentences = [f"{remains}."]
+    if limited:
+        sentences.append("Within these limits, values can be inferred with some probability.")
+    else:
+        sentences.append("Inference of values is not limited: l, t and alpha were not required.")
+    if Flag.MEANS in flags:
+        sentences.append("An attacker who knows all other records of a box learns more from its means.")
+    if {Flag.TIGHT_BOUNDS, Flag.GRID_BOUNDS} & set(flags):
+        sentences.append("Bounds are values of records, or within a step of them.")
+    return " ".join([*sentences, *_kept(parameters, "box")])
+
+
+def _kept(parameters: JsonObject, what: str) -> list[str]:
+    """Kept columns, and whether k counts them."""
+    kept = _names(parameters, "keep")
+    if not kept:
+        return []
+    if parameters.get("k_counts_kept"):
+        return [f"{_listed(kept)} published unchanged and counted in k."]
+    return [
+        (
+            f"{_listed(kept)} published unchanged and not counted in k: an attacker who knows them too may find fewer "
+            f"records of the same {what}, down to one."
+        )
+    ]
+
+
+#: Among which records an uncertain release counts k, by `scales`; of `per_record` there is another sentence.
+_AMONG: Final[Mapping[str, str]] = {
+    "levels": " They are counted among the rows with noise of the same size, so comparing sizes does not lower k.",
+    "common": " All rows have noise of the same size, so comparing sizes reveals nothing.",
+    "shared": " They are counted among the records of the same cell, which the size of the noise reveals.",
+}
+
+
+def _uncertain(facts: ReleaseFacts) -> _Answers:
+    parameters, flags = facts.parameters, facts.release["flags"]
+    k = parameters.get("k")
+    least = "as many original records as its record demands" if k is None else f"at least {k:g} original records"
+    protected = (
+        f"linkage by {_listed(_names(parameters, 'quasi_identifiers'))}, in expectation only. Averaged over the noise, "
+        f"{least} fit a published row at least as well as its own does."
+    )
+    if parameters.get("scales") == "per_record":
+        protected += (
+            " This is against an attacker who does not know the original: each row has noise of a size of its own, by "
+            "which an attacker with the original finds it."
+        )
+    else:
+        protected += f" The attacker may know the original.{_AMONG.get(str(parameters.get('scales', 'levels')), '')}"
+    remains = [
+        (
+            "k is an average: some rows fit fewer records, and an attacker with the original identifies some of them "
+            "(the audit linkage measures how many). Inference of values is not limited."
+        ),
+    ]
+    if Flag.ZERO_SCALE in flags:
+        remains.append("Some values carry no noise: they are published as they are.")
+    remains += _kept(parameters, "fit")
+    cost = "every value carries noise, whose size is published; no range is guaranteed, estimates have standard errors."
+    if Flag.RARE_RECORDS_SUPPRESSED in flags:
+        cost += " Rare records are suppressed."
+    return protected, cost, " ".join(remains)
+
+
+def _condensation(facts: ReleaseFacts) -> _Answers:
+    k = facts.parameters.get("k")
+    if Flag.GROUPS_OF_ONE in facts.release["flags"] or k == 1:
+        protected = "nothing: k was 1, so the rows are the records."
+    else:
+        protected = (
+            "publication of records as they are. Rows are invented: drawn with the mean and covariance of groups of at "
+            f"least {k} records. That is all that is promised. No bound on singling out, linkage or inference is "
+            "computed or certified, and readers cannot check the groups in the file."
+        )
+    remains = "the mean and covariance of a group can reveal its outliers, and values in which the group agrees."
+    kept = _names(facts.parameters, "keep")
     if kept:
-        counted = "and counted in k" if facts.parameters.get("k_counts_kept") else "and not counted in k"
-        remains += f". {_listed(kept)} published unchanged {counted}"
-    return f"{remains}."
+        remains += f" {_listed(kept)} published unchanged: each row has the values of a record of its group."
+    return protected, "only means and covariances of groups are preserved; no range is guaranteed.", remains
 
 
-def _uncertain(facts: ReleaseFacts) -> tuple[str, str, str]:
-    k = facts.parameters.get("k") or "the number in a column of"
+def _swaps(facts: ReleaseFacts) -> _Answers:
+    places = _listed(_names(facts.parameters, "region_columns")) or "the region"
     return (
-        f"linkage. On average at least {k} records fit a published row as well as its own record does.",
-        "every value carries noise, whose size is published; no range is guaranteed.",
-        "k is an average: single rows may fit fewer records.",
+        (
+            f"locating a group by the rules that the owner named; no individual is protected. Values of {places} were "
+            "exchanged between records. Whether every count of these rules was met is in the owner's result (valid), "
+            "not in the release."
+        ),
+        f"statistics by {places} change, by how much is not bounded; those of the other columns alone are exact.",
+        (
+            "every other cell is the original's: an attacker who knows a person's values finds the row. Other rules, "
+            "and classifiers trained on other data, may still locate the group."
+        ),
     )
 
 
-def _condensation(_: ReleaseFacts) -> tuple[str, str, str]:
-    return (
-        "linkage. No row is a person's: rows are drawn from the means and covariances of groups.",
-        "only means and covariances of groups are kept; no range is guaranteed.",
-        "moments of small groups can reveal outliers.",
-    )
-
-
-def _swaps(facts: ReleaseFacts) -> tuple[str, str, str]:
-    places = _listed([str(name) for name in facts.parameters.get("region_columns", ())]) or "the region"
-    return (
-        f"locating a group. Values of {places} were exchanged, so that the rules no longer see the masked regions.",
-        "statistics by region change; statistics without regions stay exact.",
-        "every other cell is the original's: no individual is protected, and other classifiers may see the regions.",
-    )
+def _names(parameters: JsonObject, field: str) -> list[str]:
+    return [str(name) for name in parameters.get(field) or ()]
 
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
 
 
-_ANSWERS: Final[Mapping[str, Callable[[ReleaseFacts], tuple[str, str, str]]]] = {
+_ANSWERS: Final[Mapping[str, Callable[[ReleaseFacts], _Answers]]] = {
     "boxes": _boxes,
     "uncertain": _uncertain,
     "condensation": _condensation,
