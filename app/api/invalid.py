@@ -49,7 +49,7 @@ _SAID: Final[Mapping[str, str]] = {
     "json_invalid": "is no JSON",
 }
 _LONGEST: Final = 100
-_OTHER: Final = "this value is not valid here"
+OTHER: Final = "this value is not valid here"
 _ONE: Final = re.compile(r"\b(1) (character|element)s\b")
 _WHOLE: Final = re.compile(r"(\d)\.0\b")
 _QUOTED: Final = re.compile(r"'([^']*)'")
@@ -183,7 +183,7 @@ def _detail(error: Mapping[str, Any]) -> str:
         return f"not one of {context['expected_tags']}" + _meant(context["tag"], context["expected_tags"])
     if kind in {"value_error", "assertion_error"}:
         return str(context["error"])
-    said = _SAID.get(kind, _OTHER).format(**context)
+    said = _SAID.get(kind, OTHER).format(**context)
     if kind in {"literal_error", "enum"}:
         return said + _meant(error.get("input"), context["expected"])
     return _ONE.sub(r"\1 \2", _WHOLE.sub(r"\1", said))

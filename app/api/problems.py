@@ -90,10 +90,19 @@ async def _ours(request: Request, error: Exception) -> Response:
 async def _not_valid(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):  # pragma: no cover - registered for nothing else
         raise error
-    return problem_response(_translated(error, request.scope["route"]), instance=request.url.path)
+    return problem_response(translated(error, request.scope["route"]), instance=request.url.path)
 
 
-def _translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
+def translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
+    """What is wrong with a request, in words of ours.
+
+    Parameters
+    ----------
+    error
+        As pydantic found it, with the body that was sent.
+    route
+        Whose body it is.
+    """
     raw_errors = error.errors()
     malformed = next((e for e in raw_errors if e["type"] == "json_invalid"), None)
     if malformed is not None:
