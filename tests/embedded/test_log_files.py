@@ -81,6 +81,22 @@ def test_a_day_has_a_file_and_old_files_go(tmp_path: Path) -> None:
     assert (tmp_path / renamed[1]).exists()
 
 
+def test_files_that_postgres_makes_itself_are_kept_as_long_but_for_the_one_it_writes(tmp_path: Path) -> None:
+    collected = tmp_path / "postgres" / "log"
+    collected.mkdir(parents=True)
+    days = [collected / f"postgres.2026010{day}T000000000000.log" for day in (1, 2, 3)]
+    for path in days:
+        path.write_text("a line\n")
+        os.utime(path, (NOW.timestamp() - 31 * 86_400,) * 2)
+    os.utime(days[1], (NOW.timestamp() - 29 * 86_400,) * 2)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    LogFiles(logs, days=30.0, total_bytes=10**12, collected=collected).rotate(NOW)
+    assert sorted(collected.iterdir()) == days[1:], "silent for a month, and still open"
+    LogFiles(logs, days=30.0, total_bytes=0, collected=collected).rotate(NOW)
+    assert sorted(collected.iterdir()) == days[2:]
+
+
 def test_what_is_kept_in_all_is_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
     for number in range(5):
         path = tmp_path / f"api.2026013{number}T120000000000.log"

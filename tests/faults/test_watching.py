@@ -48,11 +48,12 @@ def test_events_say_of_which_method_an_id_is_and_nothing_else_of_its_job(
     rig.worker()
     seen: dict[str, dict[str, Any]] = {}
     job_ids: list[str] = []
+    journal = rig.journal("a path of ours")
     celery_app = make_celery(rig.settings)
 
     def note(event: dict[str, Any]) -> None:
         if not job_ids:  # a heartbeat of the worker: events arrive from here on
-            job_ids.append(rig.submit(steps=1, journal="a path of ours"))
+            job_ids.append(rig.submit(steps=1, journal=str(journal)))
         seen[event["type"]] = event
         receiver.should_stop = "task-succeeded" in seen
 

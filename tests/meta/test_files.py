@@ -12,6 +12,11 @@ MACHINE = re.compile(
     r"(?<![\w.$}])/(?:root|home|Users|work|mnt)/\w"  # a path of somebody's machine
     r"|--(?:extra-)?index\b|--index-url|--find-links|@ file:"  # where somebody's packages came from
 )
+TOP = {
+    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile", "LICENSE",
+    "Makefile", "README.md", "SECURITY.md", "app", "benchmarks", "docker-compose.yml", "docs", "migrations", "openapi",
+    "pyproject.toml", "requirements", "tests", "verify", "workers",
+}  # fmt: skip
 KERNEL = re.compile("jit|kernel")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SOURCES = [path for path in tracked("*.py") if not {"versions", "_generated", "blocking.py"} & set(path.parts)]
@@ -51,6 +56,11 @@ def test_a_function_fits_a_screen() -> None:
     lengths = {(named(path), one.name): body_lines(one) for path in PRODUCT for one in functions(path)}
     assert len(lengths) > 2_000
     assert not {where: lines for where, lines in lengths.items() if lines > 40}
+
+
+def test_nothing_lies_in_the_checkout_that_does_not_belong_there() -> None:
+    """A test that writes where it happens to run leaves a file beside these, and a commit of all takes it along."""
+    assert {path.relative_to(ROOT).parts[0] for path in tracked()} == TOP
 
 
 def test_nothing_committed_names_a_machine() -> None:
