@@ -10,8 +10,9 @@ from asyncio.events import TimerHandle
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from app.api.problems import MEDIA_TYPE
@@ -21,17 +22,25 @@ from app.settings import Settings
 #: Attributes of uvicorn's protocol and of its cycle (a request with its answer) that are used or replaced here.
 UVICORN: Final = {
     "protocol": (
-        "_unset_keepalive_if_required", "connection_lost", "connection_made", "cycle", "data_received", "flow", "loop",
-        "on_body", "on_headers_complete", "on_message_complete", "pipeline", "send_400_response", "timeout_keep_alive",
-        "timeout_keep_alive_handler", "timeout_keep_alive_task", "transport",
+        "_start_asgi_task", "_unset_keepalive_if_required", "connection_lost", "connection_made", "cycle",
+        "data_received", "flow", "loop", "on_body", "on_headers_complete", "on_message_complete",
+        "on_response_complete", "pipeline", "send_400_response", "timeout_keep_alive", "timeout_keep_alive_handler",
+        "timeout_keep_alive_task", "transport",
     ),
-    "cycle": ("disconnected", "message_event", "response_complete", "response_started", "waiting_for_100_continue"),
+    "cycle": (
+        "disconnected", "keep_alive", "message_event", "more_body", "response_complete", "response_started",
+        "waiting_for_100_continue",
+    ),
     "flow": ("read_paused",),
 }  # fmt: skip
 #: The parser is fed so many bytes at a time: by so many may a head be longer than its limit.
 PIECE_BYTES: Final = 16_384
-#: A refused client may still be sending: what it sends is dropped for so long, that it may read why.
-_LINGER_SECONDS: Final = 1.0
+#: A refused client may still be sending: what it sends is dropped for so long, and up to so many bytes, that it may
+#: read why. Closed at once, the connection would be reset, and many a client then drops the answer that it has.
+_LINGER_SECONDS: Final = 2.0
+_LINGER_BYTES: Final = 64_000_000
+#: A connection is worth reading so much of a body that was answered before it had ended; after more it is closed.
+_WORTH_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,7 @@ class ProblemProtocol(HttpToolsProtocol):
         self._not_understood = 0
         self._receiving = False  # between the end of a head and the end of its message
         self._refused = False
+        self._dropped = 0
         self._heard_at = 0.0
         self._head_due: TimerHandle | None = None
         self._body_due: TimerHandle | None = None
@@ -94,8 +104,12 @@ class ProblemProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Feed the parser piece by piece, until it has been fed too much that it did not understand."""
         self._heard_at = self.loop.time()
-        if not self._refused:
-            self._expect_head()
+        if self._refused:
+            self._dropped += len(data)
+            if self._dropped > _LINGER_BYTES:
+                self.transport.close()
+            return
+        self._expect_head()
         for start in range(0, len(data), PIECE_BYTES):
             if self._refused or self.transport.is_closing():
                 return
@@ -132,6 +146,30 @@ class ProblemProtocol(HttpToolsProtocol):
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
 
+    def on_response_complete(self) -> None:
+        """Hang up where the answer said so."""
+        super().on_response_complete()
+        if self._refused and not self.transport.is_closing():
+            self._hang_up()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Have an answer to a body that has not been received end the connection, in its head and then in deed."""
+
+        async def answering(scope: Any, receive: Any, send: Any) -> None:
+            async def ending(message: Any) -> None:
+                ends = message["type"] == "http.response.start" and cycle.more_body and _is_long(scope)
+                if ends:
+                    message = message | {"headers": [*message.get("headers", ()), (b"connection", b"close")]}
+                    self._refused = True
+                    self._forget_deadlines()
+                await send(message)
+                if ends:
+                    cycle.keep_alive = True  # uvicorn would close the connection at once
+
+            await app(scope, receive, ending)
+
+        super()._start_asgi_task(cycle, answering)
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text says nothing that helps
         """Answer what cannot be parsed."""
         self._refuse(BadRequestError("this is not HTTP/1.1 that can be read"))
@@ -164,8 +202,6 @@ class ProblemProtocol(HttpToolsProtocol):
     def _refuse(self, error: SureboxError) -> None:
         """Answer, unless an answer is on its way, and hang up: nothing after this can be understood."""
         self._refused = True
-        self._forget_deadlines()
-        self._unset_keepalive_if_required()
         cycle = self.cycle
         if self.pipeline or (cycle and cycle.response_started and (self._receiving or not cycle.response_complete)):
             self.transport.close()
@@ -174,6 +210,13 @@ class ProblemProtocol(HttpToolsProtocol):
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.write(_answer(error))
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """End our side, and the connection after a while in which what comes is dropped."""
+        self._refused = True
+        self._forget_deadlines()
+        self._unset_keepalive_if_required()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self.transport.close)
@@ -188,6 +231,12 @@ class ProblemProtocol(HttpToolsProtocol):
         if self._body_due is not None:
             self._body_due.cancel()
             self._body_due = None
+
+
+def _is_long(scope: Any) -> bool:
+    """Tell whether the body of a request may be longer than its connection is worth."""
+    declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return not declared.isdigit() or int(declared) > _WORTH_BYTES
 
 
 def _answer(error: SureboxError) -> bytes:

@@ -76,7 +76,7 @@ async def stage(request: Request, kind: BodyKind, *, storage: Storage, settings:
     decoder = Decoder(gzipped=kind.gzipped, max_bytes=settings.max_upload_bytes, max_ratio=settings.max_gzip_ratio)
     staging = await run_in_threadpool(Staging, storage, decoder)
     try:
-        async for block in _blocks(request):
+        async for block in _blocks(request, max_bytes=settings.max_upload_bytes):
             await run_in_threadpool(staging.write, block)
         return await run_in_threadpool(staging.finish)
     except ClientDisconnect as error:
@@ -86,13 +86,15 @@ async def stage(request: Request, kind: BodyKind, *, storage: Storage, settings:
             await run_in_threadpool(staging.abandon)
 
 
-async def _blocks(request: Request) -> AsyncIterator[bytes]:
+async def _blocks(request: Request, *, max_bytes: int) -> AsyncIterator[bytes]:
+    """The body in blocks, and at once where it has more bytes than may be decoded."""
     held: list[bytes] = []
-    size = 0
+    size = received = 0
     async for chunk in request.stream():
         held.append(chunk)
         size += len(chunk)
-        if size >= _BLOCK_BYTES:
+        received += len(chunk)
+        if size >= _BLOCK_BYTES or received > max_bytes:
             yield b"".join(held)
             held.clear()
             size = 0

