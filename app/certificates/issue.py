@@ -17,7 +17,8 @@ import structlog
 
 from app.certificates.signing import SigningKey, envelope, jwk, open_keys
 from app.db.repositories import certificates, signing_keys
-from app.db.repositories.certificates import Certifiable, Link
+from app.db.repositories.certificates import Link
+from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection, Database
 from app.errors import CannotStartError
 from app.methods.catalogue import public_statistics
@@ -62,16 +63,17 @@ def issue(connection: Connection, *, settings: Settings, release_id: str, issued
         return False
     if not keys:
         return False
-    made = certificates.certifiable(connection, release_id=release_id)
-    if made is None:
+    uncertified = certificates.certifiable(connection, release_id=release_id)
+    if uncertified is None:
         return False
+    made, files = uncertified
     certificates.lock_chain(connection, owner=made.owner)
     position, previous = certificates.head(connection, owner=made.owner)
     signing = register(connection, keys)
     if not any(jwk(key)["kid"] in signing for key in keys):
         return False
     at = certificates.now(connection)
-    document = statement(made, previous=previous, at=at, issued=issued, url=settings.public_url)
+    document = statement(made, files, previous=previous, at=at, issued=issued, url=settings.public_url)
     payload = rfc8785.dumps(_exact(document))
     certificates.insert_certificate(
         connection,
@@ -111,14 +113,20 @@ def register(connection: Connection, keys: Sequence[SigningKey]) -> frozenset[st
 
 
 def statement(
-    made: Certifiable, *, previous: str | None, at: datetime, issued: str, url: str | None = None
+    made: ReleaseRow,
+    files: Mapping[str, str],
+    *,
+    previous: str | None,
+    at: datetime,
+    issued: str,
+    url: str | None = None,
 ) -> dict[str, Any]:
     """What a certificate says.
 
     Parameters
     ----------
-    made
-        What is public of the release.
+    made, files
+        The release, of which the certificate says what is public, and the checksums of its files by their formats.
     previous
         Digest of the certificate before it in the owner's chain.
     at, issued
@@ -127,9 +135,9 @@ def statement(
         Where the service is reached from outside, if its operator says so: there readers find keys and revocations.
     """
     statistics = public_statistics(made.method, made.statistics)
-    subjects = {f"release.{name}": digest for name, digest in sorted(made.files.items())}
+    subjects = {f"release.{name}": digest for name, digest in sorted(files.items())}
     subjects["statistics.json"] = hashlib.sha256(canonical_statistics(statistics)).hexdigest()
-    parameters = public_parameters(made)
+    parameters = dict(made.parameters)
     issuer = {"service": "surebox", "version": version("surebox")} | ({} if url is None else {"url": url})
     return {
         "_type": STATEMENT_TYPE,
@@ -163,13 +171,6 @@ def canonical_statistics(public: Sequence[Mapping[str, Any]]) -> bytes:
         Statistics of a release as its readers see them.
     """
     return rfc8785.dumps(_exact({"statistics": public}))
-
-
-def public_parameters(made: Certifiable) -> dict[str, Any]:
-    """What the release's public provenance says of how it was made."""
-    activity = made.provenance.get("activity", {}).get(f"surebox:{made.job_id}", {})
-    parameters = json.loads(activity.get("surebox:parameters", "{}"))
-    return parameters if isinstance(parameters, dict) else {}
 
 
 def payload_of(raw: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from app.contracts.columns import ColumnKind, released_kind
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
@@ -10,6 +10,11 @@ from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
 
 T = TypeVar("T")
+
+#: The field that names the base of a series, whose later releases are made from it alone.
+BASE: Final = "base_release_id"
+#: The field that names the release whose boxes a new version of the data has.
+PREVIOUS: Final = "previous_release_id"
 
 _UNREAD = Profile(rows=0, columns=())
 
@@ -82,12 +87,12 @@ class ReleaseInput:
     @property
     def base(self) -> str | None:
         """The base of the series that it is a later release of."""
-        return self.spec.get("base_release_id")
+        return self.spec.get(BASE)
 
     @property
     def previous(self) -> str | None:
         """Of a new version of the data: the release whose boxes it has."""
-        return self.spec.get("previous_release_id")
+        return self.spec.get(PREVIOUS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,16 @@ class Inputs:
     def dataset(self) -> DatasetInput | None:
         """The first dataset: what a release is made from."""
         return next(iter(self.datasets.values()), None)
+
+    @property
+    def base(self) -> ReleaseInput | None:
+        """The base of the series of which a later release is made."""
+        return self.releases.get(BASE)
+
+    @property
+    def previous(self) -> ReleaseInput | None:
+        """The release whose boxes a new version of the data has."""
+        return self.releases.get(PREVIOUS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from app.contracts.inputs import BASE, PREVIOUS
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.log import LogAction
 from app.db.repositories import audit, erasing, release_links, retention
@@ -23,7 +24,7 @@ _PUBLIC: Final = (
     "rare_records", "missing_policy", "density", "axes",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
+_COMPOSED: Final = ("person_column", "sensitive", "gate", BASE, PREVIOUS)
 _SHOWN: Final = frozenset(JobKind)
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from app.contracts.inputs import Given
+from app.contracts.inputs import BASE, PREVIOUS, Given
 from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.errors import FieldError, pointer
 from app.methods.catalogue import FOR_ALL, METHODS, Method, answering
@@ -82,4 +82,4 @@ def wrong_gate(method: Method, spec: JobSpec) -> Iterator[FieldError]:
 
 def _continued(spec: ReleasingSpec) -> tuple[str | None, str | None]:
     """The base of the series of a release that is asked for, and the version before it."""
-    return getattr(spec, "base_release_id", None), getattr(spec, "previous_release_id", None)
+    return getattr(spec, BASE, None), getattr(spec, PREVIOUS, None)

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.contracts.log import LogAction
 from app.contracts.releases import ReleaseState
-from app.db.repositories import audit, certificates, erasing, families, publications, releases
+from app.db.repositories import audit, certificates, erasing, families, releases
 from app.db.repositories.job_inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
@@ -30,14 +30,14 @@ def delete_release(
         If an unfinished job uses it.
     """
     with database.unit_of_work() as unit:
-        release = publications.lock(unit.connection, owner=owner, release_id=release_id)
-        if release is None:
+        state = releases.lock_state(unit.connection, owner=owner, release_id=release_id)
+        if state is None:
             raise NotFoundError("there is no release with this id")
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
         releases.mark_deleted(unit.connection, release_id=release_id, now=now)
         erasing.forget_release(unit.connection, release_id=release_id)
         families.drop_file(unit.connection, release_id=release_id)
-        if release.state is ReleaseState.PUBLISHED:
+        if state is ReleaseState.PUBLISHED:
             publishing.withdraw_locked(
                 unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason="deleted"
             )

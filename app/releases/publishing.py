@@ -4,7 +4,7 @@ One transaction: the family is locked, so that two releases of the same data are
 state, the ledger and the log are written together. A job ends through `decide`, a keeper publishes through `publish`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -12,9 +12,9 @@ from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.flags import Flag
 from app.contracts.log import LogAction
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseChanges, ReleaseReaders, ReleaseState
-from app.db.repositories import families, log, publications, releases
+from app.db.repositories import families, log, releases
 from app.db.repositories.installation import is_publishing_held
-from app.db.repositories.publications import Publishable
+from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection, Database
 from app.errors import (
     ConflictError,
@@ -72,10 +72,9 @@ def decide(
 def record_published(
     connection: Connection,
     *,
-    release: Publishable,
+    release: ReleaseRow,
     key_id: str | None,
     accepted: Collection[str],
-    composed: Mapping[str, Any] | None,
     readers: ReleaseReaders | None = None,
     by_job: bool = False,
 ) -> None:
@@ -89,7 +88,7 @@ def record_published(
             method=release.method,
             base_release_id=release.base_release_id,
             previous_release_id=release.previous_release_id,
-            composed=composed,
+            composed=release.composed,
         )
     facts: dict[str, Any] = {"job_id": release.job_id} if by_job else {}
     if accepted:
@@ -150,9 +149,7 @@ def publish(
         _check(release, key_id=key_id, accepted=request.accept_findings, four_eyes=four_eyes, keeper=keeper)
         refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
-        publish_locked(
-            unit.connection, release=release, key_id=key_id, request=request, composed=release.composed, certify=certify
-        )
+        publish_locked(unit.connection, release=release, key_id=key_id, request=request, certify=certify)
 
 
 def publish_reviewed(
@@ -178,20 +175,15 @@ def publish_reviewed(
     if release.state is not ReleaseState.DRAFT:
         return
     kept = [one for one in release.findings if one.audit != COMPOSITION]
-    release = replace(
-        release, findings=(*kept, *review.findings), family_id=review.family_id, composed_after=review.composed_after,
-        composed=review.composed,
-    )  # fmt: skip
-    publications.set_reviewed(connection, release=release)
+    release = release.reviewed(replace(review, findings=(*kept, *review.findings)))
+    releases.set_reviewed(connection, reviewed=release)
     accepted = {*request.accept_findings, COMPOSITION} if release.accepts_composition else set(request.accept_findings)
     withheld = permission.unconfirmed(connection, family_id=release.family_id) or is_publishing_held(connection)
     if withheld is None and not standing(release.findings, accepted=accepted):
-        publish_locked(
-            connection, release=release, key_id=key_id, request=request, composed=review.composed, certify=certify
-        )
+        publish_locked(connection, release=release, key_id=key_id, request=request, certify=certify)
 
 
-def draft_to_compose(*, database: Database, owner: str, release_id: str) -> Publishable:
+def draft_to_compose(*, database: Database, owner: str, release_id: str) -> ReleaseRow:
     """A draft that has to be composed again.
 
     Raises
@@ -206,24 +198,21 @@ def draft_to_compose(*, database: Database, owner: str, release_id: str) -> Publ
 def publish_locked(
     connection: Connection,
     *,
-    release: Publishable,
+    release: ReleaseRow,
     key_id: str | None,
     request: PublishRequest,
-    composed: Mapping[str, Any] | None,
     certify: Certifier,
 ) -> None:
     """Publish a draft whose family is locked and that was composed with all that is published of it."""
     refuse_standing(release.findings, accepted=request.accept_findings, accepts_composition=release.accepts_composition)
     stood = {one.audit for one in standing(release.findings, accepted=())}
-    publications.set_published(
+    releases.set_published(
         connection,
         release_id=release.id,
         readers=request.readers,
         flag=COMPOSITION_ACCEPTED if COMPOSITION in stood else None,
     )
-    record_published(
-        connection, release=release, key_id=key_id, accepted=stood, composed=composed, readers=request.readers
-    )
+    record_published(connection, release=release, key_id=key_id, accepted=stood, readers=request.readers)
     certify(connection, release.id)
 
 
@@ -258,10 +247,10 @@ def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, re
         If it is a draft.
     """
     with database.unit_of_work() as unit:
-        release = _locked(unit.connection, owner=owner, release_id=release_id)
-        if release.state is ReleaseState.DRAFT:
+        state = _locked_state(unit.connection, owner=owner, release_id=release_id)
+        if state is ReleaseState.DRAFT:
             raise ConflictError("the release is a draft, which nobody but keepers reads: delete it")
-        if release.state is ReleaseState.PUBLISHED:
+        if state is ReleaseState.PUBLISHED:
             withdraw_locked(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
 
 
@@ -269,7 +258,7 @@ def withdraw_locked(
     connection: Connection, *, owner: str, key_id: str | None, release_id: str, reason: str | None
 ) -> None:
     """Withdraw a published release that is locked."""
-    publications.set_withdrawn(connection, release_id=release_id, reason=reason)
+    releases.set_withdrawn(connection, release_id=release_id, reason=reason)
     facts = {"reason": reason}
     log.append(connection, owner=owner, action=LogAction.WITHDRAWN, subject=release_id, key_id=key_id, facts=facts)
 
@@ -285,25 +274,32 @@ def describe(*, database: Database, owner: str, key_id: str, release_id: str, pa
     changes = patch.changes()
     shared = changes.pop("readers", None) is not None
     with database.unit_of_work() as unit:
-        _locked(unit.connection, owner=owner, release_id=release_id)
+        _locked_state(unit.connection, owner=owner, release_id=release_id)
         if changes:
             releases.describe(unit.connection, release_id=release_id, changes=changes)
         if shared:
-            publications.set_readers(unit.connection, release_id=release_id, readers=patch.readers)
+            releases.set_readers(unit.connection, release_id=release_id, readers=patch.readers)
             facts = {"readers": _logged_readers(patch.readers)}
             log.append(
                 unit.connection, owner=owner, action=LogAction.SHARED, subject=release_id, key_id=key_id, facts=facts
             )
 
 
-def _locked(connection: Connection, *, owner: str, release_id: str) -> Publishable:
-    release = publications.lock(connection, owner=owner, release_id=release_id)
+def _locked(connection: Connection, *, owner: str, release_id: str) -> ReleaseRow:
+    release = releases.lock(connection, owner=owner, release_id=release_id)
     if release is None:
         raise NotFoundError("there is no release with this id")
     return release
 
 
-def _check(release: Publishable, *, key_id: str, accepted: Collection[str], four_eyes: bool, keeper: bool) -> None:
+def _locked_state(connection: Connection, *, owner: str, release_id: str) -> ReleaseState:
+    state = releases.lock_state(connection, owner=owner, release_id=release_id)
+    if state is None:
+        raise NotFoundError("there is no release with this id")
+    return state
+
+
+def _check(release: ReleaseRow, *, key_id: str, accepted: Collection[str], four_eyes: bool, keeper: bool) -> None:
     if release.state is ReleaseState.WITHDRAWN:
         raise ConflictError("the release was withdrawn, which is final: make it again")
     if four_eyes and release.made_by in {None, key_id}:

@@ -13,8 +13,8 @@ from app.errors import InvalidError, NotFoundError
 from app.methods.catalogue import public_statistics
 
 __all__ = [
-    "ReleaseFile", "ReleaseFilter", "latest_release", "list_releases", "read_file", "read_provenance",
-    "read_release", "read_statistics",
+    "ReleaseFile", "ReleaseFilter", "latest_release", "list_releases", "read_file", "read_parameters",
+    "read_provenance", "read_release", "read_statistics",
 ]  # fmt: skip
 
 
@@ -85,6 +85,15 @@ def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> l
     if stored is None:
         raise _absent()
     return public_statistics(stored.method, stored.statistics)
+
+
+def read_parameters(*, database: Database, viewer: Viewer, release_id: str) -> dict[str, Any]:
+    """What may be published of the specification of the release."""
+    with database.read() as connection:
+        parameters = releases.get_parameters(connection, viewer=viewer, release_id=release_id)
+    if parameters is None:
+        raise _absent()
+    return dict(parameters)
 
 
 def read_provenance(*, database: Database, viewer: Viewer, release_id: str) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """What the report of a release is written from: what its readers see, and nothing else."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -8,7 +7,7 @@ from app.certificates.read import certified_at
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.methods.report.spec import ReleaseReportSpec
-from app.releases.read import read_provenance, read_release, read_statistics
+from app.releases.read import read_parameters, read_provenance, read_release, read_statistics
 
 #: What only keepers see of a release.
 _KEEPERS: Final = {"readers", "findings", "family_id"}
@@ -25,24 +24,14 @@ def release_report(*, database: Database, viewer: Viewer, release_id: str) -> Re
     """
     mine: dict[str, Any] = {"database": database, "viewer": viewer, "release_id": release_id}
     release = read_release(**mine)
-    provenance = read_provenance(**mine)
     certified = certified_at(database=database, release_id=release_id)
     return ReleaseReportSpec(
         release_id=release_id,
         release=release.model_dump(mode="json", exclude=_KEEPERS) | certified,
         statistics=tuple(dict(one) for one in read_statistics(**mine)),
-        parameters=_parameters(provenance),
-        software=_software(provenance),
+        parameters=read_parameters(**mine),
+        software=_software(read_provenance(**mine)),
     )
-
-
-def _parameters(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What the provenance says of the specification; it holds JSON as a text."""
-    for activity in provenance.get("activity", {}).values():
-        if "surebox:parameters" in activity:
-            parameters: dict[str, Any] = json.loads(activity["surebox:parameters"])
-            return parameters
-    return {}
 
 
 def _software(provenance: Mapping[str, Any]) -> dict[str, str]:

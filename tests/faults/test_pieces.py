@@ -18,7 +18,8 @@ from app.contracts.datasets import Profile
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.db.repositories.claims import Claim
-from workers.engine.ending.provenance import Published, public_document, restricted_document
+from app.db.repositories.releases import ReleaseRow
+from workers.engine.ending.provenance import public_document, restricted_document
 from workers.engine.randomness import new_generator, pack_generator, unpack_generator
 from workers.engine.registry import RUNNERS, runner_for
 from workers.engine.scratch import scratch_folder, sweep
@@ -100,22 +101,25 @@ def test_provenance_can_be_read_as_prov_json() -> None:
         created_at=datetime.now(UTC),
         inputs=Inputs({"dataset_id": dataset, "other_dataset_id": dataset}, {"release_id": release}, {"model": job}),
     )  # fmt: skip
-    published = Published(id="rel_1", sha256={"csv": "f" * 64}, rows=7, flags=("reproducible",), parameters={"k": 5})
+    made = ReleaseRow(
+        id="rel_1", owner="ann", job_id="job_1", dataset_id="ds_1", method="boxes", rows=7, columns=(),
+        flags=("reproducible",), tags={}, statistics=(), parameters={"k": 5},
+    )  # fmt: skip
+    sha256 = {"csv": "f" * 64}
     attempts = [{"attempt": 1, "outcome": "succeeded"}]
-    for made in (
-        public_document(claimed, datetime.now(UTC), published),
-        restricted_document(claimed, attempts, datetime.now(UTC), published),
-    ):
-        read = ProvDocument.deserialize(content=json.dumps(made), format="json")
+    public = public_document(claimed, datetime.now(UTC), made, sha256)
+    restricted = restricted_document(claimed, attempts, datetime.now(UTC), made, sha256)
+    for document in (public, restricted):
+        read = ProvDocument.deserialize(content=json.dumps(document), format="json")
         assert {str(record.identifier) for record in read.get_records() if record.identifier} >= {
             "surebox:job_1",
             "surebox:rel_1",
             "surebox:software",
         }
-        assert "4711" not in json.dumps(made)
+        assert "4711" not in json.dumps(document)
     inputs = ("ds_1", "rel_0", "job_0", "48842", "e" * 64, "c" * 64, "other_dataset_id")
-    assert [name for name in inputs if name in json.dumps(public_document(claimed, datetime.now(UTC), published))] == []
-    assert [name for name in inputs if name not in json.dumps(made)] == []
+    assert [name for name in inputs if name in json.dumps(public)] == []
+    assert [name for name in inputs if name not in json.dumps(restricted)] == []
 
 
 def test_every_runner_is_there_and_either_runs_through_or_steps() -> None:

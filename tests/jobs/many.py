@@ -74,7 +74,7 @@ def release_of(
     with service.database.unit_of_work() as unit:
         releases.insert_release(
             unit.connection,
-            new=releases.NewRelease(
+            new=releases.ReleaseRow(
                 id=release_id, owner=service.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=9,
                 columns=[{"name": "box", "type": "integer"}, *beside], flags=["tight"], tags={}, statistics=[],
             ),

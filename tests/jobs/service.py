@@ -177,13 +177,13 @@ class Service:
             unit.connection.execute(delete(job_result).where(job_result.c.job_id == job_id))
             unit.connection.execute(insert(job_result).values(job_id=job_id, key=key, bytes=size, sha256="cd" * 32))
 
-    def store_provenance(self, job_id: str, whole: dict[str, Any]) -> None:
+    def store_provenance(self, job_id: str, whole: dict[str, Any], public: dict[str, Any] | None = None) -> None:
         now = datetime.now(UTC)
         with self.database.unit_of_work() as unit:
             unit.connection.execute(
                 insert(provenance).values(
                     job_id=job_id, owner="ada", requested_at=now, finished_at=now, seconds=1.0, spec={}, versions={},
-                    attempts=[], public={}, restricted=whole,
+                    attempts=[], public=public or {}, restricted=whole,
                 )
             )  # fmt: skip
 

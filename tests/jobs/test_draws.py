@@ -23,7 +23,7 @@ def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
     with service.database.unit_of_work() as unit:
         releases.insert_release(
             unit.connection,
-            new=releases.NewRelease(
+            new=releases.ReleaseRow(
                 id=release_id, owner=owner or service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
                 rows=1, columns=[], flags=[], tags={}, statistics=[],
             ),
@@ -84,7 +84,7 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
         wait_for(lambda: somebody_waits(service) or not second.is_alive())
         releases.insert_release(
             unit.connection,
-            new=releases.NewRelease(
+            new=releases.ReleaseRow(
                 id=new_id("rel"), owner=service.owner, job_id=job_id, dataset_id=dataset_id, method="many",
                 rows=1, columns=[], flags=[], tags={}, statistics=[],
             ),

@@ -28,6 +28,27 @@ def test_a_certificate_says_where_its_issuer_is_reached(serve: Callable[..., Ser
     assert (issuer["service"], issuer["url"]) == ("surebox", "https://data.example.org")
 
 
+def test_a_release_of_an_older_worker_is_certified_with_the_parameters_of_its_provenance(
+    serve: Callable[..., Service],
+) -> None:
+    """While old and new processes run side by side, old ones write no column of parameters; nor do old entries."""
+    service, parameters = serve(), {"domains": {"income": [0.5, 1e300]}, "k": 5}
+    job_id, release_id = published(service, service.dataset())
+    document = {"activity": {f"surebox:{job_id}": {"surebox:parameters": json.dumps(parameters)}}}
+    service.store_provenance(job_id, {}, document)
+    draft = "UPDATE release SET state = 'draft', published_at = NULL, made_by = 'key_other', parameters = NULL WHERE id"
+    with service.database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql(f"{draft} = '{release_id}'")
+    with service.client() as client:
+        assert client.post(f"/v1/releases/{release_id}/publish").status_code == 200
+        envelope = client.get(f"/v1/releases/{release_id}/certificate").json()
+    predicate = json.loads(base64.b64decode(envelope["payload"]))["predicate"]
+    assert predicate["parameters"] == {"method": "boxes"} | parameters
+    assert predicate["k"] == 5
+    report = release_report(database=service.database, viewer=Viewer(service.owner), release_id=release_id)
+    assert report.parameters == parameters
+
+
 def test_reading_the_report_of_a_job_is_logged(shared: Service) -> None:
     job_id, _ = published(shared, shared.dataset())
     shared.store_provenance(job_id, {})

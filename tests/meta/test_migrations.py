@@ -1,7 +1,10 @@
 """The migrations make exactly the tables the models describe."""
 
+import json
+
 import psycopg
 import pytest
+from alembic import command
 from alembic.util import CommandError
 
 from app.db import migrate
@@ -33,5 +36,36 @@ def test_a_database_of_before_the_first_release_is_refused_in_one_sentence(datab
         with psycopg.connect(url) as connection:
             there = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
         assert there == (1,), "nothing was changed"
+    finally:
+        databases.drop(url)
+
+
+def test_releases_of_before_the_column_of_parameters_get_them_from_their_provenance(databases: Databases) -> None:
+    """Numbers stay as they were written, deleted releases get nothing, and one step back loses nothing else."""
+    url, parameters = databases.empty("parameters"), '{"domains": {"income": [0, 1e+300]}, "k": 5}'
+    public = {"activity": {"surebox:job_1": {"surebox:parameters": parameters}}}
+    made = (
+        "INSERT INTO release (id, owner, job_id, dataset_id, method, rows, columns, flags, statistics, deleted_at) "
+        "VALUES (%s, 'ann', %s, 'ds_1', 'boxes', 1, '[]', '{}', '[]', %s)"
+    )
+    document = (
+        "INSERT INTO provenance (job_id, owner, requested_at, finished_at, seconds, spec, versions, attempts, public, "
+        "restricted) VALUES (%s, 'ann', now(), now(), 1, '{}', '{}', '[]', %s, '{}')"
+    )
+    read = "SELECT id, parameters::text FROM release ORDER BY id"
+    try:
+        migrate.upgrade(url, revision="0100")
+        with psycopg.connect(url) as connection:
+            connection.execute("SET session_replication_role = replica")  # neither jobs nor datasets are needed
+            for number, deleted in (("1", None), ("2", "now")):
+                connection.execute(made, (f"rel_{number}", f"job_{number}", deleted))
+                connection.execute(document, (f"job_{number}", json.dumps(public).replace("job_1", f"job_{number}")))
+        migrate.upgrade(url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute(read).fetchall() == [("rel_1", parameters), ("rel_2", None)]
+        command.downgrade(migrate.config(url), "0100")
+        migrate.upgrade(url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute(read).fetchall() == [("rel_1", parameters), ("rel_2", None)]
     finally:
         databases.drop(url)

@@ -72,7 +72,7 @@ class Releases:
             unit.connection.exec_driver_sql(unknown, (job_id,))
             releases.insert_release(
                 unit.connection,
-                new=releases.NewRelease(
+                new=releases.ReleaseRow(
                     id=release_id, owner=self.owner, job_id=job_id, dataset_id=dataset_id, method=method, rows=200_000,
                     columns=[{"name": "box", "type": "integer"}], flags=["reproducible"], tags=tags or {},
                     statistics=[STATISTIC | RESTRICTED],

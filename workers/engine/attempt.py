@@ -43,8 +43,8 @@ from workers.engine.checkpoints import Checkpoints
 from workers.engine.column_secrets import with_secrets
 from workers.engine.context import job_context
 from workers.engine.ending.commit import succeed
-from workers.engine.ending.review import Gate
-from workers.engine.ending.store import Traces
+from workers.engine.ending.review import Reviewed, review, review_again
+from workers.engine.ending.store import Stored, Traces, store
 from workers.engine.fan_out import join, split
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
 from workers.engine.registry import known, runner_for
@@ -134,7 +134,7 @@ class Attempt:
         self._over = False
         self._scratch = scratch or Path(os.devnull)
         self._traces = Traces(resources.storage)
-        self._gate = Gate(claimed, resources, storage=self._traces)
+        self._reviewed = Reviewed()
         self._heartbeat = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
@@ -158,7 +158,7 @@ class Attempt:
     def _work(self) -> Callable[[UnitOfWork], None]:
         """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
         try:
-            self._gate.enter(*self._compute())
+            stored = self._store_and_review(*self._compute())
             self._heartbeat.check()
         except ShutdownRequestedError:
             return self._release_claim
@@ -176,7 +176,7 @@ class Attempt:
             return self._failure(error)
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             return self._broken(error)
-        return self._succeed
+        return partial(self._succeed, stored=stored)
 
     def _broken(self, error: Exception) -> Callable[[UnitOfWork], None]:
         """An error that is none of ours: the worker's limits, its disk, or a fault in the code."""
@@ -194,6 +194,13 @@ class Attempt:
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
         job = with_secrets(runner, job, self._claimed, self._resources)
         return job, self._step_through(runner, job) if isinstance(runner, Stepwise) else runner.run(job)
+
+    def _store_and_review(self, job: JobContext, outcome: Outcome) -> Stored:
+        at, storage = self._resources, self._traces
+        stored = store(self._claimed, outcome, storage=storage, at=at)
+        if stored.dataset is None:
+            self._reviewed = review(self._claimed, job, stored, storage=storage, at=at)
+        return stored
 
     def _step_through(self, runner: Stepwise[Any], job: JobContext) -> Outcome:
         state, job, steps = self._begin(runner, job)
@@ -265,7 +272,7 @@ class Attempt:
             except PublishedMeanwhileError as error:
                 if isinstance(error, LedgerBehindError):
                     self._learn_again()
-                self._gate.review_again()
+                self._reviewed = review_again(self._claimed, self._reviewed, storage=self._traces, at=self._resources)
             except (UnavailableError, StorageFullError):
                 if time.monotonic() > patience or self._resources.stopping():
                     raise
@@ -276,9 +283,11 @@ class Attempt:
         at = self._resources
         catch_up(database=at.database, storage=at.storage, owner=self._claimed.owner)
 
-    def _succeed(self, unit: UnitOfWork) -> None:
-        end = certify_and_write(self._settings, self._resources.storage)
-        succeed(unit.connection, claimed=self._claimed, stored=self._gate.stored, settings=self._settings, end=end)
+    def _succeed(self, unit: UnitOfWork, *, stored: Stored) -> None:
+        succeed(
+            unit.connection, claimed=self._claimed, stored=stored, reviewed=self._reviewed,
+            settings=self._settings, end=certify_and_write(self._settings, self._resources.storage),
+        )  # fmt: skip
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
 

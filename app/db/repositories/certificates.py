@@ -1,14 +1,13 @@
 """Certificates of releases, and the chain that they form for each owner."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, and_, func, insert, select, update
 
 from app.contracts.releases import ReleaseState
 from app.db.repositories.entries import mark_stale
+from app.db.repositories.releases import ReleaseRow, row_of, select_rows
 from app.db.tables.access import signing_key
 from app.db.tables.jobs import provenance
 from app.db.tables.releases import certificate, release, release_file
@@ -19,22 +18,6 @@ _WITHOUT = and_(
     release.c.deleted_at.is_(None),
     ~select(certificate.c.release_id).where(certificate.c.release_id == release.c.id).exists(),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Certifiable:
-    """What a certificate is made from: what is public of a release, and nothing else."""
-
-    id: str
-    owner: str
-    job_id: str
-    method: str
-    rows: int
-    columns: Sequence[Mapping[str, Any]]
-    flags: Sequence[str]
-    statistics: Sequence[Mapping[str, Any]]
-    provenance: Mapping[str, Any]
-    files: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +33,15 @@ class Link:
     issued_at: datetime
 
 
-def certifiable(connection: Connection, *, release_id: str) -> Certifiable | None:
-    """A published release that has no certificate yet."""
-    statement = (
-        select(release, provenance.c.public.label("provenance"))
-        .join(provenance, provenance.c.job_id == release.c.job_id)
-        .where(release.c.id == release_id, _WITHOUT)
-    )
-    row = connection.execute(statement).first()
+def certifiable(connection: Connection, *, release_id: str) -> tuple[ReleaseRow, dict[str, str]] | None:
+    """A published release that has no certificate yet, and the checksums of its files by their formats."""
+    written = provenance.c.job_id.is_not(None)
+    row = connection.execute(select_rows().where(release.c.id == release_id, _WITHOUT, written)).mappings().first()
     if row is None:
         return None
     files = select(release_file.c.format, release_file.c.sha256)
     listed = connection.execute(files.where(release_file.c.release_id == release_id, release_file.c.served))
-    return Certifiable(
-        id=row.id,
-        owner=row.owner,
-        job_id=row.job_id,
-        method=row.method,
-        rows=row.rows,
-        columns=row.columns,
-        flags=row.flags,
-        statistics=row.statistics,
-        provenance=row.provenance,
-        files={each.format: each.sha256 for each in listed},
-    )
+    return row_of(row), {each.format: each.sha256 for each in listed}
 
 
 def uncertified(connection: Connection, *, limit: int) -> list[tuple[str, bool]]:

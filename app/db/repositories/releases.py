@@ -1,23 +1,51 @@
-"""Releases and their files. A deleted release keeps its row, without files, and is there for nobody."""
+"""Releases and their files. A deleted release keeps its row, without files, and is there for nobody.
+
+What is published or withdrawn only `app.releases.publishing` decides; this writes what it has decided.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from sqlalchemy import Connection, Select, delete, func, insert, null, select, tuple_, update
+from sqlalchemy import (
+    JSON,
+    Connection,
+    RowMapping,
+    Select,
+    cast,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    tuple_,
+    update,
+)
 
-from app.contracts.findings import Finding
-from app.contracts.releases import MEDIA_TYPES, Release, ReleaseColumn, ReleasedFile, ReleaseFormat, ReleaseState
+from app.contracts.findings import Finding, Review
+from app.contracts.releases import (
+    MEDIA_TYPES,
+    Release,
+    ReleaseColumn,
+    ReleasedFile,
+    ReleaseFormat,
+    ReleaseReaders,
+    ReleaseState,
+)
 from app.contracts.warnings import JobWarning
+from app.db.repositories.entries import mark_stale
 from app.db.repositories.release_access import Viewer, listed, visible
 from app.db.tables.jobs import provenance
 from app.db.tables.releases import release, release_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewRelease:
-    """What is written of a release when its job succeeds."""
+class ReleaseRow:
+    """A release as its job writes it, as publishing locks it, and as its certificate reads it.
+
+    `statistics` may have fields that are withheld; `parameters` is what may be published of its specification.
+    """
 
     id: str
     owner: str
@@ -29,6 +57,7 @@ class NewRelease:
     flags: Sequence[str]
     tags: Mapping[str, str]
     statistics: Sequence[Mapping[str, Any]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     warnings: Sequence[JobWarning] = ()
     state: ReleaseState = ReleaseState.PUBLISHED
     made_by: str | None = None
@@ -39,6 +68,13 @@ class NewRelease:
     accepts_composition: bool = False
     base_release_id: str | None = None
     previous_release_id: str | None = None
+
+    def reviewed(self, review: Review) -> Self:
+        """The release as a review leaves it."""
+        return replace(
+            self, findings=review.findings, family_id=review.family_id, composed_after=review.composed_after,
+            composed=review.composed,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,34 +114,20 @@ class ReleaseFilter:
 _SERIES: Final = func.coalesce(release.c.series_id, release.c.id)
 
 
-def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[ReleaseFile]) -> None:
+def insert_release(connection: Connection, *, new: ReleaseRow, files: Sequence[ReleaseFile]) -> None:
     """Write a release whose files are stored already; in the transaction that makes its job succeed."""
-    connection.execute(
-        insert(release).values(
-            id=new.id,
-            owner=new.owner,
-            job_id=new.job_id,
-            dataset_id=new.dataset_id,
-            method=new.method,
-            rows=new.rows,
-            columns=[dict(column) for column in new.columns],
-            flags=list(new.flags),
-            tags=dict(new.tags),
-            statistics=[dict(statistic) for statistic in new.statistics],
-            warnings=[warning.model_dump(mode="json") for warning in new.warnings],
-            state=new.state,
-            published_at=func.now() if new.state is ReleaseState.PUBLISHED else null(),
-            made_by=new.made_by,
-            findings=[finding.model_dump(mode="json") for finding in new.findings],
-            family_id=new.family_id,
-            composed_after=new.composed_after,
-            composed=None if new.composed is None else dict(new.composed),
-            accepts_composition=new.accepts_composition,
-            base_release_id=new.base_release_id,
-            previous_release_id=new.previous_release_id,
-            series_id=_series_of(new),
-        )
-    )
+    values = {each.name: getattr(new, each.name) for each in fields(new)} | _reviewed(new)
+    values |= {
+        "columns": [dict(column) for column in new.columns],
+        "flags": list(new.flags),
+        "tags": dict(new.tags),
+        "statistics": [dict(statistic) for statistic in new.statistics],
+        "parameters": dict(new.parameters),
+        "warnings": [warning.model_dump(mode="json") for warning in new.warnings],
+        "published_at": func.now() if new.state is ReleaseState.PUBLISHED else null(),
+        "series_id": _series_of(new),
+    }
+    connection.execute(insert(release).values(**values))
     connection.execute(
         insert(release_file),
         [
@@ -122,13 +144,89 @@ def insert_release(connection: Connection, *, new: NewRelease, files: Sequence[R
     )
 
 
-def _series_of(new: NewRelease) -> Any:
+def _series_of(new: ReleaseRow) -> Any:
     """That of the release which it goes on, or its own."""
     before = new.previous_release_id or new.base_release_id
     if before is None:
         return new.id
     earlier = release.alias("earlier")
     return select(func.coalesce(earlier.c.series_id, earlier.c.id)).where(earlier.c.id == before).scalar_subquery()
+
+
+def select_rows() -> Select[Any]:
+    """Releases as `row_of` reads them; one of before parameters had a column has them in its provenance."""
+    job = func.concat("surebox:", release.c.job_id)
+    written = func.jsonb_extract_path_text(provenance.c.public, "activity", job, "surebox:parameters")
+    columns = [release.c[each.name] for each in fields(ReleaseRow) if each.name != "parameters"]
+    parameters = func.coalesce(release.c.parameters, cast(written, JSON)).label("parameters")
+    return select(*columns, parameters).outerjoin(provenance, provenance.c.job_id == release.c.job_id)
+
+
+def row_of(row: RowMapping) -> ReleaseRow:
+    """What `select_rows` finds."""
+    read = {
+        "state": ReleaseState(row["state"]),
+        "parameters": row["parameters"] or {},
+        "findings": tuple(Finding.model_validate(one) for one in row["findings"]),
+        "warnings": tuple(JobWarning.model_validate(one) for one in row["warnings"]),
+    }
+    return ReleaseRow(**{**row, **read})
+
+
+def lock(connection: Connection, *, owner: str, release_id: str) -> ReleaseRow | None:
+    """The owner's release, locked until the transaction ends."""
+    if lock_state(connection, owner=owner, release_id=release_id) is None:
+        return None
+    return row_of(connection.execute(select_rows().where(release.c.id == release_id)).mappings().one())
+
+
+def lock_state(connection: Connection, *, owner: str, release_id: str) -> ReleaseState | None:
+    """The state of the owner's release, which is locked until the transaction ends."""
+    mine = (release.c.id == release_id, release.c.owner == owner, release.c.deleted_at.is_(None))
+    state = connection.execute(select(release.c.state).where(*mine).with_for_update()).scalar_one_or_none()
+    return None if state is None else ReleaseState(state)
+
+
+def set_published(connection: Connection, *, release_id: str, readers: ReleaseReaders | None, flag: str | None) -> None:
+    """The release is published from now on."""
+    values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": func.clock_timestamp()}
+    values |= {} if readers is None else _readers(readers)
+    if flag is not None:
+        values["flags"] = func.array_append(func.array_remove(release.c.flags, flag), flag)
+    connection.execute(update(release).where(release.c.id == release_id).values(**values))
+
+
+def set_reviewed(connection: Connection, *, reviewed: ReleaseRow) -> None:
+    """A draft was composed again."""
+    connection.execute(update(release).where(release.c.id == reviewed.id).values(**_reviewed(reviewed)))
+
+
+def set_withdrawn(connection: Connection, *, release_id: str, reason: str | None) -> None:
+    """The release is there for keepers only from now on."""
+    mark_stale(connection, release_id=release_id)
+    values = {"state": ReleaseState.WITHDRAWN, "withdrawn_at": func.clock_timestamp(), "withdrawn_because": reason}
+    connection.execute(update(release).where(release.c.id == release_id).values(**values))
+
+
+def set_readers(connection: Connection, *, release_id: str, readers: ReleaseReaders) -> None:
+    """Who reads the release beside its owner, from now on."""
+    mark_stale(connection, release_id=release_id)
+    connection.execute(update(release).where(release.c.id == release_id).values(**_readers(readers)))
+
+
+def _reviewed(row: ReleaseRow) -> dict[str, Any]:
+    return {
+        "findings": [one.model_dump(mode="json") for one in row.findings],
+        "composed": None if row.composed is None else dict(row.composed),
+        "composed_after": row.composed_after,
+        "family_id": row.family_id,
+    }
+
+
+def _readers(readers: ReleaseReaders) -> dict[str, Any]:
+    if readers == "public":
+        return {"public": True, "readers": []}
+    return {"public": False, "readers": sorted(set(readers))}
 
 
 def get(connection: Connection, *, viewer: Viewer, release_id: str) -> Release | None:
@@ -208,6 +306,13 @@ def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id:
     return connection.execute(statement).scalar_one_or_none()
 
 
+def get_parameters(connection: Connection, *, viewer: Viewer, release_id: str) -> Mapping[str, Any] | None:
+    """What may be published of the specification of the release."""
+    rows = select_rows().where(visible(viewer), release.c.id == release_id).subquery()
+    row = connection.execute(select(rows.c.parameters)).first()
+    return None if row is None else row.parameters or {}
+
+
 def family_of(connection: Connection, *, release_id: str) -> str | None:
     """The family that a release was composed with."""
     return connection.execute(select(release.c.family_id).where(release.c.id == release_id)).scalar_one_or_none()
@@ -219,8 +324,9 @@ def describe(connection: Connection, *, release_id: str, changes: Mapping[str, A
 
 
 def mark_deleted(connection: Connection, *, release_id: str, now: datetime) -> None:
-    """Make a release invisible. Its files are still to be removed."""
-    connection.execute(update(release).where(release.c.id == release_id).values(deleted_at=now))
+    """Make a release invisible, and forget how it was made. Its files are still to be removed."""
+    gone = {"deleted_at": now, "parameters": null()}
+    connection.execute(update(release).where(release.c.id == release_id).values(**gone))
 
 
 def files_of_deleted(connection: Connection, *, limit: int, release_id: str | None = None) -> list[str]:

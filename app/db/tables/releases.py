@@ -37,6 +37,9 @@ release = Table(
     Column("tags", JSONB, nullable=False, server_default="{}"),
     Column("statistics", JSONB, nullable=False, comment="public statistics"),
     Column(
+        "parameters", JSON, comment="what may be published of its specification; null: only its provenance has that"
+    ),
+    Column(
         "warnings", JSON, nullable=False, server_default="[]", comment="list of contracts.warnings.JobWarning; public"
     ),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),

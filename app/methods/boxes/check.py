@@ -29,7 +29,7 @@ from app.methods.columns import wrong_columns as unknown_columns
 
 def fill_boxes(spec: BoxesSpec, given: Given) -> BoxesSpec:
     """The specification with its defaults written out; in a series, with all that is its base's."""
-    if (base := given.releases.get(series.BASE)) is not None:
+    if (base := given.base) is not None:
         return series.fill(spec, base)
     if (previous := versions.previous_of(spec, given)) is not None:
         return versions.fill(spec, given, previous)
@@ -47,9 +47,9 @@ def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
 
 def check_boxes(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset or this base, each with its pointer."""
-    if (base := given.releases.get(series.BASE)) is not None:
+    if (base := given.base) is not None:
         return series.check(spec, base)
-    if (previous := given.releases.get(versions.PREVIOUS)) is not None:
+    if (previous := given.previous) is not None:
         return versions.check(spec, given, previous)
     profile = given.profile()
     columns, kinds = named(profile), kinds_of(spec, types_of(profile))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from app.contracts.columns import ColumnKind, plain_kind
 from app.contracts.datasets import ColumnType
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import BASE, PREVIOUS, ReleaseInput
 from app.contracts.jobs import ReleasingSpec
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
@@ -16,11 +16,9 @@ from app.methods.boxes.check_statistics import too_many_statistics, with_steerin
 from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords
 from app.methods.columns import k_too_large
 
-#: The field that names the base.
-BASE: Final = "base_release_id"
 #: What a later release says for itself; all else is its base's.
 _OWN: Final = frozenset(
-    {*ReleasingSpec.model_fields, BASE, "previous_release_id", "quasi_identifiers", "keep", "k", "statistics", "ddof"}
+    {*ReleasingSpec.model_fields, BASE, PREVIOUS, "quasi_identifiers", "keep", "k", "statistics", "ddof"}
 )
 #: What is said by column.
 _BY_COLUMN: Final = ("nominal", "domains", "value_step", "min_width")

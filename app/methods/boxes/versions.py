@@ -6,7 +6,7 @@ Source: science.md section 6, "New versions of the data".
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from app.contracts.inputs import Given, ReleaseInput
+from app.contracts.inputs import PREVIOUS, Given, ReleaseInput
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, meant, pointer
 from app.methods.boxes.check_columns import kept_kinds, wrong_columns, wrong_weights
@@ -16,8 +16,6 @@ from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, Rar
 from app.methods.columns import named, types_of
 from app.methods.columns import wrong_columns as unknown_columns
 
-#: The field that names the release whose boxes are used again.
-PREVIOUS: Final = "previous_release_id"
 #: What is the same in all versions; where it is, a release of the version before is continued unasked.
 _SAME: Final = ("quasi_identifiers", "keep", "k")
 
@@ -25,8 +23,8 @@ _SAME: Final = ("quasi_identifiers", "keep", "k")
 def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
     """The release whose boxes are used again: as named, or the last one of the versions before that is asked alike."""
     if PREVIOUS in spec.model_fields_set or spec.dataset_id is None:
-        return given.releases.get(PREVIOUS)
-    if (filled := given.releases.get(PREVIOUS)) is not None:
+        return given.previous
+    if (filled := given.previous) is not None:
         return filled
     dataset = given.datasets.get("dataset_id")
     earlier = () if dataset is None else dataset.earlier

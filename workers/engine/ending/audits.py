@@ -1,7 +1,7 @@
 """What the gate of a release demands of audits: they are run on what is to be published, before the job ends."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from app.errors import InfeasibleError, InvalidError
 from app.methods.catalogue import METHODS
 from app.methods.linkage.check import unlinkable
 from app.methods.table.spec import MOST_QUASI_IDENTIFIERS
+from workers.engine.ending.composing import Candidate
 from workers.engine.registry import runner_for
 from workers.methods.context import InputFile, JobContext
 from workers.methods.protocol import run_through
@@ -24,71 +25,50 @@ from workers.methods.protocol import run_through
 _TOGETHER: Final = "composition"
 
 
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """The release that is audited.
-
-    Attributes
-    ----------
-    release, path
-        What is known of it, and its Parquet file.
-    link
-        Which record each of its rows stands for, as .npy; None where rows do not stand for one.
-    original, original_path
-        The dataset that it was made from, and its typed copy; None in a series.
-    """
-
-    release: ReleaseInput
-    path: Path
-    link: Path | None = None
-    original: DatasetInput | None = None
-    original_path: Path | None = None
-
-
-def unmet(job: JobContext, audited: Audited, *, fraction: float, stage: str) -> tuple[Finding, ...]:
+def unmet(job: JobContext, candidate: Candidate, *, fraction: float, stage: str) -> tuple[Finding, ...]:
     """Findings of the gate's audits that keep a release a draft; that an audit does not apply to it is one too.
 
     Parameters
     ----------
     job
         That has made it, and hears of the progress.
-    audited
+    candidate
         The release.
     fraction, stage
         How far the job has come.
     """
     findings: list[Finding] = []
-    for demand in audited.release.spec.get("gate", ()):
+    for demand in candidate.release.spec.get("gate", ()):
         if demand["method"] != _TOGETHER:
             job.tick(fraction, stage)
-            findings += _unmet(job, audited, demand, fraction=fraction, stage=stage)
+            findings += _unmet(job, candidate, demand, fraction=fraction, stage=stage)
     return tuple(findings)
 
 
 def _unmet(
-    job: JobContext, audited: Audited, demand: Mapping[str, Any], *, fraction: float, stage: str
+    job: JobContext, candidate: Candidate, demand: Mapping[str, Any], *, fraction: float, stage: str
 ) -> list[Finding]:
     name = demand["method"]
     role, named = ("release_ids/0", "release_ids") if name == "determination" else ("release_id", "release_id")
-    spec: dict[str, Any] = {**demand, named: audited.release.id if named == role else [audited.release.id]}
+    spec: dict[str, Any] = {**demand, named: candidate.release.id if named == role else [candidate.release.id]}
     if name == "table" and not spec["quasi_identifiers"]:
-        spec["quasi_identifiers"] = _known(audited.release)
-    if name == "linkage" and audited.original is not None:
-        spec[_original_field(name)] = audited.original.id
-    if (wrong := _wrong(audited, spec)) is not None:
+        spec["quasi_identifiers"] = _known(candidate.release)
+    if name == "linkage" and candidate.original is not None:
+        spec[_original_field(name)] = candidate.original.id
+    if (wrong := _wrong(candidate, spec)) is not None:
         return [_inapplicable(name, wrong)]
     try:
         findings = _findings(
-            job, audited, METHODS[name].spec.model_validate(spec), role, fraction=fraction, stage=stage
+            job, candidate, METHODS[name].spec.model_validate(spec), role, fraction=fraction, stage=stage
         )
     except (InvalidError, InfeasibleError) as error:
         return [_inapplicable(name, str(error))]
     return [one for one in findings if one.severity is FindingSeverity.HIGH]
 
 
-def _wrong(audited: Audited, spec: Mapping[str, Any]) -> str | None:
+def _wrong(candidate: Candidate, spec: Mapping[str, Any]) -> str | None:
     """Why an audit does not apply to a release: to its method, or to columns that it does not have."""
-    release = audited.release
+    release = candidate.release
     made_by = METHODS.get(release.method)
     if made_by is not None and spec["method"] not in made_by.answers:
         return f"a release of `{release.method}` cannot be put to it"
@@ -102,8 +82,8 @@ def _original_field(method: str) -> str:
     return "knowledge_dataset_id" if method == "linkage" else "dataset_id"
 
 
-def _datasets(audited: Audited, method: str) -> dict[str, DatasetInput]:
-    return {} if audited.original is None else {_original_field(method): audited.original}
+def _datasets(candidate: Candidate, method: str) -> dict[str, DatasetInput]:
+    return {} if candidate.original is None else {_original_field(method): candidate.original}
 
 
 def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None:
@@ -127,16 +107,16 @@ def _known(release: ReleaseInput) -> list[str]:
 
 
 def _findings(
-    job: JobContext, audited: Audited, spec: JobSpec, role: str, *, fraction: float, stage: str
+    job: JobContext, candidate: Candidate, spec: JobSpec, role: str, *, fraction: float, stage: str
 ) -> list[Finding]:
     """What the audit finds; its result goes nowhere else."""
     scratch = job.scratch / f"gate-{spec.method}"
     scratch.mkdir(exist_ok=True)
 
     files = {
-        (InputFile.RELEASE, role): audited.path,
-        (InputFile.LINK, role): audited.link,
-        (InputFile.DATASET, _original_field(spec.method)): audited.original_path,
+        (InputFile.RELEASE, role): candidate.path,
+        (InputFile.LINK, role): candidate.link,
+        (InputFile.DATASET, _original_field(spec.method)): candidate.dataset,
     }
 
     def fetch(kind: InputFile, field: str) -> Path | None:
@@ -147,7 +127,7 @@ def _findings(
         method=spec.method,
         spec=spec.model_dump(mode="json"),
         seed=None,
-        inputs=Inputs(_datasets(audited, spec.method), {role: audited.release}),
+        inputs=Inputs(_datasets(candidate, spec.method), {role: candidate.release}),
         draw=1,
         scratch=scratch,
         part=None,

@@ -8,7 +8,6 @@ owner, no seed, and of the specification only what the runner gives for publicat
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,20 +18,10 @@ from prov.model import ProvActivity, ProvAgent, ProvDocument, ProvEntity
 from app.contracts.inputs import Inputs
 from app.db.repositories.claims import Claim
 from app.db.repositories.provenance import ProvenanceRecord
+from app.db.repositories.releases import ReleaseRow
 
 _NAMESPACE = "urn:surebox:"
 _PACKAGES = ("surebox", "numpy", "scipy", "numba", "polars", "pyarrow", "celery", "sqlalchemy", "pydantic")
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What provenance says of a release."""
-
-    id: str
-    sha256: Mapping[str, str]
-    rows: int
-    flags: tuple[str, ...]
-    parameters: Mapping[str, Any]
 
 
 @cache
@@ -48,9 +37,14 @@ def versions() -> dict[str, str]:
 
 
 def record(
-    *, claimed: Claim, attempts: list[dict[str, Any]], finished_at: datetime, published: Published | None
+    *,
+    claimed: Claim,
+    attempts: list[dict[str, Any]],
+    finished_at: datetime,
+    release: ReleaseRow | None,
+    sha256: Mapping[str, str],
 ) -> ProvenanceRecord:
-    """The provenance of a job that has just succeeded."""
+    """The provenance of a job that has just succeeded, with its release and the checksums of that by format."""
     made_from = claimed.inputs.dataset
     shown = [{key: _plain(value) for key, value in attempt.items()} for attempt in attempts]
     return ProvenanceRecord(
@@ -65,37 +59,43 @@ def record(
         spec=claimed.spec,
         versions=versions(),
         attempts=shown,
-        release_id=None if published is None else published.id,
-        release_sha256=None if published is None else dict(published.sha256),
-        public=public_document(claimed, finished_at, published),
-        restricted=restricted_document(claimed, shown, finished_at, published),
+        release_id=None if release is None else release.id,
+        release_sha256=None if release is None else dict(sha256),
+        public=public_document(claimed, finished_at, release, sha256),
+        restricted=restricted_document(claimed, shown, finished_at, release, sha256),
     )
 
 
-def public_document(claimed: Claim, finished_at: datetime, published: Published | None) -> dict[str, Any]:
+def public_document(
+    claimed: Claim, finished_at: datetime, release: ReleaseRow | None, sha256: Mapping[str, str]
+) -> dict[str, Any]:
     """The document that goes out with the release."""
     document = _document()
-    parameters = {} if published is None else published.parameters
+    parameters = {} if release is None else release.parameters
     job = document.activity(
         f"surebox:{claimed.id}",
         other_attributes={"surebox:method": claimed.method, "surebox:parameters": _json(parameters)},
     )
     document.wasAssociatedWith(job, _software(document))
-    base = claimed.inputs.releases.get("base_release_id")
+    base, previous = claimed.inputs.base, claimed.inputs.previous
     if base is None:
         source = document.entity("surebox:source", {"prov:label": "the original microdata, withheld"})
     else:
         source = document.entity(f"surebox:{base.id}", {"prov:label": "the base release of the series"})
     document.used(job, source)
-    if (previous := claimed.inputs.releases.get("previous_release_id")) is not None:
+    if previous is not None:
         document.used(job, document.entity(f"surebox:{previous.id}", {"prov:label": "the release whose boxes it has"}))
-    if published is not None:
-        _derive(document, job, [source], _release(document, published), finished_at)
+    if release is not None:
+        _derive(document, job, [source], _release(document, release, sha256), finished_at)
     return _serialized(document)
 
 
 def restricted_document(
-    claimed: Claim, attempts: list[dict[str, Any]], finished_at: datetime, published: Published | None
+    claimed: Claim,
+    attempts: list[dict[str, Any]],
+    finished_at: datetime,
+    release: ReleaseRow | None,
+    sha256: Mapping[str, str],
 ) -> dict[str, Any]:
     """The whole document, for the owner of the job."""
     document = _document()
@@ -116,8 +116,8 @@ def restricted_document(
         job, owner, other_attributes={"surebox:api_key": claimed.requested_by} if claimed.requested_by else None
     )
     sources = _used(document, job, claimed.inputs)
-    if published is not None:
-        _derive(document, job, sources, _release(document, published), finished_at)
+    if release is not None:
+        _derive(document, job, sources, _release(document, release, sha256), finished_at)
     return _serialized(document)
 
 
@@ -166,10 +166,10 @@ def _software(document: ProvDocument) -> ProvAgent:
     return document.agent("surebox:software", facts)
 
 
-def _release(document: ProvDocument, published: Published) -> ProvEntity:
-    facts: dict[str, Any] = {f"surebox:sha256_{name}": checksum for name, checksum in published.sha256.items()}
-    facts |= {"surebox:rows": published.rows, "surebox:flags": _json(list(published.flags))}
-    return document.entity(f"surebox:{published.id}", facts)
+def _release(document: ProvDocument, release: ReleaseRow, sha256: Mapping[str, str]) -> ProvEntity:
+    facts: dict[str, Any] = {f"surebox:sha256_{name}": checksum for name, checksum in sha256.items()}
+    facts |= {"surebox:rows": release.rows, "surebox:flags": _json(list(release.flags))}
+    return document.entity(f"surebox:{release.id}", facts)
 
 
 def _derive(

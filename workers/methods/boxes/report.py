@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
+from app.contracts.inputs import BASE, PREVIOUS
 from app.methods.boxes.result import BoxesResult, Uncertainty
 from app.methods.boxes.spec import BoxBounds, BoxesSpec, BoxMeans, RareRecords
 from workers.algorithms.boxes.rare.rarity import Criterion
@@ -85,7 +86,7 @@ def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str,
     """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
     means = () if spec.box_means is BoxMeans.NONE else ("mean_interval_in_boxes", "p_percent")
     parameters = spec.model_dump(mode="json", include={*_PUBLIC, *means})
-    for name in ("base_release_id", "previous_release_id"):
+    for name in (BASE, PREVIOUS):
         if (made_from := getattr(spec, name)) is not None:
             parameters[name] = made_from
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:

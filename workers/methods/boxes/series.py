@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.contracts.columns import SuppressedRecords
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
-from app.contracts.inputs import ReleaseInput
+from app.contracts.inputs import BASE, PREVIOUS, ReleaseInput
 from app.contracts.warnings import JobWarning
 from app.methods.boxes.result import BoxesResult
 from app.methods.boxes.spec import BoxesSpec, NominalColumn
@@ -46,7 +46,6 @@ from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.released.drafts import release_draft
 
-BASE: Final = "base_release_id"
 #: Flags of a base that its series bears too.
 _INHERITED: Final = (
     Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.TIGHT_BOUNDS, Flag.GRID_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
@@ -257,7 +256,7 @@ def _result(state: Later, k_with_kept: int, certain: Mapping[str, float]) -> dic
 def _flags(job: JobContext, spec: BoxesSpec) -> list[Flag]:
     """What a reader must know of the base is to be known of its series."""
     version = spec.previous_release_id is not None
-    base = job.releases["previous_release_id" if version else BASE].flags
+    base = job.releases[PREVIOUS if version else BASE].flags
     flags = [flag for flag in _INHERITED if flag.value in base and (flag is not Flag.REPRODUCIBLE or job.seed is None)]
     flags += [Flag.NEW_VERSION] if version else []
     return flags + ([Flag.KEPT_COLUMNS_NOT_COUNTED] if spec.keep and not spec.k_counts_kept else [])

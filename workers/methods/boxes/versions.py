@@ -5,12 +5,12 @@ from: rows of boxes whose changes wait are those that were published.
 """
 
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.columns import ColumnKind, SuppressedRecords, merged_values
+from app.contracts.inputs import PREVIOUS
 from app.contracts.quasi_identifiers import telling_boxes
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import InfeasibleError
@@ -37,8 +37,6 @@ from workers.methods.boxes.series import (
 )
 from workers.methods.context import JobContext
 from workers.methods.released.placing import located
-
-PREVIOUS: Final = "previous_release_id"
 
 
 def begin(job: JobContext, spec: BoxesSpec) -> Later:
