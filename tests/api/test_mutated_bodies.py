@@ -221,7 +221,7 @@ def test_what_is_wrong_with_a_changed_body_is_said_in_words_of_ours(operation: t
 
 def test_a_misspelt_field_of_ours_is_named() -> None:
     """Of every object of every example: a letter too many."""
-    told = 0
+    named = 0
     for operation, _, body in bodies():
         for location in places(body):
             value = value_at(body, location)
@@ -235,13 +235,13 @@ def test_a_misspelt_field_of_ours_is_named() -> None:
                 problem = refused(ROUTES[operation], changed)
                 assert problem is not None, (operation, location, name)
                 assert any(f"did you mean `{name}`?" in error.detail for error in problem.errors), (operation, name)
-                told += 1
-    assert told > 100
+                named += 1
+    assert named > 100
 
 
 def test_a_misspelt_word_of_ours_is_named() -> None:
     """Every word of every enumeration that a field of a body takes, with a letter too many."""
-    told = 0
+    named = 0
     for operation, _, body in bodies():
         schema = DOCUMENT["paths"][operation[0]][operation[1].lower()]["requestBody"]["content"][JSON]["schema"]
         for name, field in fields_of(body, schema).items():
@@ -250,8 +250,8 @@ def test_a_misspelt_word_of_ours_is_named() -> None:
                 problem = refused(ROUTES[operation], body | {name: word + "e"})
                 assert problem is not None, (operation, name)
                 assert any(f"did you mean {word!r}?" in error.detail for error in problem.errors), (operation, name)
-                told += 1
-    assert told > 50
+                named += 1
+    assert named > 50
 
 
 def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
