@@ -169,8 +169,12 @@ def _show(operation: dict[str, Any]) -> None:
     for status, contents in _answers().get(str(operation["operationId"]), {}).items():
         declared = operation["responses"].get(status, {}).get("content", {})
         for media, answer in contents.items():
-            if media in declared:
-                declared[media]["example"] = answer
+            if media not in declared:
+                continue
+            if list(answer) == [""]:
+                declared[media]["example"] = answer[""]
+            else:
+                declared[media]["examples"] = {name or "one": {"value": value} for name, value in answer.items()}
 
 
 @cache
