@@ -1,6 +1,6 @@
 """The error tree: each error a class with a status and a code; its docstring is the title of the problem.
 
-The message of an error says what was wrong, where, and what would work. It never contains a cell of anybody's data.
+The message of an error states the fault, its place, and what would work. It never contains a cell of anyone's data.
 One handler (`app.api.problems`) renders all of them as RFC 9457 problem+json; a failed job carries the same shape.
 """
 
@@ -37,7 +37,7 @@ _LONGEST_NAME: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One invalid field: a JSON pointer into the body (or the name of a query parameter) and what is wrong there."""
+    """One invalid field: a JSON pointer into the body (or the name of a query parameter) and the fault there."""
 
     pointer: str
     detail: str
@@ -83,7 +83,7 @@ class SureboxError(Exception):
 
     @classmethod
     def at(cls, where: str, detail: str) -> Self:
-        """One field is wrong, and that is all there is to say."""
+        """One field is wrong, and that is all there is to state."""
         return cls(detail, errors=[FieldError(where, detail)])
 
     @property
@@ -244,7 +244,7 @@ class UnsupportedMediaTypeError(SureboxError):
 
 
 class RangeNotSatisfiableError(SureboxError):
-    """The range lies outside the representation."""
+    """The range is outside the representation."""
 
     status, code = 416, "range-not-satisfiable"
 
@@ -322,7 +322,7 @@ class StorageUnavailableError(UnavailableError):
 
 
 class StorageDamagedError(SureboxError):
-    """A stored object is not what was written."""
+    """A stored object is not as written."""
 
     code = "storage-damaged"
 

@@ -119,7 +119,7 @@ async def _resources(settings: Settings, secrets: tuple[bytes, ...]) -> AsyncIte
 
 @asynccontextmanager
 async def _counting(tally: Tally) -> AsyncIterator[Tally]:
-    """What was counted is written every second, and at the end."""
+    """The counts are written every second, and at the end."""
 
     async def write() -> None:
         while True:

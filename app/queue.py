@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 def broker_url(redis_url: str) -> str:
-    """Return the address as Celery spells it: redis-py says `unix://` to a socket, kombu `redis+socket://`."""
+    """Return the address as Celery spells it: redis-py states `unix://` to a socket, kombu `redis+socket://`."""
     if redis_url.startswith("rediss://"):
         return urlunsplit(urlsplit(redis_url)._replace(query=""))
     if not redis_url.startswith("unix://"):
@@ -36,12 +36,12 @@ def broker_url(redis_url: str) -> str:
 def tls_options(redis_url: str) -> dict[str, object] | None:
     """Return how a `rediss://` address is to be trusted, as Celery takes it; None where there is no TLS.
 
-    kombu takes options of TLS from the address only in part, and none where it has none: what is not said is what
-    redis-py does, which trusts no certificate that it cannot check.
+    kombu takes options of TLS from the address only in part, and none where it has none: the default is redis-py's,
+    which trusts no certificate that it cannot check.
     """
     if not redis_url.startswith("rediss://"):
         return None
-    options = parse_url(redis_url)  # type: ignore[no-untyped-call] # it says what redis-py itself would do
+    options = parse_url(redis_url)  # type: ignore[no-untyped-call] # it states what redis-py itself would do
     given = {name: value for name, value in options.items() if name.startswith("ssl_")}
     return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **given}
 

@@ -95,7 +95,7 @@ class Settings(BaseSettings):
         default=None, description="Folder for scratch files of a worker (default: the system's temporary folder)."
     )
 
-    # Limits on what is accepted
+    # Limits on accepted requests
     max_upload_bytes: int = Field(default=5_000_000_000, gt=0, description="Decoded bytes of one upload.")
     max_json_bytes: int = Field(default=16_000_000, gt=0, description="Bytes of a JSON body.")
     max_head_bytes: int = Field(
@@ -281,7 +281,7 @@ class Settings(BaseSettings):
         return timedelta(seconds=self.job_time_limit_seconds + 600)
 
 
-#: Settings that are secrets or hold one: each may be in a file, which its variable with `_FILE` behind it names.
+#: Settings that are secrets or contain one: each may be in a file, which its variable with `_FILE` behind it names.
 SECRETS = (
     "database_url", "redis_url", "server_secret", "previous_server_secret", "s3_access_key_id", "s3_secret_access_key",
     "storage_key", "previous_storage_key",

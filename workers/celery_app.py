@@ -1,7 +1,7 @@
 """Entry point of a worker: `celery --app workers.celery_app:app worker`.
 
 The main process only talks to the broker and watches its children; a job runs in a forked child, which opens its
-connections and imports the numeric stack after the fork. Told to stop (SIGTERM, Celery's warm shutdown), the main
+connections and imports the numeric stack after the fork. Instructed to stop (SIGTERM, Celery's warm shutdown), the main
 process takes no more ids and signals its children; each gives its job back within a second or two and the worker ends.
 """
 
@@ -28,7 +28,7 @@ from workers.tasks import run_job  # noqa: F401 - registers the task
 settings = get_settings()
 app = make_celery(settings)
 app.conf.update(
-    # The heartbeat's thread enforces the limit; Celery's own stand above it, for kernels that keep the GIL.
+    # The heartbeat's thread enforces the limit; Celery's own are above it, for kernels that keep the GIL.
     task_soft_time_limit=settings.job_time_limit_seconds + 30,
     task_time_limit=settings.job_time_limit_seconds + 60,
     worker_lost_wait=0.5,  # a child that leaves has left no result to wait for, and its place is wanted
@@ -57,7 +57,7 @@ def _log(**_: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 def _note_concurrency(instance: Any, **_: Any) -> None:
-    global _threads, _memory_bytes  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to nobody else
+    global _threads, _memory_bytes  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to no one else
     queues, concurrency = ",".join(sorted(app.amqp.queues.consume_from)), int(instance.concurrency)
     _threads = threads_each(queue=queues, concurrency=concurrency, cores=usable_cores())
     _memory_bytes = bytes_each(setting=settings.worker_memory_bytes, concurrency=concurrency)

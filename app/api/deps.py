@@ -18,13 +18,13 @@ from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.protocol import Storage
 
-#: Where the authentication middleware leaves a Principal, or the error that tells why there is none.
+#: Where the authentication middleware leaves a Principal, or the error that reveals why there is none.
 PRINCIPAL: Final = "surebox.principal"
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one API process holds, from start to stop."""
+    """What one API process owns, from start to stop."""
 
     settings: Settings
     database: Database
@@ -123,7 +123,7 @@ def require(
     any_of_instead
         Whether one of these suffices.
     public
-        Whether, where the operator allows it, a request without a key is let through: the route shows what is public.
+        Whether, where the operator allows it, a request without a key is let through: the route shows public data.
     """
     wanted, other = frozenset(scopes), frozenset(instead)
     if not wanted or (wanted | other).difference(scope.value for scope in Scope):

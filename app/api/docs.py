@@ -47,7 +47,7 @@ def include_docs(app: FastAPI) -> None:
 
 
 def _policy(page: str) -> str:
-    """The page's own scripts and styles, the one script that it holds by its digest, and requests to this service."""
+    """The page's own scripts and styles, the digest of its one script, and requests to this service."""
     digests = (hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(page))
     scripts = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (

@@ -30,11 +30,11 @@ def _written_out(value: Any) -> Any:
 
 CreatedAfter = Annotated[
     Annotated[AwareDatetime, BeforeValidator(_written_out)] | None,
-    Query(description="RFC 3339, with a time zone: only what was made later."),
+    Query(description="RFC 3339, with a time zone: only objects made later."),
 ]
 CreatedBefore = Annotated[
     Annotated[AwareDatetime, BeforeValidator(_written_out)] | None,
-    Query(description="RFC 3339, with a time zone: only what was made earlier."),
+    Query(description="RFC 3339, with a time zone: only objects made earlier."),
 ]
 
 
@@ -51,7 +51,7 @@ async def get_job_filter(
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
 ) -> JobFilter:
-    """Which jobs the list holds."""
+    """Which jobs the list contains."""
     return JobFilter(
         states=tuple(state or ()),
         method=method,

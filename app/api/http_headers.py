@@ -113,7 +113,7 @@ def _media_range(text: str) -> tuple[str, float]:
 
 
 def _weight(text: str) -> float:
-    """A weight; what is none counts as 1, as if it were not there."""
+    """A weight; other values count as 1, as if it were not there."""
     try:
         weight = float(text)
     except ValueError:
@@ -131,7 +131,7 @@ def _quality(media_type: str, ranges: Sequence[tuple[str, float]]) -> float:
 
 
 def wait_seconds(headers: Iterable[str]) -> int | None:
-    """The seconds of `wait`, at most `LONGEST_WAIT`; None when it is not asked for or cannot be understood.
+    """The seconds of `wait`, at most `LONGEST_WAIT`; None when it is not requested or cannot be understood.
 
     RFC 7240 has a bare number; `30s`, which people write, is read as well.
     """
@@ -147,7 +147,7 @@ def respond_async(headers: Iterable[str]) -> bool:
 
 
 def _preferences(headers: Iterable[str]) -> dict[str, str]:
-    """Preferences by name; of one that stands twice the first counts (RFC 7240, section 2)."""
+    """Preferences by name; of one that occurs twice the first counts (RFC 7240, section 2)."""
     preferences: dict[str, str] = {}
     for header in headers:
         for name, value in _parsed(header):

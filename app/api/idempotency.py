@@ -4,7 +4,7 @@ A request first takes its key in a transaction of its own, with a lease; what it
 transaction that makes it, so that there is never one without the other. A request that fails gives the key back; one
 that crashed loses it when the lease ends, and its late writes are refused by the token.
 
-No answer is stored: a replay has the status of the first answer and shows the object as it stands by then, to whom may
+No answer is stored: a replay has the status of the first answer and shows the object as it is by then, to whom may
 see it. So nothing outlives its object here.
 """
 
@@ -46,7 +46,7 @@ _ROUNDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The right to do what a key stands for."""
+    """The right to do what a key represents."""
 
     owner: str
     key: str
@@ -111,7 +111,7 @@ def reserve(
     Raises
     ------
     IdempotencyMismatchError
-        The key stands for another request.
+        The key represents another request.
     RequestInFlightError
         The first request with this key has no answer yet.
     """

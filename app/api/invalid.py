@@ -1,4 +1,4 @@
-"""From pydantic's errors to fields of a problem: where in the body as it was sent, and what is wrong there.
+"""From pydantic's errors to fields of a problem: where in the body as it was sent, and the fault there.
 
 Pydantic's locations run through its own union tags and validator names, and some of its messages quote the input;
 neither may reach a client. A parameter that is not part of the body is named as `?name` (query), `header:name` or
@@ -14,7 +14,7 @@ from app.contracts.base import MisplacedError
 from app.errors import FieldError, meant, pointer
 
 _MUST_BE: Final = "must be "
-#: What is said of each kind of error of pydantic's, with its context: none of its own sentences reaches a client.
+#: The statement about each kind of error of pydantic's, with its context: none of its own sentences reaches a client.
 _SAID: Final[Mapping[str, str]] = {
     **dict.fromkeys(("missing", "union_tag_not_found"), "this field is required"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
@@ -70,7 +70,7 @@ def field_errors(
     errors
         As `RequestValidationError.errors()` gives them.
     body
-        The parsed body as it was sent, to tell fields from union tags.
+        The parsed body as it was sent, to distinguish fields from union tags.
     known
         The fields of the object at a place of the body.
     parameters
@@ -190,5 +190,5 @@ def _detail(error: Mapping[str, Any]) -> str:
 
 
 def _meant(sent: object, expected: str) -> str:
-    """Which of the words that there are was perhaps meant; what was sent is not quoted."""
+    """Which of the words that there are was perhaps meant; the sent value is not quoted."""
     return meant(sent, _QUOTED.findall(expected)) if isinstance(sent, str) else ""

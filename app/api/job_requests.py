@@ -28,7 +28,7 @@ from app.jobs import read
 from app.jobs.accept import accept
 from app.methods.catalogue import METHODS
 
-#: What a client that was not answered finally is asked to wait before it reads the job, in seconds.
+#: What a client that was not answered finally is requested to wait before it reads the job, in seconds.
 RETRY_SECONDS: Final = 1
 
 
@@ -60,7 +60,7 @@ async def _asker(
     return JobAsker(resources, principal, idempotency_key)
 
 
-#: All that a route which asks for a job declares beside its body.
+#: All that a route which asks for a job declares besides its body.
 AskerDep = Annotated[JobAsker, Depends(_asker)]
 
 
@@ -118,7 +118,7 @@ def _accept(job_request: JobRequest, taken: Reservation | None) -> JobRecord:
 def _answer_waited(
     job_request: JobRequest, taken: Reservation | None, job_id: str, ended: JobRecord | None, applied: dict[str, str]
 ) -> Response:
-    """The job as it stands once the wait is over, whether or not it has ended in time."""
+    """The job as it is once the wait is over, whether or not it has ended in time."""
     record = _read(job_request, job_id) if ended is None else ended
     if taken is not None and record.finished:  # the first answer is sent now: its status is the one that is replayed
         with job_request.resources.database.unit_of_work() as unit:
@@ -127,11 +127,11 @@ def _answer_waited(
 
 
 def _replay(job_request: JobRequest, replay: Replay) -> Response:
-    """The job that was made, as it stands now, under the status it was first answered with."""
+    """The job that was made, as it is now, under the status it was first answered with."""
     try:
         record = _read(job_request, replay.resource_id)
     except NotFoundError:
-        detail = "the job that this Idempotency-Key stands for was deleted; use a new key to ask for another"
+        detail = "the job that this Idempotency-Key represents was deleted; use a new key to ask for another"
         raise GoneError(detail) from None
     return _response(job_request, record, REPLAYED, status=replay.status)
 

@@ -42,7 +42,7 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "too-many-requests": ("You sent more requests than this service allows.", "Wait as long as `Retry-After`."),
     "too-many-jobs": ("You have reached the limit of unfinished jobs.", "Wait for some, or cancel some."),
     "head-too-large": ("Address and headers exceed a limit.", "Send fewer or shorter headers and parameters."),
-    "job-too-large": ("The job needs more memory or time than the limit.", "Request what `detail` says would fit."),
+    "job-too-large": ("The job needs more memory or time than the limit.", "Request what `detail` states would fit."),
     "too-much-work": ("Your jobs of the last 24 hours take too long together.", "Try later, or request less."),
     "storage-full": ("The service has no room for files.", "Delete what you do not need; inform the operator."),
     "storage-unavailable": ("The storage cannot be read or written.", "Try again later; inform the operator."),

@@ -20,7 +20,7 @@ _LONGEST: Final = 100
 
 
 def no_such(what: str, name: str, known: list[str]) -> str:
-    """Say that something is unknown, and what may have been meant.
+    """State that something is unknown, and what may have been meant.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _ways(whole: Mapping[str, Any], schema: Mapping[str, Any], value: object) ->
     several = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
     discriminator = schema.get("discriminator")
     if discriminator is not None and isinstance(value, Mapping):
-        tag = str(value.get(discriminator["propertyName"]))  # what was sent may be no text
+        tag = str(value.get(discriminator["propertyName"]))  # the sent data may be no text
         named = discriminator["mapping"].get(tag)
         several = [] if named is None else [{"$ref": named}]
     if not several:

@@ -22,7 +22,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """The last object of a page: the next page holds what is older."""
+    """The last object of a page: the next page contains older entries."""
 
     created_at: datetime
     id: str
@@ -30,14 +30,14 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was asked for; ask a repository for `fetch` rows older than `after`."""
+    """The requested page; ask a repository for `fetch` rows older than `after`."""
 
     limit: int
     after: After | None
 
     @property
     def fetch(self) -> int:
-        """One more than the page holds: that row tells whether there is another page."""
+        """One more than the page holds: that row reveals whether there is another page."""
         return self.limit + 1
 
 
@@ -48,7 +48,7 @@ async def get_page(
         str | None, Query(max_length=500, description="`next_cursor` of the page before; opaque.")
     ] = None,
 ) -> Page:
-    """The page asked for in the query."""
+    """The page requested in the query."""
     return Page(limit=limit, after=None if cursor is None else _decoded(cursor))
 
 
@@ -67,7 +67,7 @@ def page(
     paging
         The page that was requested.
     item
-        From a row to what is shown of it.
+        From a row to the shown part of it.
     place
         From a row to its place in the order.
     """

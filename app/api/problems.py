@@ -1,4 +1,4 @@
-"""Every error as RFC 9457 problem+json: never HTML, a traceback, or a value somebody sent."""
+"""Every error as RFC 9457 problem+json: never HTML, a traceback, or a value someone sent."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def described(description: str) -> dict[str, Any]:
 
 
 def log_unexpected(error: BaseException) -> None:
-    """Log what nobody foresaw: its type and where it arose, never its message, which may quote data."""
+    """Log what no one foresaw: its type and where it arose, never its message, which may quote data."""
     log.error("request.crashed", **logs.described(error))
 
 
@@ -94,7 +94,7 @@ async def _not_valid(request: Request, error: Exception) -> Response:
 
 
 def translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
-    """What is wrong with a request, in words of ours.
+    """The faults of a request, in words of ours.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What a connection may cost before its request is understood: bytes that are no body, and time.
 
-Whoever asks is known only once the head is whole, so these limits hold for everybody. What exceeds them, and HTTP that
-cannot even be parsed, is answered like every other mistake: with a problem, not with a line of text.
+Whoever asks is known only once the head is whole, so these limits are valid for everyone. What exceeds them, and HTTP
+that cannot even be parsed, is answered like every other mistake: with a problem, not with a line of text.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class ProblemProtocol(HttpToolsProtocol):
     """Uvicorn's protocol with limits, and with its one answer of its own replaced.
 
     Bytes are counted since the parser last understood something: the end of a head, a piece of a body, the end of a
-    message. Whatever lies between two of these is held in memory, whether it is a head, trailers or the extensions of
+    message. Whatever is between two of these is held in memory, whether it is a head, trailers or the extensions of
     a chunk.
     """
 
@@ -170,7 +170,7 @@ class ProblemProtocol(HttpToolsProtocol):
 
         super()._start_asgi_task(cycle, answering)
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text says nothing that helps
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text reveals nothing that helps
         """Answer what cannot be parsed."""
         self._refuse(BadRequestError("this is not HTTP/1.1 that can be read"))
 
@@ -180,7 +180,7 @@ class ProblemProtocol(HttpToolsProtocol):
             self._head_due = self.loop.call_later(self._limits.head_seconds, self._head_overdue)
 
     def _head_overdue(self) -> None:
-        if self._receiving or not self._not_understood:  # the rest of what was answered long ago, or nothing at all
+        if self._receiving or not self._not_understood:  # the rest of an old answer, or nothing at all
             self.transport.close()
         else:
             self._refuse(RequestTimeoutError(f"a request's head arrives within {self._limits.head_seconds:g} s here"))
@@ -234,7 +234,7 @@ class ProblemProtocol(HttpToolsProtocol):
 
 
 def _is_long(scope: Any) -> bool:
-    """Tell whether the body of a request may be longer than its connection is worth."""
+    """Return whether the body of a request may be longer than its connection is worth."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
     return not declared.isdigit() or int(declared) > _WORTH_BYTES
 

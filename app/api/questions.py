@@ -29,7 +29,7 @@ from app.releases import query
 from app.releases.access import viewer_of
 from app.storage.protocol import Storage
 
-#: Answers to a question, beside problems and the body itself.
+#: Answers to a question, besides problems and the body itself.
 PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
     202: {
         "model": Job,
@@ -66,7 +66,7 @@ def questioner_with(required: Require) -> Callable[..., Awaitable[Questioner]]:
     return get_questioner
 
 
-#: All that a route which answers a question declares beside its body.
+#: All that a route which answers a question declares besides its body.
 QuestionerDep = Annotated[Questioner, Depends(questioner_with(require("releases:read")))]
 #: How an answer is sent, given the stored result and the headers that it has in any case.
 Sent = Callable[[Storage, StoredResult, Mapping[str, str]], Response]
@@ -84,7 +84,7 @@ async def answer_question(questioner: Questioner, spec: JobSpec, *, sent: Sent =
     ended = None
     if seconds:
         ended = await wait_finished(request, resources.notifications, job_id=record.id, seconds=seconds)
-        if ended is None:  # the answer is the job as it stands now, and it may have ended just then
+        if ended is None:  # the answer is the job as it is now, and it may have ended just then
             record = await run_in_threadpool(_read, resources, principal, record.id)
             ended = record if record.finished else None
     if ended is None:
@@ -99,7 +99,7 @@ async def answer_question(questioner: Questioner, spec: JobSpec, *, sent: Sent =
 
 
 def _patience(headers: list[str]) -> tuple[int, dict[str, str]]:
-    """Seconds to wait, and the header that says which preference that is."""
+    """Seconds to wait, and the header that states which preference that is."""
     seconds = wait_seconds(headers)
     if seconds is not None:
         return seconds, {"Preference-Applied": f"wait={seconds}"}

@@ -1,4 +1,4 @@
-"""Requests per owner and minute, without a key per address, and event streams that an owner holds at once.
+"""Requests per owner and minute, without a key per address, and event streams that an owner has open at once.
 
 Requests are counted in the broker's server, so that all API processes share one count; while it cannot be reached each
 process counts for itself, and asks again some seconds later. A request never fails because the counter does.
@@ -53,7 +53,7 @@ class Rates:
         Raises
         ------
         TooManyRequestsError
-            When the owner's minute is used up; says when to come again.
+            When the owner's minute is used up; states when to come again.
         """
         await self._count(self._rate, owner, "for this owner")
 
@@ -100,7 +100,7 @@ class Slots:
         Raises
         ------
         TooManyRequestsError
-            If the owner holds that many already.
+            If the owner has that many already.
         """
         if self._held[owner] >= at_most:
             detail = f"{at_most} event streams of this owner are open, which is the limit: close one"

@@ -40,7 +40,7 @@ class Readiness:
             return self._known[1]
 
     def problem(self, missing: list[str], *, instance: str) -> Response:
-        """503, naming what is missing."""
+        """503, naming the missing parts."""
         error = UnavailableError(f"missing: {', '.join(missing)}", retry_after=2)
         body = {**error.problem(instance), "unavailable": missing}
         return Response(json.dumps(body), status_code=error.status, media_type=MEDIA_TYPE, headers={"Retry-After": "2"})

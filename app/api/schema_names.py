@@ -20,7 +20,7 @@ _UNUSED: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
 
 def renamed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with better names of schemas, and without those that nobody refers to.
+    """The document with better names of schemas, and without those that no one refers to.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def renamed(document: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = _with_references({**document, "components": components}, names)
     for name, schema in made["components"]["schemas"].items():
         schema["title"] = name
-        if "oneOf" in schema and "discriminator" not in schema:  # what tells them apart is in no field: say no more
+        if "oneOf" in schema and "discriminator" not in schema:  # what distinguishes them is in no field
             schema["anyOf"] = schema.pop("oneOf")
     return made
 

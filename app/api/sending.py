@@ -34,7 +34,7 @@ _HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """What is sent of a release: a file of a format, or its bundle; `restricted` while it is not published."""
+    """The sent part of a release: a file of a format, or its bundle; `restricted` while it is not published."""
 
     release_id: str
     of_owner: str
@@ -43,7 +43,7 @@ class Download:
 
 
 def record_download(resources: Resources, principal: Principal, sent: Download) -> None:
-    """Enter what is restricted in the log, before it is sent; count the rest."""
+    """Enter restricted data in the log, before it is sent; count the rest."""
     if sent.restricted:
         reader = {"owner": principal.owner, "key_id": principal.key_id}
         what = "data of a release not published"
@@ -99,7 +99,7 @@ def is_question(record: JobRecord) -> bool:
 
 
 class JobStream(EventSourceResponse):
-    """An open stream; whatever it holds is let go when it ends, and when its client leaves."""
+    """An open stream; whatever it contains is let go when it ends, and when its client leaves."""
 
     def __init__(
         self, subscription: Subscription, *, seen: int, render: Callable[[JobRecord], str], held: ExitStack
@@ -114,7 +114,7 @@ class JobStream(EventSourceResponse):
 
 
 def last_event_id(header: str | None) -> int:
-    """The number after which to go on; everything is told to who has none, or none of ours."""
+    """The number after which to go on; everything is reported to who has none, or none of ours."""
     return int(header) if header is not None and header.isascii() and header.isdigit() and len(header) < 20 else -1
 
 

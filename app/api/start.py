@@ -1,4 +1,4 @@
-"""`/`: three doors, as a page for browsers and as JSON for everybody else; no redirect, nothing loaded."""
+"""`/`: three doors, as a page for browsers and as JSON for everyone else; no redirect, nothing loaded."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ _POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'n
 
 
 def include_start(app: FastAPI, *, health: bool = True) -> None:
-    """Serve the start at `/`; `health` says whether its third door is at this address."""
+    """Serve the start at `/`; `health` states whether its third door is at this address."""
     open_doors = _DOORS if health else _DOORS[:2]
 
     @app.get("/", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""All routes of the service in one place: what is served and what the OpenAPI document describes are the same."""
+"""All routes of the service in one place: those that are served and those in the OpenAPI document."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ PREFIX: Final = "/v1"
 
 
 def include_routes(app: FastAPI) -> None:
-    """Add every router, the one that is asked most first: routes are tried one after the other."""
+    """Add every router, the one that is requested most first: routes are tried one after the other."""
     for routes in (
         jobs,
         questions,

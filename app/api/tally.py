@@ -64,7 +64,7 @@ class Tally:
             ))  # fmt: skip
 
     def downloaded(self, *, release_id: str, of_owner: str, what: str, reader: str | None, key_id: str | None) -> None:
-        """Count a download of what is published: in the log of the release's owner, and of the reader's.
+        """Count a download of the published data: in the log of the release's owner, and of the reader's.
 
         The first of a minute is written before its bytes are sent.
         """
@@ -86,7 +86,7 @@ class Tally:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was counted; what cannot be written now waits for the next time."""
+        """Write the counts; what cannot be written now waits for the next time."""
         with self._lock:
             counts, self._waiting = list(self._waiting.values()), OrderedDict()
         if not counts:

@@ -26,7 +26,7 @@ MEDIA_TYPES: Final = {
 BYTES: Final = "application/octet-stream"
 _PLAIN: Final = frozenset({"", "identity"})
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
-#: Bytes gathered before a thread is asked to decode and write them: fewer hops between threads.
+#: Bytes gathered before a thread is requested to decode and write them: fewer hops between threads.
 _BLOCK_BYTES: Final = 1 << 20
 
 

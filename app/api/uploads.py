@@ -32,9 +32,9 @@ from app.datasets.staging import Staged
 from app.db.session import Connection, UnitOfWork
 from app.errors import GoneError, NotFoundError, RequestInFlightError, UnavailableError
 
-#: What a client whose upload is still being read is asked to wait before it looks, in seconds.
+#: What a client whose upload is still being read is requested to wait before it looks, in seconds.
 RETRY_SECONDS: Final = 2
-#: Members of a problem in the order in which they are told; the database keeps none.
+#: Members of a problem in the order in which they are reported; the database keeps none.
 _MEMBERS: Final = ("type", "title", "status", "detail", "instance", "errors", "quota")
 
 
@@ -138,7 +138,7 @@ def _settle(
     accepted: Accepted,
     applied: dict[str, str],
 ) -> Response:
-    """Answer by what has become of the dataset."""
+    """Answer by the outcome of the dataset."""
     dataset = _read(upload, accepted.dataset.id)
     if dataset.state is DatasetState.INGESTING:
         return _answer_reading(upload, reservation, dataset, applied)
@@ -184,13 +184,13 @@ def _response(status: int, headers: dict[str, str], dataset: Dataset) -> Respons
 
 
 def _replay(request: Request, upload: UploadRequest, taken: Reservation | Replay | None) -> Response:
-    """The dataset as it stands now; where the process that was to answer first has died, what it would answer now."""
+    """The dataset as it is now; where the process that was to answer first has died, what it would answer now."""
     if not isinstance(taken, Replay):
         raise RequestInFlightError("this upload was neither accepted nor answered before")
     try:
         dataset = _read(upload, taken.resource_id)
     except NotFoundError:
-        detail = "the dataset that this Idempotency-Key stands for was deleted; use a new key to upload it again"
+        detail = "the dataset that this Idempotency-Key represents was deleted; use a new key to upload it again"
         raise GoneError(detail) from None
     headers = {"Location": _location(dataset)} | REPLAYED
     if taken.answered:

@@ -1,4 +1,4 @@
-"""`Prefer: wait`: a request that waits holds neither a thread nor a session, and ends when its client leaves."""
+"""`Prefer: wait`: a request that waits keeps neither a thread nor a session, and ends when its client leaves."""
 
 import asyncio
 

@@ -50,7 +50,7 @@ class TtlCache(Generic[V]):
 
 
 class Authenticator:
-    """Finds the holder of a key; known and unknown keys are remembered apart, so that guesses evict nobody."""
+    """Finds the holder of a key; known and unknown keys are remembered apart, so that guesses evict no one."""
 
     def __init__(self, *, database: Database, secrets: Sequence[bytes], size: int = 10_000) -> None:
         self._database = database

@@ -69,12 +69,12 @@ def secrets_of(settings: Settings) -> tuple[bytes, ...]:
 
 
 def name_of(secret: bytes) -> bytes:
-    """A name of a secret that says nothing of it."""
+    """A name of a secret that reveals nothing of it."""
     return hmac.digest(secret, b"surebox: name of the secret of keys", "sha256")[:8]
 
 
 def digest_of(key: str, *, secret: bytes) -> bytes:
-    """HMAC-SHA256 of a key: what is stored and looked up."""
+    """HMAC-SHA256 of a key: the stored form, which is looked up."""
     return hmac.digest(secret, key.encode(), "sha256")
 
 
@@ -143,7 +143,7 @@ def _checked(scopes: Sequence[str], owner: str, name: str) -> tuple[str, ...]:
         if not (0 < len(value) <= _LONGEST_NAME and value.isprintable())
     ]
     if owner == EVERYBODY:
-        errors.append(FieldError("/owner", "in `readers` this word means everybody: call the owner otherwise"))
+        errors.append(FieldError("/owner", "in `readers` this word means everyone: call the owner otherwise"))
     known = [scope.value for scope in Scope]
     unknown = sorted(set(scopes).difference(known))
     if unknown or not scopes:

@@ -27,7 +27,7 @@ class Principal:
 
     @property
     def is_keeper(self) -> bool:
-        """Whether the key is for whom data are known: refusals may say figures, and its word on data is taken."""
+        """Whether the key is for whom data are known: refusals may state figures, and its word on data is taken."""
         return not self.missing(frozenset({Scope.JOBS_READ}))
 
     def missing(self, scopes: frozenset[str]) -> frozenset[str]:

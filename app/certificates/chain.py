@@ -15,7 +15,7 @@ from app.db.session import Database
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """What was found of one owner's chain; `broken` in words, empty where all is well."""
+    """The findings about one owner's chain; `broken` in words, empty where all is well."""
 
     owner: str
     certificates: int
@@ -30,7 +30,7 @@ def verify_chains(*, database: Database, owner: str | None = None) -> list[Chain
     Parameters
     ----------
     database
-        Where they stand.
+        Where they are.
     owner
         Of this owner only.
 
@@ -75,5 +75,5 @@ def _faults(link: Link, keys: list[Mapping[str, Any]]) -> list[str]:
     if not signed:
         faults.append("none of the service's keys signed it")
     if (named, previous) != (link.release_id, link.previous):
-        faults.append("it says another place or release than it has")
+        faults.append("it states another place or release than it has")
     return faults

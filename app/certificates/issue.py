@@ -1,7 +1,8 @@
 """Certificates: an in-toto Statement v1 about what a release publishes, signed, in its owner's chain.
 
-A certificate says what is public of a release already, and nothing else: the owner, the original and its size, what was
-left out and what audits found are not in it. Numbers of other releases neither: of the one before it stands a digest.
+A certificate states the public part of a release already, and nothing else: the owner, the original and its size,
+suppressed records and findings of audits are not in it. Numbers of other releases neither: of the one before it is a
+digest.
 """
 
 import base64
@@ -49,7 +50,7 @@ def issue(connection: Connection, *, settings: Settings, release_id: str, issued
     release_id
         The release.
     issued
-        Why now, as the certificate says it.
+        Why now, as the certificate states it.
 
     Returns
     -------
@@ -121,18 +122,18 @@ def statement(
     issued: str,
     url: str | None = None,
 ) -> dict[str, Any]:
-    """What a certificate says.
+    """What a certificate states.
 
     Parameters
     ----------
     made, files
-        The release, of which the certificate says what is public, and the checksums of its files by their formats.
+        The release, of which the certificate states public data, and the checksums of its files by their formats.
     previous
         Digest of the certificate before it in the owner's chain.
     at, issued
         When it is signed, and why then.
     url
-        Where the service is reached from outside, if its operator says so: there readers find keys and revocations.
+        Where the service is reached from outside, if its operator states it: there readers find keys and revocations.
     """
     statistics = public_statistics(made.method, made.statistics)
     subjects = {f"release.{name}": digest for name, digest in sorted(files.items())}
@@ -179,12 +180,12 @@ def payload_of(raw: bytes) -> bytes:
 
 
 def issued_at(raw: bytes) -> datetime:
-    """When an envelope of ours says that it was issued."""
+    """When an envelope of ours states that it was issued."""
     return datetime.fromisoformat(json.loads(payload_of(raw))["predicate"]["issued_at"])
 
 
 def _exact(value: Any) -> Any:
-    """The same JSON with every integer that a double may not hold as text: RFC 8785 has none."""
+    """The same JSON with every integer that a double may not represent as text: RFC 8785 has none."""
     if isinstance(value, Mapping):
         return {name: _exact(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What readers of releases verify by: certificates, the service's public keys, what is revoked."""
+"""What readers of releases verify by: certificates, the service's public keys, the revocations."""
 
 import hashlib
 from dataclasses import dataclass
@@ -95,14 +95,14 @@ def read_revocations(
 ) -> Signed:
     """Certificates of releases that are no longer published, and signing keys, as a signed list, made anew each minute.
 
-    The list is of all owners and holds digests only: they say nothing to whoever does not hold the certificate.
+    The list is of all owners and contains digests only: they reveal nothing without the certificate.
 
     Parameters
     ----------
     database, settings
-        What is revoked, and what signs.
+        The revocations, and what signs.
     at_last_change
-        Say that it is as of the last change rather than of this minute: the same list has the same bytes.
+        State that it is as of the last change rather than of this minute: the same list has the same bytes.
     not_before
         When a certificate was issued that the list is read with: it is no older than that.
 

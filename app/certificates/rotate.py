@@ -1,4 +1,4 @@
-"""A new signing key beside the old one, and keys that must not be trusted any more."""
+"""A new signing key next to the old one, and keys that must not be trusted any more."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,12 +16,12 @@ from app.settings import Settings
 def rotate(
     *, database: Database, settings: Settings, overlap: timedelta, write: Callable[[Path, str], None]
 ) -> tuple[str, str | None]:
-    """Make a new key; for so long the old ones sign beside it, then they retire.
+    """Make a new key; for so long the old ones sign next to it, then they retire.
 
     Parameters
     ----------
     database, settings
-        Where public halves stand, and where the private ones lie.
+        Where public halves are, and where the private ones are.
     overlap
         How long both sign: longer than readers keep the key set.
     write
@@ -30,7 +30,7 @@ def rotate(
     Returns
     -------
     tuple
-        The new key's id, and its PEM where keys lie in the environment: the operator puts it before the others.
+        The new key's id, and its PEM where keys are in the environment: the operator puts it before the others.
     """
     if settings.signing_key_service is not None:
         raise CannotStartError("The signing keys are in a key service: make the new one there.")

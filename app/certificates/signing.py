@@ -1,7 +1,7 @@
 """The service's signing keys, and envelopes signed with them: DSSE (PAE), Ed25519.
 
-The private keys lie in a file or in a secret of the environment, newest first, or in a key service; never in the
-database. There only their public halves stand, with the times in which they sign. During a rotation both keys sign:
+The private keys are in a file or in a secret of the environment, newest first, or in a key service; never in the
+database. There only their public halves are, with the times in which they sign. During a rotation both keys sign:
 readers who have not fetched the new key set yet still find a key they know.
 """
 
@@ -66,7 +66,7 @@ def open_keys(settings: Settings) -> Sequence[SigningKey]:
     Raises
     ------
     CannotStartError
-        What is set is no key.
+        The setting is no key.
     """
     if settings.signing_key_service is not None:
         module, _, name = settings.signing_key_service.partition(":")
@@ -88,7 +88,7 @@ def open_keys(settings: Settings) -> Sequence[SigningKey]:
     except OSError as error:
         raise CannotStartError(
             f"The signing key {settings.signing_key_file} cannot be read: {error.strerror}. Put it back from a backup, "
-            "or set SUREBOX_SIGNING_KEY_FILE to where it lies."
+            "or set SUREBOX_SIGNING_KEY_FILE to where it is."
         ) from error
 
 
@@ -107,10 +107,10 @@ def read_pem(raw: bytes, *, where: str) -> tuple[PrivateKey, ...]:
         except ValueError:
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise CannotStartError(f"{where} holds something that is no Ed25519 private key in PEM (PKCS 8).")
+            raise CannotStartError(f"{where} contains something that is no Ed25519 private key in PEM (PKCS 8).")
         keys.append(PrivateKey(key))
     if not keys:
-        raise CannotStartError(f"{where} holds no private key in PEM: `openssl genpkey -algorithm ed25519` prints one.")
+        raise CannotStartError(f"{where} has no private key in PEM: `openssl genpkey -algorithm ed25519` prints one.")
     return tuple(keys)
 
 
@@ -157,7 +157,7 @@ def envelope(keys: Sequence[SigningKey], *, payload_type: str, payload: bytes, s
     keys
         All that are there, newest first.
     payload_type, payload
-        What is signed, and its media type.
+        The signed payload, and its media type.
     signing
         Ids of those that are neither retired nor revoked.
     """

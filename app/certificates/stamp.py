@@ -1,9 +1,9 @@
-"""Timestamps of certificates: asked for after publication, again and again until the authority gives them.
+"""Timestamps of certificates: requested after publication, again and again until the authority gives them.
 
 Publication knows nothing of it: an authority that is slow or gone delays timestamps and nothing else. By RFC 3161 over
-HTTP the SHA-256 of a certificate goes, and a signed time comes back. The authority learns a digest of what nobody can
-guess, as it holds signatures, and the time of the request; of the release it learns nothing. Its answer is held against
-the request before it is kept.
+HTTP the SHA-256 of a certificate goes, and a signed time comes back. The authority learns a digest of what no one can
+guess, as it contains signatures, and the time of the request; of the release it learns nothing. Its answer is held
+against the request before it is kept.
 """
 
 import hashlib
@@ -78,16 +78,16 @@ class Authority:
         except (OSError, ValueError):
             trusted = []
         if path is not None and not any(_is_root(each) for each in trusted):
-            raise CannotStartError(f"SUREBOX_TIMESTAMP_CERTIFICATE_FILE={path} holds no root certificate in PEM.")
+            raise CannotStartError(f"SUREBOX_TIMESTAMP_CERTIFICATE_FILE={path} contains no root certificate in PEM.")
         return cls(settings.timestamp_url, settings.timestamp_timeout_seconds, trusted)
 
     def stamp(self, content: bytes) -> Timestamp:
-        """Have the authority say that it saw some bytes, and when.
+        """Have the authority state that it saw some bytes, and when.
 
         Parameters
         ----------
         content
-            What is stamped; only its digest leaves.
+            The stamped content; only its digest leaves.
 
         Raises
         ------
@@ -108,9 +108,9 @@ def stamp_missing(*, database: Database, authority: Authority, stop: threading.E
     Parameters
     ----------
     database
-        Where certificates stand.
+        Where certificates are.
     authority
-        Who is asked. The first time it gives none ends the round: what it was asked for comes last in the next.
+        The authority. The first time it gives none ends the round: that request comes last in the next.
     stop
         Ends the round between two.
     """
@@ -135,7 +135,7 @@ def stamp_missing(*, database: Database, authority: Authority, stop: threading.E
 
 
 class Stamping:
-    """Rounds of it beside those of housekeeping, which wait for no authority."""
+    """Rounds of it next to those of housekeeping, which wait for no authority."""
 
     def __init__(self, settings: Settings, *, database: Database) -> None:
         self._settings, self._database = settings, database
@@ -167,7 +167,7 @@ class Stamping:
 
 
 class AuthorityError(Exception):
-    """The authority gave no timestamp; the text says why."""
+    """The authority gave no timestamp; the text states why."""
 
 
 def _checked(
@@ -183,7 +183,7 @@ def _checked(
     if (imprint.hash_algorithm.dotted_string, imprint.message) != (_SHA256, hashlib.sha256(content).digest()):
         raise AuthorityError("the answer is about other bytes: its imprint is not the one that was sent")
     if not answer.signed_data.certificates:
-        raise AuthorityError("the answer does not hold the certificate of who signed it")
+        raise AuthorityError("the answer does not contain the certificate of who signed it")
     if trusted:
         roots = [each for each in trusted if _is_root(each)]
         between = [each for each in trusted if not _is_root(each)]

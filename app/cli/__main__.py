@@ -1,4 +1,4 @@
-"""`python -m app.cli` is `surebox`, wherever the script of that name lies."""
+"""`python -m app.cli` is `surebox`, wherever the script of that name is."""
 
 from app.cli.main import main
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 families = typer.Typer(
-    help="Show, confirm and erase families: what is the same data, and what was published of it.", no_args_is_help=True
+    help="Show, confirm and erase families: sameness of data, and the published part of it.", no_args_is_help=True
 )
 quotas = typer.Typer(help="Show and change what an owner may keep, and take in a day.", no_args_is_help=True)
 owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
@@ -89,7 +89,7 @@ def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
 @keys.command("rotate-secret")
 def rotate_secret(
     overlap_days: Annotated[
-        float, typer.Option(min=0, max=36_500, help="How long the former secret is known beside it.")
+        float, typer.Option(min=0, max=36_500, help="How long the former secret is known next to it.")
     ] = 30.0,
     data_dir: DataDir = None,
 ) -> None:
@@ -101,7 +101,7 @@ def rotate_secret(
     if names_folder(settings, data_dir):
         folder = DataFolder(data_dir or DEFAULT_DATA_DIR)
         folder.change_server_secret(new_secret(), overlap_days=overlap_days)
-        news = f"the new secret holds from then on, the former for {overlap_days:g} days beside it."
+        news = f"the new secret holds from then on, the former for {overlap_days:g} days next to it."
         typer.echo(f"Start the service again: {news}", err=True)
         return
     typer.echo(
@@ -132,10 +132,10 @@ def revoke_key(
 
 @keys.command("rotate-signing")
 def rotate_signing(
-    overlap_days: Annotated[float, typer.Option(min=0, help="How long the old keys sign beside the new one.")] = 30.0,
+    overlap_days: Annotated[float, typer.Option(min=0, help="How long the old keys sign next to the new one.")] = 30.0,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a new key that signs certificates; the old ones sign beside it for a while, then retire."""
+    """Make a new key that signs certificates; the old ones sign next to it for a while, then retire."""
     from app.certificates.rotate import rotate
     from app.processes.private import write_private
 
@@ -143,7 +143,7 @@ def rotate_signing(
     key_id, pem = rotate(
         database=database, settings=settings, overlap=timedelta(days=overlap_days), write=write_private
     )
-    typer.echo(f"{key_id} signs from now on; the others for {overlap_days:g} days beside it.", err=True)
+    typer.echo(f"{key_id} signs from now on; the others for {overlap_days:g} days next to it.", err=True)
     if pem is not None:
         typer.echo("Put this before the keys in SUREBOX_SIGNING_KEY and restart; it is shown this once:", err=True)
         typer.echo(pem, nl=False)
@@ -176,7 +176,7 @@ def list_families(owner: Owner, data_dir: DataDir = None) -> None:
 
 @families.command("show")
 def show_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
-    """Show what a family holds and why, and what was published of it."""
+    """Show what a family contains and why, and the published part of it."""
     from app.releases.families import read_family
 
     _, database = open_database(data_dir)

@@ -1,4 +1,4 @@
-"""The service's commands: those that run it here, the others in their own modules. Heavy imports stand in commands."""
+"""The service's commands: those that run it here, the others in their own modules. Heavy imports are in commands."""
 
 import json
 import sys
@@ -78,7 +78,7 @@ def serve(
     """Serve the API, with everything it needs.
 
     Without settings this is the embedded default: Postgres, Valkey, workers and housekeeping run as children of this
-    process, all data lies in one folder, and the admin key is written to admin.key in it. With DATABASE_URL, REDIS_URL
+    process, all data is in one folder, and the admin key is written to admin.key in it. With DATABASE_URL, REDIS_URL
     and STORAGE_URL set, only the API runs.
     """
     from app.embedded.listening import listen
@@ -113,7 +113,7 @@ def worker(
     queue: Annotated[Queue, typer.Option(help="`interactive`: uploads and questions; `batch`: jobs.")] = Queue.BATCH,
     concurrency: Annotated[int, typer.Option(min=1, help="Processes; they share the cores.")] = 1,
 ) -> None:
-    """Work on one queue, until told to stop."""
+    """Work on one queue, until instructed to stop."""
     require(*WORKER_PACKAGES, extras="worker")
     from app.embedded.worker import become_worker
     from app.installation.check import check_at_start
@@ -127,10 +127,10 @@ def kernels(
     methods: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
     *,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Say what is to be compiled, and compile nothing.")
+        bool, typer.Option("--missing", help="State the kernels to compile, and compile nothing.")
     ] = False,
 ) -> None:
-    """Compile the algorithms for this machine, once an installation; what is compiled already stays."""
+    """Compile the algorithms for this machine, once an installation; code that is compiled already stays."""
     from app.embedded.worker import become_compiler
 
     require(*WORKER_PACKAGES, extras="worker")
@@ -149,7 +149,7 @@ def healthcheck() -> None:
 
 @cli.command()
 def housekeeping() -> None:
-    """Send lost jobs again, give up dead ones, remove what has expired. Of several, one leads."""
+    """Send lost jobs again, give up dead ones, remove expired data. Of several, one leads."""
     from app.housekeeping.loop import run
     from app.installation.check import check_at_start
 
@@ -167,7 +167,7 @@ def migrate() -> None:
 
 @cli.command(hidden=True)
 def prepare(*, admin_key: Annotated[bool, typer.Option("--admin-key")] = False) -> None:
-    """Make and migrate the embedded database; print an admin key where asked."""
+    """Make and migrate the embedded database; print an admin key where requested."""
     from app.embedded.prepare import create_admin_key, create_database
     from app.embedded.prepare import migrate as bring_up_to_date
     from app.installation.check import check_at_start

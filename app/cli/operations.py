@@ -1,4 +1,4 @@
-"""Commands of the operator: backups, what belongs together, what is held back. No service has to run."""
+"""Commands of the operator: backups, what belongs together, the held-back publications. No service has to run."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def restore(
     folder: Folder,
     *,
     check: Annotated[bool, typer.Option("--check", help="Read every file of the backup, and change nothing.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Drop what the database of DATABASE_URL holds.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Drop all data of the database of DATABASE_URL.")] = False,
     accept_missing: Annotated[
         bool, typer.Option("--accept-missing", help="Go on although rows name files that are nowhere.")
     ] = False,
@@ -104,7 +104,7 @@ def restore(
 
 @installation.command("adopt")
 def adopt(data_dir: AnyDataDir = None) -> None:
-    """Say that this database and this storage belong together, whatever ids they have."""
+    """State that this database and this storage belong together, whatever ids they have."""
     from app.installation import check
     from app.storage.factory import open_storage
 
@@ -137,7 +137,7 @@ def orphans(
 def show_log(
     owner: Annotated[str | None, typer.Option(help="Only of this owner; '' for what concerns the service.")] = None,
     action: Annotated[list[str] | None, typer.Option(help="Only this; may be given several times.")] = None,
-    subject: Annotated[str | None, typer.Option("--object", help="Only what was done to this id.")] = None,
+    subject: Annotated[str | None, typer.Option("--object", help="Only actions on this id.")] = None,
     after: Annotated[datetime | None, typer.Option(help="Only later, in UTC.")] = None,
     before: Annotated[datetime | None, typer.Option(help="Only earlier, in UTC.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="The newest so many.")] = 200,
@@ -162,7 +162,7 @@ def show_log(
 
 @publishing.command("status")
 def status(data_dir: AnyDataDir = None) -> None:
-    """Tell whether publishing is held, and why."""
+    """Show whether publishing is held, and why."""
     from app.db.repositories.installation import is_publishing_held
 
     with opened(data_dir) as (_, database), database.read() as connection:
@@ -185,7 +185,7 @@ def hold(
 
 @publishing.command("confirm")
 def confirm(data_dir: AnyDataDir = None) -> None:
-    """Say that all that was ever published is known here: releases are published again."""
+    """State that all that was ever published is known here: releases are published again."""
     from app.installation.check import confirm_publishing
     from app.storage.factory import open_storage
 
@@ -214,7 +214,7 @@ def seal(
     undo: Annotated[bool, typer.Option("--undo", help="Open all files instead, with every process stopped.")] = False,
     data_dir: AnyDataDir = None,
 ) -> None:
-    """Seal under SUREBOX_STORAGE_KEY what is sealed under the previous key or not at all, while the service runs."""
+    """Seal objects of the previous key, and unsealed ones, under SUREBOX_STORAGE_KEY, while the service runs."""
     from app.installation.sealing import open_all, seal_all, sealed_storage
 
     with opened(data_dir) as (settings, database):
@@ -224,7 +224,7 @@ def seal(
     if undo:
         say("Unset SUREBOX_STORAGE_KEY before you start the service.")
     else:
-        say("Housekeeping writes publications again; `surebox storage status` shows what is left.")
+        say("Housekeeping writes publications again; `surebox storage status` shows the rest.")
 
 
 @provenance.command("verify")

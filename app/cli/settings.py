@@ -90,7 +90,7 @@ def open_database(data_dir: Path | None) -> "tuple[Settings, Database]":
 
 
 def names_folder(settings: "Settings", data_dir: Path | None) -> bool:
-    """Tell whether a command is about a data folder, not about the database that the settings name."""
+    """Return whether a command is about a data folder, not about the database that the settings name."""
     return data_dir is not None or "database_url" not in settings.model_fields_set
 
 
@@ -134,7 +134,7 @@ def load_settings() -> "Settings":
 
 
 def is_external(settings: "Settings") -> bool:
-    """Tell whether all three addresses are given; some without the others are a mistake."""
+    """Return whether all three addresses are given; some without the others are a mistake."""
     names = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL", "storage_url": "STORAGE_URL"}
     given = [name for field, name in names.items() if field in settings.model_fields_set]
     absent = [name for name in names.values() if name not in given]
@@ -147,7 +147,7 @@ def is_external(settings: "Settings") -> bool:
 
 
 def require(*packages: str, extras: str) -> None:
-    """Say which extras to install when a package is missing."""
+    """State which extras to install when a package is missing."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")

@@ -55,10 +55,10 @@ class SuppressedRecords(Contract):
 
 
 def check_different(*, field: str, names: tuple[str, ...], inner: str | None = None) -> None:
-    """Raise an error when a name stands twice in a list, or in a field of its elements."""
+    """Raise an error when a name occurs twice in a list, or in a field of its elements."""
     for index, name in enumerate(names):
         if name in names[:index]:
-            msg = f"a name stands twice in `{field}`"
+            msg = f"a name occurs twice in `{field}`"
             raise MisplacedError(msg, field, index, *(() if inner is None else (inner,)))
 
 
@@ -74,7 +74,7 @@ Cell = str | int | float | bool | date
 
 
 def parsed(value: object, kind: ColumnType) -> Cell:
-    """A value of a body as a column of this type holds it.
+    """A value of a body as a column of this type contains it.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def parsed(value: object, kind: ColumnType) -> Cell:
 
 
 def _integer(text: str) -> int:
-    """Digits as they stand: a double would round those of a long identifier."""
+    """Digits as they are: a double would round those of a long identifier."""
     number = int(text) if text.lstrip("+-").isdigit() else _finite(text)
     if number != int(number) or not -(2**63) <= number < 2**63:
         msg = "not an integer of 64 bits"
@@ -118,7 +118,7 @@ def _finite(text: str) -> float:
 
 
 def unparsable(value: object, kind: ColumnType) -> bool:
-    """Whether a column of this type cannot hold the value."""
+    """Whether a column of this type cannot contain the value."""
     try:
         parsed(value, kind)
     except (ValueError, OverflowError):
@@ -129,7 +129,7 @@ def unparsable(value: object, kind: ColumnType) -> bool:
 #: Values of one nominal or ordinal column: a box has a set of them.
 MOST_VALUES: Final = 1_000
 
-#: What a codebook that nobody declared has in the place of values that fewer than k records have.
+#: What a codebook that no one declared has in the place of values that fewer than k records have.
 OTHER: Final = "other"
 
 #: With a limit on texts pydantic looks at them itself (contracts/base.py).
@@ -261,12 +261,12 @@ def text_of(value: bool | float | str) -> str:
 
 
 def check_values(field: str, values: tuple[Any, ...], *where: str) -> None:
-    """Raise an error when a value stands twice in a list."""
+    """Raise an error when a value occurs twice in a list."""
     seen: set[tuple[bool, Any]] = set()
     for index, value in enumerate(values):
         key = (isinstance(value, bool), value)
         if key in seen:
-            msg = "a value stands twice"
+            msg = "a value occurs twice"
             raise MisplacedError(msg, field, *where, index)
         seen.add(key)
 

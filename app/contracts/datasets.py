@@ -100,7 +100,7 @@ class ReadOptions(Contract):
     )
 
     def stored(self) -> dict[str, Any]:
-        """As JSON, without what was not given and older processes do not know."""
+        """As JSON, without options that were not given and that older processes do not know."""
         given = {name: value for name in _LATER if (value := getattr(self, name)) is not None}
         return self.model_dump(mode="json", exclude=set(_LATER)) | given
 
@@ -122,7 +122,7 @@ class DatasetColumn(Contract):
 
 
 class NumericSummary(Contract):
-    """What a spec is checked against beside the public profile; never shown to anyone."""
+    """What a spec is checked against next to the public profile; never shown to anyone."""
 
     finite_minimum: float | None
     finite_maximum: float | None
@@ -165,7 +165,7 @@ class Dataset(Contract):
     expires_at: Instant | None = Field(description="When it will be deleted; null: never by itself.")
     tags: Tags = Field(description="As given with the upload.")
     options: ReadOptions | None = Field(
-        default=None, description="How the file was read: as specified, and what was detected (`delimiter`)."
+        default=None, description="How the file was read: as specified, with detected options (`delimiter`)."
     )
     columns: tuple[DatasetColumn, ...] | None = Field(description="In the file's order; null until it is read.")
     warnings: tuple[JobWarning, ...] = Field(
@@ -187,10 +187,10 @@ Name = Annotated[
 
 
 class DatasetChanges(Contract):
-    """A new name, new tags, or both; what is left out stays as it is."""
+    """A new name, new tags, or both; omitted fields stay as they are."""
 
     name: Name = Field(default_factory=str, description="Name that the owner gave it.")
-    tags: Tags = Field(default_factory=dict, description="All its tags from now on, in place of the former.")
+    tags: Tags = Field(default_factory=dict, description="All its tags from now on; they replace the former.")
 
     def changes(self) -> dict[str, Any]:
         """What was sent."""

@@ -1,6 +1,6 @@
 """What the examples of specifications speak of.
 
-One file: people with region, age, hours of work, way to work, income, sex, job. Ids stand for real ones.
+One file: people with region, age, hours of work, way to work, income, sex, job. Ids represent real ones.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Families: the same data of one owner, and what was ever published of them."""
+"""Families: the same data of one owner, and all publications of them."""
 
 from pydantic import Field
 
@@ -60,7 +60,7 @@ class FamilyDataset(Contract):
 
 
 class Family(Contract):
-    """Datasets of an owner that are the same, and what was ever published of them, in order."""
+    """Datasets of an owner that are the same, and all publications of them, in order."""
 
     id: str = Field(description="Id of the family of datasets.")
     confirmed: bool = Field(

@@ -1,4 +1,4 @@
-"""What every audit ends in: whether it passed, each demand with what was measured, findings, and a verdict."""
+"""What every audit ends in: whether it passed, each demand with its measurement, findings, and a verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class Finding(Contract):
 
 
 class MeasuredDemand(Contract):
-    """One demand, and what was measured of it."""
+    """One demand, and the measurement of it."""
 
     required: float = Field(description="The limit; of recursive diversity its c.")
     measured: float | None = Field(description="The worst that was measured; null: no finite number.")
-    met: bool = Field(description="Whether what was measured keeps to the limit.")
+    met: bool = Field(description="Whether the measurement keeps to the limit.")
 
 
 def all_met(demands: Mapping[str, MeasuredDemand]) -> bool | None:

@@ -135,5 +135,5 @@ class Flag(StrEnum):
 
 
 def raised(flags: Mapping[Flag, bool]) -> list[Flag]:
-    """The flags that hold."""
+    """The flags that apply."""
     return [flag for flag, holds in flags.items() if holds]

@@ -34,7 +34,7 @@ class RecursiveDemand(Contract):
 
 
 class TableDemands(Contract):
-    """What is required of a table; what is not named is not looked at."""
+    """The requirements on a table; unnamed measures are not examined."""
 
     k: int | None = Field(default=None, strict=True, ge=1, description="Least records (persons, with `person_column`).")
     l: int | None = Field(default=None, strict=True, ge=1, description="Least number of distinct values per class.")  # noqa: E741
@@ -90,7 +90,7 @@ def unmet_needs(require: TableDemands | None, given: Any) -> None:
 
 
 class DeterminationDemands(Contract):
-    """What is required of the cells of a release."""
+    """The requirements on the cells of a release."""
 
     share_single_value: Share | None = Field(default=None, description="Largest share of a column's cells.")
     share_certain: Share | None = Field(
@@ -103,7 +103,7 @@ class DeterminationDemands(Contract):
 
 
 class LinkageDemands(Contract):
-    """What is required of the attack of an adversary who knows the records, in the strongest form that is tried.
+    """The requirements on the attack of an adversary who knows the records, in the strongest form that is tried.
 
     Forms are by fit alone, with the scales matched, and of all rows at once (`joint`).
     """
@@ -124,7 +124,7 @@ class LinkageDemands(Contract):
 
 
 class ComposedDemands(Contract):
-    """What is required of all releases of the same data together."""
+    """The requirements on all releases of the same data together."""
 
     k: Annotated[float, Field(strict=True, ge=1)] = Field(description="Least persons that they leave.")
 
@@ -157,7 +157,7 @@ class TableGate(Contract):
         default=MissingMatches.OWN_VALUE, description="Meaning of a missing quasi-identifier to an adversary."
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
-        default=None, description="Share of the population that the release holds."
+        default=None, description="Share of the population that is in the release, above 0 and at most 1."
     )
     survey_weight_column: ColumnName | None = Field(
         default=None, description="Number of persons of the population that a row represents."

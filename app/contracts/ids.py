@@ -34,7 +34,7 @@ class Reference:
 
     @property
     def pointer(self) -> str:
-        """Where it stands in the body."""
+        """Where it is in the body."""
         return f"/{self.role}"
 
 
@@ -50,7 +50,7 @@ def references(spec: BaseModel) -> Iterator[Reference]:
 
 @cache
 def naming_fields(spec_type: type[BaseModel]) -> dict[str, Named]:
-    """The fields that hold ids, or lists of them."""
+    """The fields that contain ids, or lists of them."""
     fields: dict[str, Named] = {}
     for name, field in spec_type.model_fields.items():
         kinds = [*(one for one in field.metadata if isinstance(one, Named)), *_kinds(field.annotation)]

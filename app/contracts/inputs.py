@@ -1,4 +1,4 @@
-"""What a job works on: one class a kind, from the route that is asked for it to the runner that computes with it."""
+"""What a job works on: one class a kind, from the route that receives it to the runner that computes with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class DatasetInput:
 
     @property
     def numeric(self) -> Mapping[str, NumericSummary]:
-        """What is known of the values of numeric columns."""
+        """The known facts of the values of numeric columns."""
         return self.profile.numeric
 
 
@@ -51,8 +51,8 @@ class DatasetInput:
 class ReleaseInput:
     """A release. `spec` is that of the job that made it; `key` and `sha256` are of its Parquet file.
 
-    Of a job that was deleted `spec` has only what its release is asked with. `link_key` leads to what says which record
-    each row stands for, while that is known.
+    Of a job that was deleted `spec` has only what its release is requested with. `link_key` leads to what states which
+    record each row represents, while that is known.
     """
 
     id: str
@@ -71,7 +71,7 @@ class ReleaseInput:
 
     @property
     def linked(self) -> bool:
-        """Whether it is known which record each row stands for."""
+        """Whether it is known which record each row represents."""
         return self.link_key is not None
 
     def kind_of(self, name: str) -> ColumnKind:

@@ -70,7 +70,7 @@ Seed = Annotated[
 
 
 class JobSpec(Contract):
-    """What every specification shares; one subclass a method, told apart by `method`."""
+    """What every specification shares; one subclass a method, distinguished by `method`."""
 
     kind: ClassVar[JobKind]
     queue: ClassVar[Queue] = Queue.BATCH
@@ -78,7 +78,7 @@ class JobSpec(Contract):
     version: ClassVar[int] = 1
     #: The oldest version that is still understood, for jobs that were accepted before an upgrade.
     oldest: ClassVar[int] = 1
-    #: Bodies as somebody might send them: the document shows them, tests send them.
+    #: Bodies as someone might send them: the document shows them, tests send them.
     examples: ClassVar[Examples] = {}
 
     method: str = Field(description="Method of the job: specifications are distinguished by it.")
@@ -128,7 +128,7 @@ class JobEstimate(Contract):
     """What a job is expected to need, from its specification and the profile of its data: right within a few times."""
 
     cpu_seconds: float = Field(description="Expected CPU seconds of one core.")
-    memory_bytes: int = Field(description="Of the worker's process, beyond what it holds before it begins.")
+    memory_bytes: int = Field(description="Of the worker's process, beyond what it uses before it begins.")
 
 
 class JobEnvelope(Contract):
@@ -136,7 +136,7 @@ class JobEnvelope(Contract):
 
     id: str = Field(description="Names the job for as long as it is kept.")
     kind: JobKind = Field(description="Endpoint that created the job.")
-    method: str = Field(description="What is done: jobs are distinguished by it.")
+    method: str = Field(description="Method of the job; it distinguishes kinds of jobs.")
     state: JobState = Field(description="`succeeded`, `failed` and `cancelled` are final.")
     tags: Tags = Field(description="As given with the specification.")
     progress: JobProgress = Field(description="How far it has come.")

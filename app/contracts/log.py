@@ -1,4 +1,4 @@
-"""The log: who published and read what was restricted, and who did what else."""
+"""The log: who published and read restricted data, and who did what else."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,7 @@ from app.contracts.base import Contract, Instant
 
 
 class LogAction(StrEnum):
-    """What is logged."""
+    """Logged actions."""
 
     PUBLISHED = "published"
     ACCEPTED = "accepted"
@@ -39,15 +39,13 @@ class LogAction(StrEnum):
 class LogEntry(Contract):
     """One entry. `hash` is SHA-256 of the others, with the owner, as JSON with sorted keys and without blanks.
 
-    Entries about publishing, and about reading what is restricted, form a chain and stay for ever. All others have null
+    Entries about publishing, and about reading restricted data, form a chain and stay for ever. All others have null
     for `sequence`, `previous` and `hash`, and are removed after a time. Keys with neither `admin` nor `jobs:read` see
     no hashes.
     """
 
     sequence: int | None = Field(description="In the chain: from 1, without gaps. Null: not chained.")
-    created_at: Instant = Field(
-        description="When; of what is counted by the minute, when it was first done in that minute."
-    )
+    created_at: Instant = Field(description="When; of the counts by the minute, when it was first done in that minute.")
     key_id: str | None = Field(description="The key that did it; null: the service, the operator, or no key at all.")
     action: LogAction = Field(description="Action that was logged.")
     subject: str = Field(description="Id of what it was done to; empty where it was nothing that has one.")

@@ -114,7 +114,7 @@ def refuse_above(
     requested
         How much more is requested; None: something, but how much is not known yet.
     keeper
-        Whether the refusal may say how much there is.
+        Whether the refusal may state how much there is.
 
     Raises
     ------

@@ -40,7 +40,7 @@ EVERYBODY: Final = "public"
 #: The list comes first: generated clients try the ways in their order, and take a constant for all that is not null.
 def _owners(names: tuple[str, ...]) -> tuple[str, ...]:
     if EVERYBODY in names:
-        msg = 'a list names owners: for everybody write "public" instead of it'
+        msg = 'a list names owners: for everyone write "public" instead of it'
         raise ValueError(msg)
     return names
 
@@ -68,13 +68,13 @@ class ReleaseFormat(StrEnum):
     CSV_EXCEL = "csv.excel"
 
 
-#: What a release is made in where nobody asks for anything else.
+#: What a release is made in where no one asks for anything else.
 DEFAULT_FORMATS: Final = (ReleaseFormat.PARQUET, ReleaseFormat.CSV, ReleaseFormat.NDJSON)
 
 
 def _different(formats: tuple[ReleaseFormat, ...]) -> tuple[ReleaseFormat, ...]:
     if len(set(formats)) < len(formats):
-        msg = "a format stands twice"
+        msg = "a format occurs twice"
         raise ValueError(msg)
     return formats
 
@@ -188,6 +188,6 @@ class WithdrawRequest(Contract):
 
 
 class ReleaseChanges(DatasetChanges):
-    """A new name, new tags, other readers; what is left out stays as it is."""
+    """A new name, new tags, other readers; omitted fields stay as they are."""
 
-    readers: ReleaseReaders = Field(default=(), description="Who else reads it from now on, in place of the former.")
+    readers: ReleaseReaders = Field(default=(), description="Further readers from now on; they replace the former.")

@@ -69,7 +69,7 @@ class Statistic(Contract):
     kind: StatisticKind = Field(description="Kind of the statistic.")
     of: tuple[ColumnName, ...] = Field(
         min_length=1,
-        description="Its columns; regression, prediction: the target first; domain_mean: what is averaged first.",
+        description="Its columns; regression, prediction: the target first; domain_mean: the averaged column first.",
     )
     weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
         default=None, description="How much it matters; omitted: 1 over its natural scale."
@@ -205,7 +205,7 @@ class AboutRange(Contract):
     value_known: bool | None = Field(
         default=None,
         description="Whether `guaranteed` is one value (of a regression each of them): then the release "
-        "determines the statistic. `sharp` does not say this. Null where the release is older than this field.",
+        "determines the statistic. `sharp` does not state this. Null where the release is older than this field.",
     )
     reason: str | None = Field(
         default=None,

@@ -140,7 +140,7 @@ def warning(code: WarningCode, detail: str, pointer: str | None = None) -> JobWa
     code
         What kind it is.
     detail
-        What was found and what to do about it, never with a cell.
+        The finding and what to do about it, never with a cell.
     pointer
         Where, in the dataset, job or release that carries it; for a job, `/spec/…`.
     """

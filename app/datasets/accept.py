@@ -52,11 +52,11 @@ def accept(
     by_keeper
         Whether by a key that reads jobs; data of others have a family of their own until a keeper confirms it.
     described, staged
-        What was uploaded.
+        The uploaded file.
     max_unfinished
         Queued and running jobs an owner may have.
     remember
-        Called in the same transaction: what is to be replayed for an Idempotency-Key.
+        Called in the same transaction: the answer to replay for an Idempotency-Key.
     settings
         What an owner may keep; None: as much as it likes.
 
@@ -125,7 +125,7 @@ def refuse_word(principal: Principal, described: Described) -> None:
 
 
 def _log(connection: Connection, new: datasets.NewDataset, described: Described, *, key_id: str) -> None:
-    """Say who uploaded what, and the keeper's word on it."""
+    """State who uploaded what, and the keeper's word on it."""
     mine: dict[str, Any] = {"owner": new.owner, "subject": new.id, "key_id": key_id}
     audit.record(connection, **mine, action=LogAction.UPLOADED, facts={"bytes": new.bytes})
     if described.declares is not None:
@@ -134,16 +134,16 @@ def _log(connection: Connection, new: datasets.NewDataset, described: Described,
 
 
 def _check_named(connection: Connection, *, owner: str, described: Described) -> None:
-    """What the keeper says is the same data is one of the owner's datasets."""
+    """What the keeper states is the same data is one of the owner's datasets."""
     word, parameter = described.same_data_as_dataset_id, described.declares
     if word is None:
         return
-    version = parameter == "version_of_dataset_id"  # continues what was published: the rows may be deleted by now
+    version = parameter == "version_of_dataset_id"  # continues the published data: the rows may be deleted by now
     known = datasets.get(connection, owner=owner, dataset_id=word) is not None or (
         version and families.is_published_from(connection, owner=owner, dataset_id=word)
     )
     if not known:
         detail = "there is no dataset with this id"
         if parameter == "same_data_as_dataset_id":
-            detail += "; `new_family=true` says that nothing that was uploaded before is the same"
+            detail += "; `new_family=true` states that nothing that was uploaded before is the same"
         raise InvalidError(f"{parameter}: {detail}", errors=[FieldError(f"?{parameter}", detail)])

@@ -62,7 +62,7 @@ class Decoder:
             yield piece
 
     def _recognised(self, data: bytes) -> bytes:
-        """What is known to be of which kind: nothing before the first bytes are there. No text begins as gzip does."""
+        """Which kind it is known to be: nothing before the first bytes are there. No text begins as gzip does."""
         if self._head is None:
             return data
         self._head += data

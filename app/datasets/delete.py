@@ -50,12 +50,12 @@ def withdraw(
     now: datetime,
     forget: Callable[[UnitOfWork], None] | None = None,
 ) -> None:
-    """Take back a dataset that could not be read while its uploader waits: who is told so finds nothing of it.
+    """Take back a dataset that could not be read while its uploader waits: who learns it finds nothing of it.
 
     Parameters
     ----------
     database, storage
-        Where it stands, and where its bytes lie.
+        Where it is, and where its bytes are.
     owner, dataset_id
         Which one.
     now

@@ -39,7 +39,7 @@ class UploadParameters(Contract):
     delimiter: str | None = Field(
         default=None,
         description="CSV, TSV: between fields, one character; a tab may be written as `\\t`. Without it, CSV is looked "
-        "at for `;`, a tab, `,` and `|`, and the dataset's `options` say what was found.",
+        "at for `;`, a tab, `,` and `|`, and the dataset's `options` show the result.",
     )
     quote: str | None = Field(
         default=None, description='CSV, TSV: around fields, one character, `"` by default; empty for none.'
@@ -61,12 +61,12 @@ class UploadParameters(Contract):
     charset: str | None = Field(
         default=None,
         description="CSV, TSV: encoding of the text, such as `windows-1252` or `utf-16`, also as `charset` of the "
-        "Content-Type. Without it UTF-8 and UTF-16 are recognised, and what is neither is read as `windows-1252`, with "
+        "Content-Type. Without it UTF-8 and UTF-16 are recognised, and other text is read as `windows-1252`, with "
         "a warning.",
     )
     date_format: str | None = Field(
         default=None,
-        description="CSV, TSV, NDJSON: how days are written beside `YYYY-MM-DD`: `%d` (day), `%m` (month; `%b`: its "
+        description="CSV, TSV, NDJSON: how days are written next to `YYYY-MM-DD`: `%d` (day), `%m` (month; `%b`: its "
         "English abbreviation) and `%Y` (year), each once, as in `%d.%m.%Y`.",
         examples=["%d.%m.%Y"],
     )
@@ -92,7 +92,7 @@ class UploadParameters(Contract):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the query says, checked."""
+    """What the query states, checked."""
 
     name: str
     tags: dict[str, str]
@@ -103,7 +103,7 @@ class Described:
 
     @property
     def declares(self) -> str | None:
-        """The parameter by which the keeper says what the data are the same as; None: the keeper does not say."""
+        """The parameter by which the keeper states what the data are the same as; None: the keeper does not state."""
         if self.new_family:
             return "new_family"
         if self.version_of_dataset_id is not None:
@@ -127,9 +127,9 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
     parameters
         The query.
     file_format
-        Of the body, as its Content-Type says.
+        Of the body, as its Content-Type states.
     charset
-        Of its text, as its Content-Type says.
+        Of its text, as its Content-Type states.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def shown_to(principal: Principal, dataset: Dataset) -> Dataset:
     """The dataset without what this key's scopes are not for.
 
     Which data are the same is for their keepers; why a file cannot be read quotes figures of it, for keepers and for
-    keys that upload; how much is kept beside it, for keepers alone.
+    keys that upload; how much is kept next to it, for keepers alone.
     """
     if principal.missing(_FAMILIES):
         dataset = dataset.model_copy(update={"family_id": None})

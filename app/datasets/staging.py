@@ -1,4 +1,4 @@
-"""Staging: where the decoded bytes of an upload lie until they are read."""
+"""Staging: where the decoded bytes of an upload are until they are read."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Staged:
 
 
 class _AbandonedError(Exception):
-    """Tells a storage writer that what it has is not wanted."""
+    """Informs a storage writer that what it has is not wanted."""
 
 
 class Staging:

@@ -46,7 +46,7 @@ def sequences(connection: Connection) -> dict[str, int]:
 
 
 def copy_in(connection: Connection, folder: Path, tables: Sequence[TableCopy], last: dict[str, int]) -> None:
-    """Replace the content of every table by what the files hold, in an order in which references are met."""
+    """Replace the content of every table by what the files contain, in an order in which references are met."""
     order = {table.name: place for place, table in enumerate(metadata.sorted_tables)}
     names = [name for name in _all_tables(connection) if name in order]
     connection.execute(text(f"TRUNCATE {', '.join(_quoted(name) for name in names)}"))
@@ -79,7 +79,7 @@ def drop_everything(connection: Connection) -> None:
 
 
 def others_connected(connection: Connection) -> int:
-    """How many connections to this database there are beside this one."""
+    """How many connections to this database there are besides this one."""
     statement = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         " AND backend_type = 'client backend'"

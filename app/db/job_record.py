@@ -15,7 +15,7 @@ from app.db.tables.jobs import job, job_progress
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job; fields ending in `_json` are JSON text. The fields stand in the order of `COLUMNS`."""
+    """One job; fields ending in `_json` are JSON text. The fields are in the order of `COLUMNS`."""
 
     id: str
     owner: str

@@ -17,7 +17,7 @@ class Leadership:
         self._session: Connection | None = None
 
     def hold(self) -> bool:
-        """Whether this process leads now; takes the lead when nobody else has it."""
+        """Whether this process leads now; takes the lead when no one else has it."""
         try:
             if self._session is not None:
                 self._session.execute(select(1))

@@ -1,9 +1,9 @@
 """Waiting for jobs without polling.
 
-One connection per API process listens for the ids of changed jobs. Those of them that somebody waits for are read
-again, all together in one statement, and handed to everybody who waits: neither the number of waiters nor the time
+One connection per API process listens for the ids of changed jobs. Those of them that someone waits for are read
+again, all together in one statement, and handed to everyone who waits: neither the number of waiters nor the time
 they wait costs queries. The same happens for all waited jobs after a lost connection, and every few seconds in case
-a notification was lost. Whoever waits holds neither a database session nor a thread.
+a notification was lost. Whoever waits keeps neither a database session nor a thread.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ SAFETY_SECONDS = 5.0
 #: Least seconds between two readings: changes within are read together.
 _GATHER_SECONDS = 0.01
 _RECONNECT_SECONDS = (0.1, 2.0)
-#: So that the connection can be told from others in pg_stat_activity.
+#: So that the connection can be distinguished from others in pg_stat_activity.
 APPLICATION_NAME = "surebox-listen"
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ class Subscription:
         self._news = asyncio.Event()
 
     def publish(self, snapshot: JobSnapshot | None) -> None:
-        """Hand over what was read; None means that the job is no longer there.
+        """Hand over the data that are read; None means that the job is no longer there.
 
         What is as it was is no news: a reader of a job that waits would otherwise never hear that the stream lives.
         """
@@ -146,7 +146,7 @@ class Notifications:
                 async with await self._connect() as connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
                     self.connected, delay = True, shortest
-                    self._mark(set(self._waiters))  # what happened while nobody listened
+                    self._mark(set(self._waiters))  # what happened while no one listened
                     async for notice in connection.notifies():
                         self._mark({notice.payload} & self._waiters.keys())
             except (psycopg.Error, OSError) as error:

@@ -41,7 +41,7 @@ class UnitOfWork:
         self._after.append(action)
 
     def run_after(self) -> None:
-        """Run what was registered; called by `unit_of_work` only."""
+        """Run the registered steps; called by `unit_of_work` only."""
         for action in self._after:
             action()
 
@@ -67,7 +67,7 @@ class Database:
             pool_size=pool_size,
             max_overflow=pool_size,
             pool_timeout=10 if timeout is None else timeout,
-            hide_parameters=True,  # an error's text must not quote what somebody's row holds
+            hide_parameters=True,  # an error's text must not quote what someone's row contains
             connect_args=_connection_options(timeout),
         )
         if timeout is not None:
@@ -121,7 +121,7 @@ class Database:
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """A connection that gives up on a server that does not answer, and closes: what it would say is not known."""
+    """A connection that gives up on a server that does not answer, and closes: what it would state is not known."""
 
     limit: float | None = None
     on_standstill: Callable[[], None] = staticmethod(lambda: None)
@@ -195,7 +195,7 @@ def _unavailable() -> Iterator[None]:
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
         if _holds_nul(error.orig):
-            raise InvalidError("the request holds the character U+0000, which no text here can hold") from None
+            raise InvalidError("the request contains the character U+0000, which no text here can contain") from None
         raise
 
 

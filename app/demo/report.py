@@ -19,7 +19,7 @@ RARE = ("keep", "suppress", "weigh")
 def show(
     console: Console, source: Source, ours: dict[str, Any], theirs: dict[str, Any], seconds: dict[str, float]
 ) -> None:
-    """Print each statistic with its ranges, ours and Mondrian's, beside the true value."""
+    """Print each statistic with its ranges, ours and Mondrian's, next to the true value."""
     result, other = ours["result"], theirs["result"]
     table = Table(title=f"{source.what}: {result['released']:,} records, k = {ours['spec']['k']}", title_justify="left")
     for name in (
@@ -50,7 +50,7 @@ def show(
             f"  {name}: {one['box_count']:,} boxes of {one['smallest_box']} to {one['largest_box']} records, "
             f"{seconds[name]:.2f} s from request to release"
         )
-    console.print("  The release holds boxes, not values; true values are shown to the publisher only.\n")
+    console.print("  The release contains boxes, not values; true values are shown to the publisher only.\n")
 
 
 def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
@@ -70,7 +70,7 @@ def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:
             table.add_row(_named(same[0]), *(_range(s["guaranteed"]) for s in same))
     console.print(table)
     console.print(
-        "  Ranges are about the records released with their weights: leaving out what is rare narrows them and moves\n"
+        "  Ranges are about the records released with their weights: leaving out rare records narrows them and moves\n"
         "  what they are about. By how much (`shift`) is in the job's result only. None of the three is published.\n",
         highlight=False,
     )
@@ -108,10 +108,10 @@ def _ratio(mine: list[float] | None, his: list[float] | None) -> str:
 
 
 def how_to_go_on(console: Console, *, data_dir: Path, released: Path, job: dict[str, Any]) -> None:
-    """Print commands that work as they stand."""
+    """Print commands that work as they are."""
     address = "http://127.0.0.1:8000"
     key = f'-H "Authorization: Bearer $(cat {data_dir}/admin.key)"'
-    console.print(f"The release lies at {released}", highlight=False)
+    console.print(f"The release is at {released}", highlight=False)
     console.print("Go on from here (everything above is stopped; the folder keeps it):", highlight=False)
     program = Path(sys.executable).with_name("surebox")
     for line in (

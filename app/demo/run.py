@@ -29,7 +29,7 @@ DATA_DIR = Path(".surebox/demo")
 _MOST_COLUMNS = 4
 _LEAST_DISTINCT = 10
 _MOST_SETS, _MOST_VALUES = 2, 20
-#: Beside Surebox's own way another partition.
+#: Besides Surebox's own way another partition.
 _COMPARED: dict[str, dict[str, Any]] = {"Surebox": {}, "Mondrian": {"partition": "mondrian"}}
 #: Statistics that are about numbers alone.
 _OF_NUMBERS = ("mean", "variance", "standard_deviation", "covariance", "correlation", "regression")
@@ -214,7 +214,7 @@ class Compilation:
         self._process = process
 
     def wait(self, console: Console) -> None:
-        """Wait for its end, and print what it says meanwhile.
+        """Wait for its end, and print what it states meanwhile.
 
         Raises
         ------

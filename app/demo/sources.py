@@ -14,7 +14,7 @@ MEMBER = "datasets/labsup.csv.bz2"
 COLUMNS = ("age", "educ", "hours", "faminc", "black", "morekids")
 #: Yes or no, written 1 or 0: a box has a set of them, not an interval.
 NOMINAL: dict[str, Any] = {"black": {"values": [0, 1]}, "morekids": {"values": [0, 1]}}
-#: What somebody who studies work and income would ask for; the boxes are cut for these.
+#: What someone who studies work and income would ask for; the boxes are cut for these.
 STATISTICS: tuple[dict[str, Any], ...] = (
     {"kind": "mean", "of": ["hours"]},
     {"kind": "mean", "of": ["faminc"]},

@@ -14,7 +14,7 @@ from app.errors import CannotStartError
 from app.observability.logs import configure_logging
 from app.settings import get_settings
 
-#: Seconds in which requests may end once we are told to stop.
+#: Seconds in which requests may end once we are instructed to stop.
 GRACE_SECONDS = 3
 #: Every connection is an open file, and many systems begin with 1,024.
 OPEN_FILES = 65_536

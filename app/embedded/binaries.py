@@ -44,7 +44,7 @@ def broker_program() -> Path:
 
 
 def existing(program: Path) -> Path:
-    """Return the path, or say that the wheel has nothing for this machine."""
+    """Return the path, or state that the wheel has nothing for this machine."""
     if not program.is_file():
         raise CannotStartError(
             f"There is no {program.name} for {sys.platform} on {platform.machine()} at {program}. "
@@ -58,5 +58,5 @@ def postgres_major() -> int:
     out = subprocess.run([postgres_program("postgres"), "-V"], capture_output=True, text=True, check=True).stdout
     match = re.search(r"(\d+)", out)
     if match is None:
-        raise CannotStartError(f"The installed Postgres does not tell its version: {out.strip()!r}.")
+        raise CannotStartError(f"The installed Postgres does not show its version: {out.strip()!r}.")
     return int(match.group(1))

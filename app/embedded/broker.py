@@ -65,7 +65,7 @@ class BrokerServer:
         """
         self.sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.socket_path.unlink(missing_ok=True)
-        # The configuration goes through standard input: a password on the command line can be read by everybody.
+        # The configuration goes through standard input: a password on the command line can be read by everyone.
         command, configuration = [str(broker_program()), "-"], self._configuration().encode()
         self.process = spawn(command, log=self.log, stdin=configuration, announce=announce)
         deadline = time.monotonic() + timeout
@@ -78,7 +78,7 @@ class BrokerServer:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Stop; what it holds is lost, which is allowed."""
+        """Stop; what it contains is lost, which is allowed."""
         if self.process is not None:
             stop(self.process, steps=[(signal.SIGTERM, 5.0)])
 

@@ -13,7 +13,7 @@ from app.processes.tied import Identity, tied_to_parent
 #: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
 BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
 
-#: Told of a child before it runs.
+#: Reported of a child before it runs.
 Announce = Callable[[subprocess.Popen[bytes]], None]
 
 
@@ -45,7 +45,7 @@ def spawn(
     identity
         Who the child is, where not who we are.
     stdin
-        What the child reads; secrets go this way, since command lines can be read by everybody.
+        What the child reads; secrets go this way, since command lines can be read by everyone.
     keep_fds
         Descriptors the child and its children inherit.
     announce

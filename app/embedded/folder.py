@@ -1,4 +1,4 @@
-"""The data folder of the embedded default: who uses it, its secrets, where its sockets lie."""
+"""The data folder of the embedded default: who uses it, its secrets, where its sockets are."""
 
 import fcntl
 import json
@@ -25,12 +25,12 @@ OVERLAP_DAYS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What is made once, on the first start, and never shown."""
+    """Made once, on the first start, and never shown."""
 
     server_secret: str
     postgres_password: str
     admin_key_written: bool = False
-    #: While the secret is being changed: the former one, for how many days from the next start on it is known beside
+    #: While the secret is being changed: the former one, for how many days from the next start on it is known next to
     #: the new one, and, once the service has started, until when (RFC 3339).
     previous_server_secret: str = ""
     previous_days: float = 0.0
@@ -87,12 +87,12 @@ class DataFolder:
 
     @property
     def storage_url(self) -> str:
-        """Where datasets and releases lie."""
+        """Where datasets and releases are."""
         return f"file:{quote(str(self.path / 'storage'))}"
 
     @property
     def secrets_file(self) -> Path:
-        """What is made once and never shown."""
+        """Made once and never shown."""
         return self.path / "secrets.json"
 
     @property
@@ -119,13 +119,13 @@ class DataFolder:
         Raises
         ------
         CannotStartError
-            Another process is its master, it holds something else, or it cannot be written.
+            Another process is its master, it contains something else, or it cannot be written.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._is_free():
                 raise CannotStartError(
-                    f"{self.path} holds files under names that Surebox uses, but is not one of its data folders. "
+                    f"{self.path} contains files under names that Surebox uses, but is not one of its data folders. "
                     "Choose an empty or a new --data-dir."
                 )
             descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -163,7 +163,7 @@ class DataFolder:
         Parameters
         ----------
         given
-            A server secret that the operator has set. If it is another one than before, that one is known beside it
+            A server secret that the operator has set. If it is another one than before, that one is known next to it
             for a while.
         """
         try:
@@ -189,7 +189,7 @@ class DataFolder:
         self._write_secrets(replace(self.secrets(), admin_key_written=True))
 
     def change_server_secret(self, secret: str, *, overlap_days: float = OVERLAP_DAYS) -> Secrets:
-        """Have another secret from the next start on; the former one is known beside it for a while.
+        """Have another secret from the next start on; the former one is known next to it for a while.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class DataFolder:
         self._write_secrets(Secrets(server_secret, password, True, previous, OVERLAP_DAYS if previous else 0.0))
 
     def _write_secrets(self, known: Secrets) -> None:
-        """Without what is not so: an older version refuses names that it does not know."""
+        """Without claims that are not so: an older version refuses names that it does not know."""
         write_private(self.secrets_file, json.dumps({name: value for name, value in asdict(known).items() if value}))
 
     def make_signing_key(self) -> None:
@@ -256,7 +256,7 @@ class DataFolder:
         )
 
     def write_running(self, *, sockets: Path, environment: dict[str, str], address: str = "") -> None:
-        """Tell other commands where the running service is."""
+        """Show other commands where the running service is."""
         running = Running(pid=os.getpid(), sockets=str(sockets), environment=environment, address=address)
         write_private(self._running, json.dumps(asdict(running)))
 
@@ -288,7 +288,7 @@ class DataFolder:
         return None
 
     def _is_free(self) -> bool:
-        """Tell whether it is ours, or holds nothing under a name that we would write to."""
+        """Return whether it is ours, or contains nothing under a name that we would write to."""
         if self._lock_file.exists() or (self.path / "storage" / "installation" / "id").exists():
             return True
         with suppress(OSError, ValueError, TypeError):  # a copy that was made without the lock
@@ -308,7 +308,7 @@ class DataFolder:
 
 
 def can_bind(folder: Path) -> bool:
-    """Tell whether a Unix socket can be made in a folder: its path may be too long, its file system may have none."""
+    """Return whether a Unix socket can be made in a folder: its path may be too long, its file system may have none."""
     path = folder / PROBE
     try:
         with socket.socket(socket.AF_UNIX) as probe:

@@ -1,6 +1,6 @@
 """When a service that commands have started ends by itself: no command has used it for a while, and no job runs.
 
-A command holds the file of uses locked (shared) for as long as it needs the service, and touches it at its beginning
+A command keeps the file of uses locked (shared) for as long as it needs the service, and touches it at its beginning
 and its end. The service that ends locks it alone: a command that comes meanwhile waits until the folder is free, and
 starts another one.
 """
@@ -24,9 +24,9 @@ class IdleWatch:
     uses
         The file that commands lock.
     seconds
-        How long nobody may use it.
+        How long no one may use it.
     busy
-        Says whether a job waits or runs; asked only when no command has used the service for so long.
+        States whether a job waits or runs; requested only when no command has used the service for so long.
     """
 
     def __init__(self, uses: Path, *, seconds: float, busy: Callable[[], bool]) -> None:

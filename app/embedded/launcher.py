@@ -57,7 +57,7 @@ class Launcher:
     workers
         Processes of the batch queue.
     say
-        Told in one line what a person should know.
+        Receives in one line what a person should know.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class Launcher:
             self.supervisor.look()
             if self._idle is not None and time.monotonic() >= idle_look_at:
                 if self._idle.is_over():
-                    self.say("Nobody has used the service for a while.")
+                    self.say("No one has used the service for a while.")
                     raise StopAsked
                 idle_look_at = time.monotonic() + IDLE_LOOK_SECONDS
             if time.monotonic() >= rotate_at:

@@ -2,7 +2,7 @@
 
 A renamed file goes on to take the lines of who has it open. Our processes and Valkey look at the name before each line
 and make a new file under it. Postgres makes its files itself, in a folder of its own: its `postgres.log` here has what
-it says before it can, and is renamed before it starts. No line is lost on the way.
+it states before it can, and is renamed before it starts. No line is lost on the way.
 """
 
 import re
@@ -45,7 +45,7 @@ class LogFiles:
         self._day: str | None = None
 
     def rotate(self, now: datetime) -> None:
-        """Rename what is due; the first call, before anything is started, renames all."""
+        """Rename the due files; the first call, before anything is started, renames all."""
         day, first = f"{now.astimezone(UTC):%Y%m%d}", self._day is None
         for log in sorted(self._folder.glob("*.log")):
             if _RENAMED.fullmatch(log.name) or (log.name == HELD_OPEN and not first):

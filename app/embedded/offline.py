@@ -1,4 +1,4 @@
-"""The database of a data folder on which nothing runs, for what is done before a service starts."""
+"""The database of a data folder on which nothing runs, for the work before a service starts."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 15.0
 
 
 def exists(group: int) -> bool:
-    """Tell whether a process group has a member left."""
+    """Return whether a process group has a member left."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -33,7 +33,7 @@ def send(group: int, number: int) -> None:
 
 
 def main() -> None:
-    """Keep the list until the pipe ends, then end what is on it."""
+    """Keep the list until the pipe ends, then end the work on it."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     groups = {int(group): int(number) for group, number in (known.split(":") for known in sys.argv[1:])}

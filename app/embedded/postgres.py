@@ -22,7 +22,7 @@ from app.processes.tied import Identity, tied_to_parent
 USER = "surebox"
 #: Port in the socket's name where nothing listens on TCP.
 DEFAULT_PORT = 5432
-#: Never a cell of anybody's data in the log: no statement, no parameter, and (terse) no DETAIL, which shows keys.
+#: Never a cell of anyone's data in the log: no statement, no parameter, and (terse) no DETAIL, which shows keys.
 PRIVATE_LOG = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -154,8 +154,8 @@ class PostgresServer:
         self._prepare_folder()
         lock = self._lock(timeout)
         try:
-            # The lock is inherited by every process of a server, so nobody lives who wrote these. Postgres itself would
-            # go by the process id in them, which after a restart of a container may belong to anybody.
+            # The lock is inherited by every process of a server, so no one lives who wrote these. Postgres itself would
+            # go by the process id in them, which after a restart of a container may belong to anyone.
             for stale in (
                 self.folder / "postmaster.pid",
                 self._socket,
@@ -232,7 +232,7 @@ class PostgresServer:
                 )
 
     def _own(self, path: Path) -> None:
-        """Give a path and all in it to the user Postgres runs as, where it belongs to somebody else."""
+        """Give a path and all in it to the user Postgres runs as, where it belongs to someone else."""
         if os.geteuid() != 0:
             return
         by_other = self._identity is not None and self._identity.by == "setuid"

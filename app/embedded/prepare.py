@@ -17,7 +17,7 @@ from app.errors import CannotStartError
 from app.processes.tls import certificate_fault
 from app.settings import Settings
 
-#: What the server says, by a part of it that no version has changed, and what we say.
+#: What the server states, by a part of it that no version has changed, and what we state.
 _REASONS: Final = {
     "password authentication failed": "the server refuses the password of user {user}",
     "no password supplied": "the server asks for a password of user {user}, and the address has none",
@@ -67,7 +67,7 @@ def migrate(settings: Settings) -> str | None:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """Say why a database cannot be opened without the driver's words, which differ by version and may quote."""
+    """State why a database cannot be opened without the driver's words, which differ by version and may quote."""
     try:
         yield
     except psycopg.OperationalError as error:

@@ -28,7 +28,7 @@ class SupervisedProcess(Protocol):
     log: Path
 
     def start(self, *, announce: Announce | None = None) -> None:
-        """Start it, and wait until it can be used where others need it; `announce` is told of it before it runs."""
+        """Start it, and wait until it can be used where others need it; `announce` learns of it before it runs."""
 
     def stop(self) -> None:
         """Stop it and everything it started."""
@@ -83,7 +83,7 @@ class Command:
         )
 
     def ask_to_stop(self) -> None:
-        """Send SIGTERM, once (a second one would tell a worker to drop what it does), and return."""
+        """Send SIGTERM, once (a second one would make a worker drop what it does), and return."""
         if self.process is not None and self._stop_requested_at is None:
             self._stop_requested_at = time.monotonic()
             self.process.send_signal(SIGTERM)
@@ -168,7 +168,7 @@ class Supervisor:
     Parameters
     ----------
     say
-        Told in one line what happened.
+        Receives in one line what happened.
     """
 
     say: Callable[[str], None]
@@ -243,5 +243,5 @@ class Supervisor:
 
 
 def ending(code: int) -> str:
-    """Say how a process ended."""
+    """State how a process ended."""
     return f"signal {Signals(-code).name}" if code < 0 else f"exit code {code}"

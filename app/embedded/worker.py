@@ -13,7 +13,7 @@ from app.errors import CannotStartError
 from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
 
-#: Jobs may take long and must not slow down what somebody waits for.
+#: Jobs may take long and must not slow down what someone waits for.
 BATCH_NICENESS = 10
 #: Entry points of the distribution: `worker`, and `compiler` of its kernels. No name of `workers` is written here.
 PROGRAMS = "surebox.programs"
@@ -22,7 +22,7 @@ PROGRAMS = "surebox.programs"
 def program(name: str) -> list[str]:
     """Return the command of one of the distribution's programs, to which its arguments are added.
 
-    Celery's own command would put the current folder in front of the import path, where `workers` may be anybody's.
+    Celery's own command would put the current folder in front of the import path, where `workers` may be anyone's.
 
     Raises
     ------
@@ -48,19 +48,19 @@ def thread_settings(*, each: int) -> dict[str, str]:
 
 
 def kernel_settings(settings: Settings) -> dict[str, str]:
-    """Return the environment that says where kernels go that the installation lacks."""
+    """Return the environment that states where kernels go that the installation lacks."""
     return {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))}
 
 
 def kernel_cache(settings: Settings) -> Path:
     """Return the folder of compiled kernels where the installation's cannot be written.
 
-    It is ours alone, since what lies there is run.
+    It is ours alone, since its content is run.
 
     Raises
     ------
     CannotStartError
-        The folder belongs to somebody else or can be written by others.
+        The folder belongs to someone else or can be written by others.
     """
     parent = settings.staging_dir or Path(tempfile.gettempdir()) / f"surebox-{os.geteuid()}"
     folder = parent / "kernels"
@@ -98,7 +98,7 @@ def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoRetu
 
 
 def become_compiler(settings: Settings, *, methods: Sequence[str], missing: bool = False) -> NoReturn:
-    """Replace this process by one that compiles what the installation lacks, or says what that is."""
+    """Replace this process by one that compiles what the installation lacks, or states what that is."""
     environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}
     name = "missing-kernels" if missing else "compiler"
     os.execve(sys.executable, [*program(name), *methods], environment)  # noqa: S606

@@ -10,7 +10,7 @@ SILENCE_SECONDS = 60.0
 
 
 def worker_lives(database: Database) -> bool:
-    """Tell whether a worker process of this host was seen lately, by the database's clock."""
+    """Return whether a worker process of this host was seen lately, by the database's clock."""
     with database.read() as connection:
         return any(
             seen.host == socket.gethostname() for seen in workers.recent(connection, within_seconds=SILENCE_SECONDS)

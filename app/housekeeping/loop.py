@@ -1,4 +1,4 @@
-"""The housekeeping process: a loop that sends again what the broker lost, ends what has died, removes what has expired.
+"""The housekeeping process: a loop that sends again what the broker lost, ends dead processes, removes expired data.
 
 Any number may run; the one that holds an advisory lock in Postgres leads, and another follows it when it dies. Nothing
 here is needed for correctness at any single moment: a round that fails is tried again in the next. Time is the
@@ -35,7 +35,7 @@ from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 
-#: Removing what has expired lists the storage, so only one round in so many does it; never the first one: an
+#: Removing expired data lists the storage, so only one round in so many does it; never the first one: an
 #: operator who has started it on a wrong address has a minute to see it.
 _SLOW_ROUND = 30
 
@@ -46,7 +46,7 @@ _WORKER_SECONDS = 300.0
 _AT_ONCE: Final = 1_000
 #: Refusals without a key that are kept, however young: outsiders make them.
 _REFUSALS_WITHOUT_KEY: Final = 100_000
-#: Removes some rows, and says how many.
+#: Removes some rows, and states how many.
 Removal: TypeAlias = Callable[[Connection], int]
 
 
@@ -116,7 +116,7 @@ class Rounds:
         refresh(database=self._database, storage=self._storage)
 
     def first(self) -> None:
-        """Learn of what was published and forgotten.
+        """Learn of publications and deletions of families.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Rounds:
             log.warning("housekeeping.caught_up", publications=learnt)
 
     def slow(self, stop: threading.Event) -> None:
-        """Remove what has expired; `stop` ends it early."""
+        """Remove expired data; `stop` ends it early."""
         self._expire_rows()
         self._expire_log(stop)
         self._expire_kept(stop)
@@ -148,10 +148,10 @@ class Rounds:
         self._send(lost, why="lost")
 
     def _requeue(self) -> None:
-        """Send ids again where the broker holds fewer than there are queued jobs: some were lost with it.
+        """Send ids again where the broker contains fewer than there are queued jobs: some were lost with it.
 
-        A broker that holds as many may hold one twice and lack another; each it hands out makes that visible. So no
-        job is forgotten, and the broker never holds more than twice what it should, however long jobs wait.
+        A broker that contains as many may contain one twice and lack another; each it hands out makes that visible. So
+        no job is forgotten, and the broker never contains more than twice what it should, however long jobs wait.
         """
         older_than = timedelta(seconds=self._settings.requeue_after_seconds)
         with self._database.read() as connection:
@@ -165,7 +165,7 @@ class Rounds:
             self._send(unsent, why="requeued")
 
     def _show_stranded(self) -> None:
-        """Jobs that no worker of their queue knows wait for one, and say so."""
+        """Jobs that no worker of their queue knows wait for one, and state it."""
         with self._database.unit_of_work() as unit:
             present = workers.recent(unit.connection, within_seconds=WORKER_SECONDS)
             for each in stranded.queued(unit.connection):
@@ -234,7 +234,7 @@ class Rounds:
             log.info("housekeeping.certified", releases=issued)
 
     def _expire_results(self) -> None:
-        """Results whose time has passed, and what is left in storage of those that were erased."""
+        """Results whose time has passed, and the rest in storage of those that were erased."""
         hours = self._settings.result_hours
         if hours is not None:
             expire_results(database=self._database, older_than=timedelta(hours=hours))

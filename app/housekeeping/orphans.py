@@ -1,8 +1,8 @@
 """Objects that no row points to: an attempt stored them and died, or the database is not the one they belong to.
 
 The two look alike, so nothing is removed at once. Orphans go to a trash and stay there for days, from which they come
-back by themselves when a row points to them again; and where they are more than a few per cent of what is stored, or
-the database has no rows at all, they are left where they are until an operator has looked. Only what a row says was
+back by themselves when a row points to them again; and where they are more than a few per cent of the stored amount, or
+the database has no rows at all, they are left where they are until an operator has looked. Only what a row states was
 deleted is removed: a deletion that was interrupted ends here.
 """
 
@@ -57,7 +57,7 @@ class Orphans:
         self._settings, self._database, self._storage = settings, database, storage
 
     def tidy(self, stop: threading.Event) -> None:
-        """Bring back what is needed, move what is not to the trash, empty the trash of what is old.
+        """Bring back the needed objects, move the others to the trash, empty the trash of the old files.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Orphans:
         self._empty(stop)
 
     def look(self, stop: threading.Event, *, discard: bool) -> tuple[Census, bool]:
-        """What an operator sees of them, who may say that the database is the right one; whether they are held back."""
+        """What an operator sees of them, who may confirm that the database is right; whether they are held back."""
         check_installation(database=self._database, storage=self._storage)
         census = self.census(stop)
         if discard:

@@ -3,7 +3,7 @@
 The database is read in one snapshot. Files are linked (or copied, or, in a bucket, listed) before and after it: what a
 row of the snapshot names is caught by the second pass, or, if it was removed meanwhile, by the first. If a file that
 rows still name is missed all the same, it is done once more. Files never change, but for those of publications, which
-erasing rewrites: the second pass takes them again. Sealed files are copied as they lie in storage; the key that opens
+erasing rewrites: the second pass takes them again. Sealed files are copied as they are in storage; the key that opens
 them is not in the backup, only what distinguishes it from others.
 """
 
@@ -58,12 +58,12 @@ def backup(
     folder
         Where to: absent or empty.
     copy
-        Whether the backup holds the files or lists them; None: a folder's are held (as links where the file system has
-        them), a bucket's are listed.
+        Whether the backup contains the files or lists them; None: a folder's are held (as links where the file system
+        has them), a bucket's are listed.
     say
-        Told in one line what a person should know.
+        Receives in one line what a person should know.
     admin_key
-        The key of the first start, where one is beside the database.
+        The key of the first start, where one is next to the database.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def backup(
 
 
 class _Backup:
-    """One folder and what is copied into it."""
+    """One folder and the files copied into it."""
 
     def __init__(self, folder: Path, *, database: Database, storage: Storage, copies: bool) -> None:
         self._folder, self._database, self._storage, self._copies = folder, database, storage, copies
@@ -152,7 +152,7 @@ class _Backup:
             return _referenced(connection, ordered)
 
     def _write_files(self, keys: set[str]) -> list[FileEntry]:
-        """Write the list; what was linked and belongs to nothing any more goes."""
+        """Write the list; links that belong to nothing any more goes."""
         for key in self._sizes.keys() - keys:
             (self._folder / STORAGE / key).unlink(missing_ok=True)
             del self._sizes[key]

@@ -1,7 +1,7 @@
 """Whether the database and the storage that the settings name belong together.
 
-Each holds the id of the installation that it was made for. An empty database beside a full bucket, or the database of
-one installation beside the files of another, is a wrong address: nothing good comes of running on it.
+Each contains the id of the installation that it was made for. An empty database next to a full bucket, or the database
+of one installation next to the files of another, is a wrong address: nothing good comes of running on it.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from app.storage.sealed import MAGIC, Seal, SealedStorage
 
 #: Where in storage the id is.
 MARK: Final = "installation/id"
-#: There, with the id, while storage was filled from a backup: what was published after that is not known.
+#: There, with the id, while storage was filled from a backup: everything published after that is not known.
 UNCONFIRMED: Final = "installation/unconfirmed"
 _LONGEST: Final = 200
 
@@ -78,7 +78,7 @@ def check_at_start(settings: Settings) -> None:
 
 
 def _note_secret(database: Database, settings: Settings) -> None:
-    """The audit log says when processes have begun to start with another secret."""
+    """The audit log states when processes have begun to start with another secret."""
     if not settings.server_secret.get_secret_value():
         return
     name = name_of(settings.server_secret.get_secret_value().encode())
@@ -91,7 +91,7 @@ def _note_secret(database: Database, settings: Settings) -> None:
 
 
 def adopt(*, database: Database, storage: Storage, say: Callable[[str], None]) -> None:
-    """Let the database have the id that storage has: an operator has looked and says that they belong together.
+    """Let the database have the id that storage has: an operator has looked and states that they belong together.
 
     Storage may have publications that the database lacks, so publishing is held until it is confirmed.
 
@@ -105,13 +105,13 @@ def adopt(*, database: Database, storage: Storage, say: Callable[[str], None]) -
         known = _known(unit.connection)
         if marked not in (None, known.id):
             installation.set_id(unit.connection, installation_id=marked or known.id)
-            installation.hold_publishing(unit.connection, because="the database was put beside another storage")
+            installation.hold_publishing(unit.connection, because="the database was put next to another storage")
             say("Publishing is held: `surebox publishing confirm` ends that.")
     write_mark(database=database, storage=storage, installation_id=marked or known.id)
 
 
 def confirm_publishing(*, database: Database, storage: Storage) -> bool:
-    """Publish again: an operator says that all that was ever published is known; False where nothing was held."""
+    """Publish again: an operator states that all that was ever published is known; False where nothing was held."""
     storage.delete(UNCONFIRMED)
     with database.unit_of_work() as unit:
         return installation.resume_publishing(unit.connection)

@@ -1,4 +1,4 @@
-"""What a backup says of itself: the last file that is written, and the first that is read."""
+"""What a backup states about itself: the last file that is written, and the first that is read."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ class Manifest:
     sequences: dict[str, int]
     files: int
     file_bytes: int
-    #: Digests of the files beside the tables: the list of objects, secrets, signing keys.
+    #: Digests of the files next to the tables: the list of objects, secrets, signing keys.
     sha256: dict[str, str]
     #: Storage keys that rows named and storage did not have when the backup was made.
     missing: tuple[str, ...]
@@ -59,7 +59,7 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     CannotStartError
-        The folder holds no whole backup, or one of a newer version.
+        The folder contains no whole backup, or one of a newer version.
     """
     try:
         raw: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -68,11 +68,11 @@ def read_manifest(folder: Path) -> Manifest:
         tables = tuple(TableCopy(**{**each, "columns": tuple(each["columns"])}) for each in raw.pop("tables"))
         return Manifest(**{**raw, "tables": tables, "missing": tuple(raw["missing"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CannotStartError(f"{folder} holds no whole backup: {MANIFEST} is not there or cannot be read") from error
+        raise CannotStartError(f"{folder} has no whole backup: {MANIFEST} is not there or cannot be read") from error
 
 
 def faults(folder: Path, manifest: Manifest) -> list[str]:
-    """What is wrong with the files of a backup; every byte is read."""
+    """The faults of the files of a backup; every byte is read."""
     wrong = [
         f"{DATABASE}/{each.name}.copy"
         for each in manifest.tables
@@ -90,7 +90,7 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def read_files(folder: Path) -> Iterator[FileEntry]:
-    """The objects that a backup holds or lists."""
+    """The objects that a backup contains or lists."""
     with (folder / FILES).open(encoding="utf-8") as lines:
         for line in lines:
             yield FileEntry(**json.loads(line))

@@ -1,8 +1,8 @@
 """`surebox restore`: a backup into an empty or replaced database and its storage, before any process starts.
 
-Storage may have lived on: it then holds what was published after the backup, which is written there before it is
+Storage may have lived on: it then contains everything published after the backup, which is written there before it is
 answered, and the database learns it again. Where storage comes from the backup as well, there is no telling whether
-something was published later, so publishing is held until an operator confirms that nothing was. Storage says so by
+something was published later, so publishing is held until an operator confirms that nothing was. Storage states it by
 itself, from before its first file on: a restore that is interrupted, or done once more, holds as well.
 """
 
@@ -39,7 +39,7 @@ def verified(folder: Path) -> Manifest:
     wrong = faults(folder, manifest)
     if wrong:
         more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-        raise CannotStartError(f"{folder} is not what was written: {', '.join(wrong[:_NAMED])}{more}")
+        raise CannotStartError(f"{folder} is not as written: {', '.join(wrong[:_NAMED])}{more}")
     unknown = sorted(copying.table_names(manifest.tables))
     if unknown or not knows(manifest.revision, config("")):
         raise CannotStartError(f"{folder} was made by a newer version of Surebox: restore it with that version")
@@ -64,11 +64,11 @@ def restore(
     folder, manifest
         The backup, verified.
     replace
-        Whether what the database holds may be dropped.
+        Whether what the database contains may be dropped.
     accept_missing
         Whether rows may name files that neither storage nor the backup has.
     say
-        Told in one line what a person should know.
+        Receives in one line what a person should know.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def restore(
 
 def _because(manifest: Manifest) -> str:
     return (
-        f"the service was restored from a backup of {manifest.made_at}, and its files as well: what was published "
+        f"the service was restored from a backup of {manifest.made_at}, and its files as well: the published data "
         "after it is not known"
     )
 
@@ -124,7 +124,7 @@ def _check_secret(settings: Settings, folder: Path) -> None:
     if kept and kept not in given:
         raise CannotStartError(
             "SUREBOX_SERVER_SECRET is not the secret that the backup was made under: set it to what "
-            f"{folder / SECRETS} says, or set SUREBOX_PREVIOUS_SERVER_SECRET to that"
+            f"{folder / SECRETS} states, or set SUREBOX_PREVIOUS_SERVER_SECRET to that"
         )
 
 
@@ -165,7 +165,7 @@ def _empty(database: Database, *, replace: bool) -> None:
         if copying.is_empty(unit.connection):
             return
         if not replace:
-            raise CannotStartError("the database is not empty: restore to an empty one, or say --replace to drop it")
+            raise CannotStartError("the database is not empty: restore to an empty one, or state --replace to drop it")
         copying.drop_everything(unit.connection)
 
 
@@ -197,5 +197,5 @@ def _check_files(database: Database, storage: Storage, manifest: Manifest, *, ac
     if lost and not accept_missing:
         raise CannotStartError(
             f"rows name {len(lost)} files that neither storage nor the backup has, the first "
-            f"{', '.join(lost[:_NAMED])}: bring them back and restore again, or say --accept-missing"
+            f"{', '.join(lost[:_NAMED])}: bring them back and restore again, or state --accept-missing"
         )

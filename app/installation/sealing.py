@@ -2,7 +2,7 @@
 
 An object is read and written again under its name. What a row points to is rewritten, and removed once more where its
 row went meanwhile: a deletion holds. Publications are rewritten by housekeeping, from their rows, as erasing has them
-rewritten. The trash is left alone: what is in it is removed after some days.
+rewritten. The trash is left alone: its content is removed after some days.
 """
 
 from collections import Counter

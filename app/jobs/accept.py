@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _NOT_READY: Final = {
     DatasetState.INGESTING: "the dataset is still being read; ask again once its state is `ready`",
-    DatasetState.FAILED: "the dataset could not be read; its `error` says why",
+    DatasetState.FAILED: "the dataset could not be read; its `error` states why",
 }
 
 
@@ -42,7 +42,7 @@ class LookUp:
     owner
         Whose datasets, releases and jobs are there.
     viewer
-        Where releases are only asked: for whom they are there, instead of their owner.
+        Where releases are only queried: for whom they are there, instead of their owner.
     """
 
     def __init__(self, connection: Connection, *, owner: str, viewer: Viewer | None = None) -> None:
@@ -58,14 +58,14 @@ class LookUp:
         )
 
     def look(self, spec: JobSpec, *, by_default: bool = False) -> None:
-        """Look up what the specification names and was not looked up yet; what is not there goes to `errors`.
+        """Look up what the specification names and was not looked up yet; absent ones go to `errors`.
 
         Parameters
         ----------
         spec
             The specification.
         by_default
-            Whether the ids that are new were filled in, not asked for.
+            Whether the ids that are new were filled in, not requested.
         """
         for one in references(spec):
             wrong = None if one.role in self._inputs else self._find(one)
@@ -122,24 +122,24 @@ def accept(
     principal
         Who asks.
     method, spec
-        What is asked for.
+        The request.
     max_unfinished
         Queued and running jobs an owner may have.
     rules
-        What is filled in and refused; by default that of the method.
+        Defaults and refusals; by default that of the method.
     remember
-        Called with the job in the same transaction: what is to be replayed for an Idempotency-Key.
+        Called with the job in the same transaction: the answer to replay for an Idempotency-Key.
     forgotten_at
         Makes the job an unlisted one that is removed then.
     viewer
-        For whom releases are there, where they are only asked; by default they are the principal's own.
+        For whom releases are there, where they are only requested; by default they are the principal's own.
     settings
-        What a job may take; None for what is answered at once.
+        What a job may take; None for requests answered at once.
 
     Raises
     ------
     ForbiddenError
-        If it says what is for keepers to say.
+        If it states what is for keepers to state.
     InvalidError
         If the specification does not fit what it names, or that is not there, or it needs more than a job may take.
     TooManyJobsError

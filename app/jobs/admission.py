@@ -51,11 +51,11 @@ def admitted(
     Raises
     ------
     JobTooLargeError
-        It needs more than one job may take; the error says how much, and what would fit.
+        It needs more than one job may take; the error states how much, and what would fit.
     QuotaExceededError
         Its owner may keep no more jobs, releases or bytes.
     TooMuchWorkError
-        Its owner has asked for as much as may be asked for in 24 hours.
+        Its owner has requested as much as may be requested in 24 hours.
     """
     need = estimated(spec, given)
     memory = workers.memory(connection, queue=spec.queue, within_seconds=WORKER_SECONDS)

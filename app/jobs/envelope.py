@@ -21,7 +21,7 @@ from app.jobs.refusals import problem_without_figures
 def job_json(record: JobRecord, *, whole: bool = True) -> str:
     """Render the job; its specification, result, warnings and findings only for who may see the `whole` of it.
 
-    Others are told why it failed without figures of the data.
+    Others learn why it failed without figures of the data.
     """
     shown = {
         "id": record.id,
@@ -72,7 +72,7 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
 def _progress(record: JobRecord) -> dict[str, Any]:
     if record.state == JobState.SUCCEEDED:
         return {"fraction": 1.0, "stage": "done"}
-    if record.state == JobState.QUEUED:  # the row still holds how far an earlier attempt has come
+    if record.state == JobState.QUEUED:  # the row still contains how far an earlier attempt has come
         return {"fraction": 0.0, "stage": record.stage or "queued"}
     return {"fraction": float(record.fraction or 0.0), "stage": record.stage or ""}
 

@@ -1,4 +1,4 @@
-"""Deleting jobs: what is restricted of them is erased, their releases stay; and results whose time has passed."""
+"""Deleting jobs: the restricted part of them is erased, their releases stay; and results whose time has passed."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -42,7 +42,7 @@ def delete_job(
     key_id: str | None = None,
     because: str | None = None,
 ) -> None:
-    """Erase the owner's job; what was restricted of it is gone when this returns, its release remains.
+    """Erase the owner's job; the restricted part of it is gone when this returns, its release remains.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def expire_results(*, database: Database, older_than: timedelta) -> int:
 
 
 def remove_leftovers(*, database: Database, storage: Storage, job_id: str | None = None) -> int:
-    """Remove from storage the results that were erased; housekeeping calls this for all, to end what was interrupted.
+    """Remove from storage the results that were erased; housekeeping calls this for all, to end interrupted work.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def _free_parts(unit: UnitOfWork, erasable: Erasable) -> list[str]:
 
 
 def _refuse_in_use(unit: UnitOfWork, erasable: Erasable) -> None:
-    """Questions need nothing of what is erased; audits of the release and jobs that use the result do."""
+    """Questions need nothing of erased data; audits of the release and jobs that use the result do."""
     users = users_of_job(unit.connection, job_id=erasable.id, limit=_NAMED_JOBS)
     if erasable.release_id is not None:
         attacks = users_of_release(unit.connection, release_id=erasable.release_id, limit=_BATCH)
@@ -147,7 +147,7 @@ def _refuse_in_use(unit: UnitOfWork, erasable: Erasable) -> None:
 
 
 def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What is needed of a specification for as long as its release is there."""
+    """The needed parts of a specification for as long as its release is there."""
     return {name: spec[name] for name in (*_PUBLIC, *_COMPOSED) if name in spec}
 
 

@@ -27,10 +27,10 @@ from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from app.methods.table.spec import MOST_QUASI_IDENTIFIERS, TableSpec
 from app.methods.uncertain.spec import DensityAxes, UncertainSpec
 
-#: What every job takes and holds.
+#: What every job takes and keeps.
 _SECONDS: Final = 0.3
 _BYTES: Final = 30_000_000
-#: Columns from which `condensation` makes groups one by one, and cells of the matrices that it holds at once.
+#: Columns from which `condensation` makes groups one by one, and cells of the matrices that it keeps at once.
 _WIDE: Final = 32
 _CELLS: Final = 4_000_000
 #: Rules that an exhaustive search looks at: most of them are pruned.
@@ -48,7 +48,7 @@ class Estimate:
     Attributes
     ----------
     seconds : of CPU, of all its threads together.
-    bytes : of memory, beyond what a worker holds before it begins.
+    bytes : of memory, beyond what a worker uses before it begins.
     """
 
     seconds: float
@@ -80,7 +80,7 @@ def estimated(spec: JobSpec, given: Given, *, share: float = 1.0) -> Estimate:
 
 
 def _coarse(rows: float) -> float:
-    """Rows to two digits: what is refused, or not, says no more of how many there are."""
+    """Rows to two digits: a refusal, or its absence, reveals no more of how many there are."""
     return float(f"{rows:.1e}")
 
 
@@ -117,7 +117,7 @@ def _boxes(spec: BoxesSpec, rows: float) -> Estimate:
 
 
 def _uncertain(spec: UncertainSpec, rows: float) -> Estimate:
-    """Neighbours of each record, N^1.4 as measured; moments of pairs; shapes of its own for a record, where asked."""
+    """Neighbours of each record, N^1.4 as measured; moments of pairs; shapes for each record, where requested."""
     width = len(spec.quasi_identifiers)
     near = 5e-7 * rows**1.4 * max(1.0, width / 20)
     need = Estimate(near + 6e-6 * width**2, 450 * width**2)
@@ -151,7 +151,7 @@ def _searching(search: GroupSearch, variables: Sequence[FuzzyVariable]) -> float
 
 
 def _swaps(spec: SwapsSpec, rows: float) -> Estimate:
-    """Sets of swaps tried; what is learnt again from the auxiliary data, and tried against the release."""
+    """Sets of swaps tried; the rules learned again from the auxiliary data, and tried against the release."""
     need = Estimate(30.0 + 2e-5 * rows, 120 * rows)
     if isinstance(spec.search, MemeticSearch):
         tried = spec.search.runs * (spec.search.population + 2 * spec.search.pairs * spec.search.generations)
@@ -210,7 +210,7 @@ def _in_turn(needs: Sequence[Estimate]) -> Estimate:
 
 
 def _linkage(spec: LinkageSpec, given: Given, rows: float) -> Estimate:  # noqa: ARG001 - as all others
-    """The records that fit each row, N^1.5 as measured, by fit and by fit with scales; what is in a box is counted."""
+    """The records that fit each row, N^1.5 as measured, by fit and by fit with scales; records in a box are counted."""
     methods = {one.method for one in given.releases.values()}
     if methods <= {"boxes"}:
         return Estimate(3e-6 * rows, 200 * rows)
@@ -229,7 +229,7 @@ _METHODS: Final[dict[str, Callable[[Any, float], Estimate]]] = {
     "swap_detection": _detection,
     "frontier": _frontier,
 }
-#: Methods of which what they name decides, beside its rows.
+#: Methods of which what they name decides, besides its rows.
 _OF_RELEASES: Final[dict[str, Callable[[Any, Given, float], Estimate]]] = {
     "table": _table,
     "composition": _composition,

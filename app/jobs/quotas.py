@@ -15,7 +15,7 @@ DAY: Final = timedelta(hours=24)
 
 
 def read_usage(*, database: Database, owner: str, settings: Settings) -> Usage:
-    """What the owner has, beside what it may have."""
+    """What the owner has, next to what it may have."""
     with database.read() as connection:
         limits = quotas.limits(connection, owner=owner, settings=settings)
         used = _used(connection, owner=owner)

@@ -33,7 +33,7 @@ def read_job(
     ------
     NotFoundError
         If there is no such job, it is another owner's, it is internal (the reading of an upload), or the release that
-        was asked is not there for the viewer any more.
+        was queried is not there for the viewer any more.
     ForbiddenError
         If a reader of releases asks for anything but a question, whether it is there or not.
     """
@@ -64,7 +64,7 @@ def cancel_job(
 def read_result(
     *, database: Database, owner: str, job_id: str, viewer: Viewer | None = None, answers_only: bool = False
 ) -> StoredResult:
-    """Where the whole result lies, and its checksum; parameters and errors as of `read_job`."""
+    """Where the whole result is, and its checksum; parameters and errors as of `read_job`."""
     with database.read() as connection:
         record = _mine(connection, owner=owner, job_id=job_id, viewer=viewer, answers_only=answers_only)
         check_succeeded(record, what="result")
@@ -116,4 +116,4 @@ def check_succeeded(record: JobRecord, *, what: str) -> None:
         raise JobFailedError(f"the job has {_ENDED[JobState(record.state)]}: it has no {what}")
 
 
-_ENDED = {JobState.FAILED: "failed, its `error` says why", JobState.CANCELLED: "been cancelled"}
+_ENDED = {JobState.FAILED: "failed, its `error` states why", JobState.CANCELLED: "been cancelled"}

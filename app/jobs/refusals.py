@@ -1,10 +1,10 @@
-"""What a refusal says to whom: figures of the data are for keepers (`jobs:read`) only.
+"""What a refusal states to whom: figures of the data are for keepers (`jobs:read`) only.
 
-No list of refusals stands here. What is wrong is asked three times: of the data, of data of the same columns of which
+No list of refusals is here. Faults are looked for three times: in the data, in data of the same columns of which
 nothing is known, and of the data with their limits moved out. What is said word for word of data of which nothing is
-known follows from the request and the names and types of columns alone, and everybody is told. Of all else a key that
-is not a keeper's is told the place, and that it is for the data. Limits that could be found by asking again and again
-(where a column ends, how many records there are) are told with room: halving finds the room's end.
+known follows from the request and the names and types of columns alone, and everyone learns it. Of all else a key
+that is not a keeper's learns the place, and that it is for the data. Limits that could be found by asking again and
+again (where a column ends, how many records there are) are reported with room: halving finds the room's end.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +18,8 @@ from app.contracts.inputs import DatasetInput, Given, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.errors import FieldError, InvalidError, pointer
 
-#: What stands in the place of a detail that would say more.
-WITHHELD: Final = "what is asked does not fit these data; a key with the scope jobs:read is told why"
+#: Replaces a detail that would reveal more.
+WITHHELD: Final = "the request does not fit these data; a key with the scope jobs:read learns why"
 #: Of problems with this status the details follow from data, once a job has begun.
 _REFUSED: Final = InvalidError.status
 _UNKNOWN_ROWS: Final = 10**9
@@ -38,9 +38,9 @@ def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list
     check
         The method's rule.
     spec, given
-        What is asked, and what it names.
+        The request, and what it names.
     keeper
-        Whether the key is told figures of the data.
+        Whether the key learns figures of the data.
     """
     exact = check(spec, given)
     if keeper:
@@ -53,13 +53,13 @@ def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list
 
 
 def withheld(error: InvalidError) -> InvalidError:
-    """A refusal that may say figures, without them."""
+    """A refusal that may state figures, without them."""
     errors = [FieldError(one.pointer, WITHHELD) for one in error.errors]
     return type(error)(WITHHELD, errors=list(dict.fromkeys(errors)))
 
 
 def problem_without_figures(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """The problem of a job that has failed, or of a file that could not be read, for keys that are not told figures."""
+    """The problem of a job that has failed, or of a file that could not be read, for keys without figures."""
     if "quota" in problem:
         counted = {name: value for name, value in problem["quota"].items() if name != "requested"}
         return {**problem, "detail": counted["freed_by"], "quota": {**counted, "used": None}}
@@ -85,7 +85,7 @@ def _is_limit(error: FieldError) -> bool:
 
 
 def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
-    """Where a column of days ends only its records tell: whole years say nothing exact."""
+    """Where a column of days ends only its records reveal: whole years reveal nothing exact."""
     if not given.datasets:
         return
     types = {one.name: one.type for one in given.profile().columns} if "dataset_id" in given.datasets else {}
@@ -98,7 +98,7 @@ def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
 
 
 def _replaced(given: Given, change: Callable[[Profile], Profile]) -> Given:
-    """What is named, with other profiles; of releases the number of rows is data too."""
+    """The named inputs, with other profiles; of releases the number of rows is data too."""
     return replace(
         given,
         datasets={role: _with_profile(one, change) for role, one in given.datasets.items()},
@@ -116,7 +116,7 @@ def _with_rows(one: ReleaseInput, change: Callable[[Profile], Profile]) -> Relea
 
 
 def _unknown(profile: Profile) -> Profile:
-    """The same columns, and nothing of what they hold."""
+    """The same columns, and nothing of what they contain."""
     columns = tuple(one.model_copy(update={"missing": 0, "distinct": 2}) for one in profile.columns)
     return Profile(rows=_UNKNOWN_ROWS, columns=columns)
 

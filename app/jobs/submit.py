@@ -14,7 +14,7 @@ from app.errors import TooManyJobsError
 from app.jobs.estimates import Estimate
 from app.queue import JobQueue
 
-#: A client that met the limit is asked to come back after this many seconds.
+#: A client that met the limit is requested to come back after this many seconds.
 _RETRY_SECONDS = 5
 
 
@@ -87,7 +87,7 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
 
 
 def echo(spec: JobSpec) -> dict[str, Any]:
-    """What was asked, defaults filled in; a seed would undo the noise it makes, so only that it was given is kept."""
+    """The request, defaults filled in; a seed would undo the noise it makes, so only that it was given is kept."""
     shown = spec.model_dump(mode="json")
     if shown["seed"] is not None:
         shown["seed"] = "given"

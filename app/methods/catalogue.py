@@ -1,4 +1,4 @@
-"""The methods that jobs can use, in the order in which they stand in the OpenAPI document."""
+"""The methods that jobs can use, in the order in which they are in the OpenAPI document."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -53,15 +53,15 @@ class Method:
 
     Attributes
     ----------
-    spec : what is asked; it says the method's name, kind, queue and version, and by its types what it works on.
+    spec : the request; it states the method's name, kind, queue and version, and by its types what it works on.
     result : what comes of it, whole.
     summary : what the job shows of the result, where that is not all of it.
-    statistic : what its release says of a statistic; other fields of the runner's statistics are withheld.
-    flags : those that its releases may bear, beside `reproducible`.
-    draws : every job draws anew from the data, and draws add up to more than one may tell: `check` is told how many
+    statistic : what its release states about a statistic; other fields of the runner's statistics are withheld.
+    flags : those that its releases may bear, next to `reproducible`.
+    draws : every job draws anew from the data, and draws add up to more than one may reveal: `check` learns how many
         were published, and it is looked at again when a job publishes.
     ledgered : of its releases a ledger keeps what composing them with others needs. Rows of all other releases count as
-        the original's, or as following them one by one: together with those nobody is hidden.
+        the original's, or as following them one by one: together with those no one is hidden.
     answers : names of the audits and questions that its releases can be put to.
     """
 
@@ -81,7 +81,7 @@ class Method:
 
     @property
     def kind(self) -> JobKind:
-        """The endpoint that it is asked of."""
+        """The endpoint that accepts it."""
         return self.spec.kind
 
     @property
@@ -180,7 +180,7 @@ METHODS: Final[dict[str, Method]] = {
 #: What any release can be put to, whichever method made it.
 FOR_ALL: Final = frozenset({"release_report", "job_report"})
 
-#: All that a worker runs, by name: the methods, and the reading of uploads, which nobody asks for by name.
+#: All that a worker runs, by name: the methods, and the reading of uploads, which no one asks for by name.
 SPECS: Final[dict[str, type[JobSpec]]] = {name: method.spec for name, method in METHODS.items()} | {
     method_name(IngestSpec): IngestSpec
 }
@@ -202,7 +202,7 @@ def answering(question: str) -> tuple[Method, ...]:
 
 
 def public_statistics(method: str, statistics: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What may be published of a method's statistics. Fields are listed, not left out: what is added stays restricted.
+    """What may be published of a method's statistics. Fields are listed, not left out: added fields stay restricted.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def find_method(name: object, *, kind: JobKind) -> Method:
     Raises
     ------
     InvalidError
-        If there is no such method of this kind; says which there are.
+        If there is no such method of this kind; states which there are.
     """
     known = sorted(built.name for built in methods_of(kind))
     names = f"the methods are: {', '.join(known)}"

@@ -9,7 +9,7 @@ from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSu
 from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, meant, pointer
 
-#: A double holds every integer up to this size.
+#: A double represents every integer up to this size.
 EXACT_INTEGER = 2**53
 
 
@@ -40,7 +40,7 @@ def types_of(profile: Profile) -> dict[str, ColumnType]:
 
 
 def wrong_column(name: str, columns: Mapping[str, DatasetColumn], *, numeric: bool = False) -> str | None:
-    """What is wrong with naming this column, if anything is."""
+    """The faults of naming this column, if anything is."""
     if name not in columns:
         return f"the dataset has no column {name!r}{meant(name, columns)}"
     if numeric and columns[name].type not in NUMERIC:
@@ -58,7 +58,7 @@ def wrong_columns(
 
 
 def wrong_domains(spec: OfColumns) -> Iterator[FieldError]:
-    """Domains of what is not among the columns."""
+    """Domains of values not among the columns."""
     return not_quasi_identifiers("domains", spec.domains, spec.quasi_identifiers)
 
 
@@ -73,7 +73,7 @@ def not_quasi_identifiers(
 
 
 def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
-    """Values that cannot be computed with, or lie outside what the specification calls their domain."""
+    """Values that cannot be computed with, or are outside what the specification calls their domain."""
     columns = named(profile)
     for index, name in enumerate(spec.quasi_identifiers):
         if name not in columns or name not in profile.numeric:
@@ -90,12 +90,12 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
 
 
 def missing_values(column: DatasetColumn) -> str:
-    """What is said of a column with missing values, before what may be done about them."""
+    """The statement about a column with missing values, before what may be done about them."""
     return f"column {column.name!r} has {_counted(column.missing, 'missing')}"
 
 
 def infinite_values(label: str, summary: NumericSummary) -> str:
-    """What is said of a column with infinite values."""
+    """The statement about a column with infinite values."""
     return f"column {label} has {_counted(summary.infinite, 'infinite')}; upload it with finite numbers"
 
 
@@ -182,7 +182,7 @@ def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool =
         return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
     if statistic.at is not None and position > 0 and (wrong := _unfit_at(statistic.at[position - 1], kind)) is not None:
         return wrong
-    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook says
+    if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook states
         return None
     return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
 

@@ -8,14 +8,14 @@ _FIELD: Final = "/accept_findings"
 
 
 def wrong_repeat(published: int, *, allowed: bool) -> FieldError | None:
-    """What is wrong with one more draw.
+    """The faults of one more draw.
 
     Parameters
     ----------
     published
         Releases that were ever published of the same data.
     allowed
-        Whether it was asked for in full knowledge.
+        Whether it was requested in full knowledge.
     """
     if not published or allowed:
         return None
@@ -23,19 +23,19 @@ def wrong_repeat(published: int, *, allowed: bool) -> FieldError | None:
         _FIELD,
         f"these data were released by `uncertain` {'once' if published == 1 else f'{published} times'} before: "
         f"the noise of {published + 1} draws averages out, and fewer than k records fit all of them. "
-        '`accept_findings: ["composition"]` draws again and says how many',
+        '`accept_findings: ["composition"]` draws again and states how many',
     )
 
 
 def refuse_repeat(published: int, *, allowed: bool, made_as: int | None = None) -> None:
-    """End a job that would publish a draw too many, or that says of itself which draw it is and no longer is it.
+    """End a job that would publish a draw too many, or that states about itself which draw it is and no longer is it.
 
     Parameters
     ----------
     published, allowed
         As for `wrong_repeat`.
     made_as
-        Which draw its result says it is; None where that is not known yet.
+        Which draw its result states it is; None where that is not known yet.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def refuse_repeat(published: int, *, allowed: bool, made_as: int | None = None) 
     if wrong is None and made_as is not None and made_as != published + 1:
         wrong = FieldError(
             _FIELD,
-            "another job published these data while this one ran, and what this one says of all draws together no "
+            "another job published these data while this one ran, and what this one states about all draws together no "
             "longer holds: ask again",
         )
     if wrong is not None:

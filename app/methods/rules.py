@@ -1,8 +1,8 @@
 """What every method fills in and refuses before one of its jobs is accepted.
 
 The rules of a method are found by its folder, as its runner is on the other side: `check_<method>` of `check.py`, and
-`fill_<method>` where a default hangs on what is named. A folder without them has specifications that the service itself
-writes.
+`fill_<method>` where a default hangs on the named inputs. A folder without them has specifications that the service
+itself writes.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from app.methods.catalogue import FOR_ALL, METHODS, Method, answering
 from app.methods.linkage.check import unlinked
 
 
-def as_sent(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on what is given
+def as_sent(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on the given data
     """The specification itself: none of its defaults hangs on what it names."""
     return spec
 
@@ -30,10 +30,10 @@ def nothing_wrong(spec: Any, given: Given) -> list[FieldError]:  # noqa: ARG001 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is filled in and checked of one method's specifications.
+    """Defaults and checks of one method's specifications.
 
-    `fill` sees what was named; ids that it fills in are looked up before `check`, which sees everything and returns
-    all that can be told without computing.
+    `fill` sees the named inputs; ids that it fills in are looked up before `check`, which sees everything and returns
+    all that can be determined without computing.
     """
 
     check: Callable[[Any, Given], list[FieldError]] = nothing_wrong
@@ -53,7 +53,7 @@ RULES: Final[dict[str, Rules]] = {name: _rules_of(method) for name, method in ME
 
 
 def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
-    """Releases that cannot be put to this audit or question, as their methods say."""
+    """Releases that cannot be put to this audit or question, as their methods state."""
     if method.name in FOR_ALL or method.kind is JobKind.ANONYMIZATION:  # the base of a series: its own rules look
         return
     able = ", ".join(f"`{one.name}`" for one in answering(method.name))
@@ -61,14 +61,14 @@ def wrong_releases(method: Method, given: Given) -> Iterator[FieldError]:
         made_by = METHODS.get(release.method)
         if made_by is not None and method.name not in made_by.answers:
             verb = "answer" if method.kind is JobKind.QUERY else "be put to the audit"
-            # the release of a question stands in its address, not in its body
+            # the release of a question is in its address, not in its body
             where = "" if method.kind is JobKind.QUERY else f"/{role}"
             detail = f"a release of `{release.method}` cannot {verb} `{method.name}`; releases of {able} can"
             yield FieldError(where, detail)
 
 
 def wrong_gate(method: Method, spec: JobSpec) -> Iterator[FieldError]:
-    """Audits of a gate that the release which is asked for cannot be put to."""
+    """Audits of a gate that the release which is requested cannot be put to."""
     if not isinstance(spec, ReleasingSpec):
         return
     for index, demand in enumerate(spec.gate):
@@ -81,5 +81,5 @@ def wrong_gate(method: Method, spec: JobSpec) -> Iterator[FieldError]:
 
 
 def _continued(spec: ReleasingSpec) -> tuple[str | None, str | None]:
-    """The base of the series of a release that is asked for, and the version before it."""
+    """The base of the series of a requested release, and the version before it."""
     return getattr(spec, BASE, None), getattr(spec, PREVIOUS, None)

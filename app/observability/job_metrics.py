@@ -37,7 +37,7 @@ class Totals:
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
 
     def add(self, rows: list[FinishedJobs]) -> None:
-        """Add what was read."""
+        """Add the data that are read."""
         for row in rows:
             self.buckets[row.method, row.state][row.bucket] += row.jobs
             self.seconds[row.method, row.state] += row.seconds
@@ -64,7 +64,7 @@ class JobMetrics(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """All families; without a database only the one that says so."""
+        """All families; without a database only the one that states it."""
         up = GaugeMetricFamily("surebox_database_up", "Whether the database answered this scrape.")
         try:
             with self._lock, self._database.read() as connection:

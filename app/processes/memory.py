@@ -29,7 +29,7 @@ def bytes_each(*, setting: int | None, concurrency: int) -> int:
     Parameters
     ----------
     setting
-        As the operator says; None for a share of the machine.
+        As the operator states; None for a share of the machine.
     concurrency
         Jobs at a time.
     """

@@ -3,10 +3,10 @@
 Run as a script (`python -I -S` this file `--parent PID --signal N [--as UID:GID --by userns|setuid] [--wait FD] --
 PROGRAM …`):
 the kernel sends the program the signal when its parent dies (Linux), and where the parent is root the program runs as
-somebody else, which Postgres insists on. Only the standard library is used: this process starts in 15 ms.
+someone else, which Postgres insists on. Only the standard library is used: this process starts in 15 ms.
 
 With `userns` the program lives in a user namespace in which the real root is shown as another user without rights: it
-still owns the files of root, so data and program may lie under a folder with mode 0700. With `setuid` it really is
+still owns the files of root, so data and program may be under a folder with mode 0700. With `setuid` it really is
 another user and needs folders which that user can reach.
 """
 
@@ -45,7 +45,7 @@ def die_with(parent: int, signal_number: int) -> None:
     # After the change of identity, which would clear it; it survives the exec.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
     if os.getppid() != parent:
-        # The parent died before the kernel was asked.
+        # The parent died before the kernel was requested.
         sys.exit(1)
 
 

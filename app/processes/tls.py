@@ -1,8 +1,8 @@
-"""Why a server's certificate was refused, in words of ours: what drivers say differs by driver and version."""
+"""Why a server's certificate was refused, in words of ours: what drivers state differs by driver and version."""
 
 from typing import Final
 
-#: By a part of what libpq, Python's `ssl` and rustls say. The first that fits holds: a wrong name is named as such.
+#: By a part of what libpq, Python's `ssl` and rustls state. The first that fits holds: a wrong name is named as such.
 _FAULTS: Final = {
     "does not match host name": "has a certificate for another host name than the address has",
     "Hostname mismatch": "has a certificate for another host name than the address has",
@@ -23,7 +23,7 @@ _FAULTS: Final = {
 
 
 def certificate_fault(error: BaseException) -> str | None:
-    """What is wrong with the certificate of the server that an error is about; None where it is about something else.
+    """The faults of the certificate of the server that an error is about; None where it is about something else.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From who asks to what is there for them."""
+"""From who asks to the objects visible to them."""
 
 from app.auth.principal import Principal, Scope
 from app.contracts.releases import EVERYBODY, ReleaseReaders
@@ -11,7 +11,7 @@ _FAMILIES = frozenset({Scope.JOBS_READ, Scope.DATASETS_READ})
 
 
 def check_readers(readers: ReleaseReaders | None, *, settings: Settings) -> None:
-    """Refuse to give a release to everybody where the service lets nobody read without a key.
+    """Refuse to give a release to everyone where the service lets no one read without a key.
 
     Raises
     ------
@@ -20,14 +20,14 @@ def check_readers(readers: ReleaseReaders | None, *, settings: Settings) -> None
     """
     if readers == EVERYBODY and not settings.public_releases:
         detail = (
-            "this service lets nobody read without a key: name owners in a list, or ask its operator to set "
+            "this service lets no one read without a key: name owners in a list, or ask its operator to set "
             "SUREBOX_PUBLIC_RELEASES"
         )
         raise InvalidError.at("/readers", detail)
 
 
 def viewer_of(principal: Principal) -> Viewer:
-    """What the holder of a key sees; without a key, what is public."""
+    """What the holder of a key sees; without a key, public data."""
     if not principal.owner:
         return Viewer(None)
     return Viewer(principal.owner, keeper=not principal.missing(_KEEPER), families=not principal.missing(_FAMILIES))

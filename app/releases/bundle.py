@@ -49,7 +49,7 @@ class BundleEntry:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle holds, in order, and the digest of that, which its bytes follow from."""
+    """What a bundle contains, in order, and the digest of that, which its bytes follow from."""
 
     parts: tuple[BundleEntry, ...]
     restricted: bool
@@ -74,7 +74,7 @@ def read_bundle(
     report: bytes,
     media_types: Callable[[ReleaseFormat], str],
 ) -> Bundle:
-    """Gather what the bundle of a release holds.
+    """Gather what the bundle of a release contains.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def read_bundle(
     files = [read_file(**mine, release_format=each) for each in ReleaseFormat if each in release.files]
     parts = [_stored(file, media_types(ReleaseFormat(file.format))) for file in files]
     statistics = canonical_statistics(read_statistics(**mine))
-    parts.append(_held("statistics.json", "What the release says of its statistics", _JSON, statistics))
+    parts.append(_held("statistics.json", "What the release states about its statistics", _JSON, statistics))
     provenance = _plain(read_provenance(**mine))
     parts.append(_held("provenance.json", "How the release came to be: W3C PROV-JSON", _JSON, provenance))
     parts.append(_held("report.html", "The report of the release, for people", "text/html", report))
     parts += _signed(database, settings, mine)
-    about = _held(_MADE_ABOUT, "What this bundle holds: RO-Crate", "application/ld+json", _crate(release, parts))
+    about = _held(_MADE_ABOUT, "What this bundle contains: RO-Crate", "application/ld+json", _crate(release, parts))
     return Bundle((about, *parts), restricted=release.state is not ReleaseState.PUBLISHED, owner=release.owner)
 
 
@@ -136,7 +136,7 @@ def _held(name: str, description: str, media_type: str, content: bytes) -> Bundl
 
 
 def _bytes_of(part: BundleEntry, storage: Storage) -> Iterable[bytes]:
-    """Asked for when the turn of the part is there."""
+    """Requested when the turn of the part is there."""
     if part.content is not None:
         yield part.content
     else:
@@ -184,7 +184,7 @@ class Entry:
 
 @dataclass(slots=True)
 class _Sent:
-    """What was written and not sent yet; nothing in it can be gone back to."""
+    """Data written and not sent yet; nothing in it can be gone back to."""
 
     pieces: list[bytes] = field(default_factory=list)
 
@@ -210,7 +210,7 @@ def zipped(entries: Iterable[Entry]) -> Iterator[bytes]:
     Parameters
     ----------
     entries
-        In their order; the chunks of each are asked for after those of the one before.
+        In their order; the chunks of each are requested after those of the one before.
     """
     sent = _Sent()
     with zipfile.ZipFile(sent, "w", zipfile.ZIP_STORED) as archive:

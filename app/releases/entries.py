@@ -1,10 +1,10 @@
 """Each publication is written to storage before it is answered, once, so that no restore of the database forgets it.
 
-`publications/<owner>/<number>/<release>.json` holds the rows that the publication writes. Numbers of an owner have no
-gaps: a database that is about to write a number which storage has already has forgotten something. It learns that
-first, and what was to be published is composed once more with what it has learnt.
+`publications/<owner>/<number>/<release>.json` contains the rows that the publication writes. Numbers of an owner have
+no gaps: a database that is about to write a number which storage has already has forgotten something. It learns that
+first, and the data to be published is composed once more with what it has learnt.
 
-Erasing reaches these objects as well: what is deleted or withdrawn later changes the rows, and housekeeping writes the
+Erasing reaches these objects as well: a later deletion or withdrawal changes the rows, and housekeeping writes the
 entry again as the rows are then.
 """
 

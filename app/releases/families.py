@@ -49,7 +49,7 @@ def confirm_family(*, database: Database, owner: str, key_id: str | None, family
 
 
 def erase_family(*, database: Database, owner: str, key_id: str | None, family_id: str) -> None:
-    """Forget by what the owner's data are recognised and what was published of them; the log says that it was done.
+    """Forget by what the owner's data are recognised and the published part of them; the log states that it was done.
 
     Raises
     ------

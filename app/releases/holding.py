@@ -8,7 +8,7 @@ from app.db.repositories.installation import is_publishing_held
 from app.db.session import Connection
 from app.errors import PublishingHeldError
 
-#: Name of the finding that tells why a job has left a draft.
+#: Name of the finding that reveals why a job has left a draft.
 HELD: Final = "publishing"
 
 

@@ -13,7 +13,7 @@ def read_owner(*, database: Database, owner: str) -> OwnerSettings:
 
 
 def change_owner(*, database: Database, owner: str, key_id: str | None, changes: OwnerChanges) -> None:
-    """Decide otherwise; the log says so."""
+    """Decide otherwise; the log states it."""
     if changes.jobs_publish is None:
         return
     with database.unit_of_work() as unit:

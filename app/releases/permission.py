@@ -1,7 +1,7 @@
 """Who may publish for the first time: keys with `releases:publish`, and jobs where their owner has said so.
 
 Data that came by a key without `jobs:read` are not published until a keeper has confirmed them: what becomes of them
-must not say whether they are the same as others.
+must not state whether they are the same as others.
 """
 
 from app.auth.principal import Scope
@@ -24,7 +24,7 @@ def withheld(connection: Connection, *, owner: str, key_id: str | None, family_i
     connection
         Where keys, owners and families are.
     owner, key_id
-        Who asked for the job; no key is the service itself.
+        Who requested the job; no key is the service itself.
     family_id
         Of the data.
     """
@@ -34,13 +34,13 @@ def withheld(connection: Connection, *, owner: str, key_id: str | None, family_i
     if scopes is None or scopes & _PUBLISHERS or owner_settings.jobs_publish(connection, owner=owner):
         return None
     return (
-        "the key that asked for the job lacks the scope releases:publish: publish the draft with one that has it "
+        "the key that requested the job lacks the scope releases:publish: publish the draft with one that has it "
         "(`POST /v1/releases/{id}/publish`), or let the owner's jobs publish (`PATCH /v1/owner`)"
     )
 
 
 def unconfirmed(connection: Connection, *, family_id: str | None) -> str | None:
-    """Why nothing of a family is published before a keeper says so; None where one has."""
+    """Why nothing of a family is published before a keeper states it; None where one has."""
     standing = None if family_id is None else families.standing(connection, family_id=family_id)
     if standing is None or standing.confirmed:
         return None

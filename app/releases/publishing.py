@@ -1,4 +1,4 @@
-"""What is published is decided here, and nowhere else.
+"""Publication is decided here, and nowhere else.
 
 One transaction: the family is locked, so that two releases of the same data are always composed with each other; the
 state, the ledger and the log are written together. A job ends through `decide`, a keeper publishes through `publish`.
@@ -28,7 +28,7 @@ from app.releases.holding import refuse_held
 
 #: The audit of what all releases of the same data reveal together: always run, accepted by `accept_findings`.
 COMPOSITION: Final = "composition"
-_SINCE: Final = "what is published of the same data has changed since this one was composed"
+_SINCE: Final = "the published releases of the same data have changed since this one was composed"
 #: Gives a release its certificate, in the transaction that publishes it (app.certificates.issue).
 Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
@@ -78,7 +78,7 @@ def record_published(
     readers: ReleaseReaders | None = None,
     by_job: bool = False,
 ) -> None:
-    """What is written of every publication, in the transaction that publishes: ledger first, the log last."""
+    """The entry of every publication, in the transaction that publishes: ledger first, the log last."""
     if release.family_id is not None:
         families.count(
             connection,
@@ -122,7 +122,7 @@ def publish(
     certify: Certifier,
     keeper: bool = True,
 ) -> None:
-    """Publish a draft; one that is published already stays as it is. Only a keeper is told what findings say.
+    """Publish a draft; one that is published already stays as it is. Only a keeper learns what findings state.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def publish(
     ForbiddenError
         If, under four eyes, the same key has made it.
     FindingsStandError
-        If findings stand that are not accepted.
+        If there are findings that are not accepted.
     PublishingHeldError
         While nothing is published.
     PublishedMeanwhileError
@@ -219,7 +219,7 @@ def publish_locked(
 def refuse_standing(
     findings: Sequence[Finding], *, accepted: Collection[str], accepts_composition: bool, keeper: bool = True
 ) -> None:
-    """End a publication whose findings are not accepted; only keepers see what they say.
+    """End a publication whose findings are not accepted; only keepers see what they state.
 
     Raises
     ------
@@ -232,12 +232,12 @@ def refuse_standing(
         detail = "; ".join(f"{one.audit}: {one.detail}" if keeper else one.audit for one in left)
         names = ", ".join(f'"{name}"' for name in sorted({one.audit for one in left}))
         raise FindingsStandError(
-            f'findings stand: {detail}. To publish all the same, send {{"accept_findings": [{names}]}}'
+            f'Unresolved findings block publication: {detail}. To publish anyway, send {{"accept_findings": [{names}]}}'
         )
 
 
 def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str | None) -> None:
-    """Take back a release: readers find it no more; what it told counts for its family for ever.
+    """Take back a release: readers find it no more; what it reported counts for its family for ever.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, re
     with database.unit_of_work() as unit:
         state = _locked_state(unit.connection, owner=owner, release_id=release_id)
         if state is ReleaseState.DRAFT:
-            raise ConflictError("the release is a draft, which nobody but keepers reads: delete it")
+            raise ConflictError("the release is a draft, which no one but keepers reads: delete it")
         if state is ReleaseState.PUBLISHED:
             withdraw_locked(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
 
@@ -264,7 +264,7 @@ def withdraw_locked(
 
 
 def describe(*, database: Database, owner: str, key_id: str, release_id: str, patch: ReleaseChanges) -> None:
-    """Change what a release is called, and who reads it beside its owner: all of it or nothing.
+    """Change what a release is called, and who reads it besides its owner: all of it or nothing.
 
     Raises
     ------

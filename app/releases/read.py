@@ -1,4 +1,4 @@
-"""Reading releases: what is public of them, and for their keepers the drafts; `Viewer` says what is there for whom."""
+"""Reading releases: the public part of them, and for their keepers the drafts; `Viewer` decides what is visible."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -61,7 +61,7 @@ def latest_release(*, database: Database, viewer: Viewer, series_id: str | None,
 
 
 def read_file(*, database: Database, viewer: Viewer, release_id: str, release_format: ReleaseFormat) -> ReleaseFile:
-    """Where one file of the release lies.
+    """Where one file of the release is.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_file(*, database: Database, viewer: Viewer, release_id: str, release_fo
 
 
 def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> list[dict[str, Any]]:
-    """What the release says of its statistics, without what only the job's result may say."""
+    """What the release states about its statistics, without what only the job's result may state."""
     with database.read() as connection:
         stored = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
     if stored is None:

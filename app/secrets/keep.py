@@ -1,9 +1,9 @@
-"""Secrets that an owner's data have: made at random when they are first asked for, kept sealed.
+"""Secrets that an owner's data have: made at random when they are first requested, kept sealed.
 
 A column's secret belongs to the multiset of its values in a family of data, whatever the dataset or the name: the same
 values, in another order or uploaded again, have the same secret, one value more has another. A column of data that are
 a family of their own has one of its own: whoever uploads a guess apart learns from no cut whether it is right. A
-secret is there for as long as its family is. What stands in the database is an HMAC of the values under a random key
+secret is there for as long as its family is. The database has an HMAC of the values under a random key
 of the owner, sealed as well: neither another owner nor a reader of the database can try out values.
 """
 
@@ -30,7 +30,7 @@ def column_secrets(
     Parameters
     ----------
     database, sealer
-        Where they lie, and what opens them.
+        Where they are, and what opens them.
     owner, family_id
         Whose data they are, and of which family.
     digests
@@ -69,7 +69,7 @@ def _make(connection: Connection, sealer: Sealer, *, owner: str, family_id: str,
 
 
 def owner_secret(database: Database, sealer: Sealer, *, owner: str, name: str) -> bytes:
-    """A secret of the owner by what it is for; made when it is first asked for."""
+    """A secret of the owner by what it is for; made when it is first requested."""
     return _kept(database, sealer, owner=owner, names=[name])[0]
 
 

@@ -55,7 +55,7 @@ class Sealer:
 
     @property
     def name(self) -> bytes:
-        """What tells the present secret from others; says nothing of it."""
+        """What distinguishes the present secret from others; reveals nothing of it."""
         return self._present.name
 
     def seal(self, secret: bytes, *, owner: str, name: str) -> Sealed:
@@ -81,7 +81,7 @@ class Sealer:
         try:
             return key.cipher.decrypt(nonce, body, _about(owner, name))
         except InvalidTag:
-            raise SureboxError("a sealed secret in the database is not what was written there") from None
+            raise SureboxError("a sealed secret in the database is not as written there") from None
 
 
 def _derived(secret: bytes) -> _Key:

@@ -38,14 +38,14 @@ def storage_keys(settings: Settings) -> StorageKeys | None:
     Raises
     ------
     CannotStartError
-        When a key is too short, or is missing beside other settings that need it.
+        When a key is too short, or is missing besides other settings that need it.
     """
     present, previous = settings.storage_key.get_secret_value(), settings.previous_storage_key.get_secret_value()
     if present:
         return StorageKeys(present, previous)
     if previous or settings.storage_sealed_only:
         raise CannotStartError(
-            "SUREBOX_PREVIOUS_STORAGE_KEY and SUREBOX_STORAGE_SEALED_ONLY need SUREBOX_STORAGE_KEY beside them"
+            "SUREBOX_PREVIOUS_STORAGE_KEY and SUREBOX_STORAGE_SEALED_ONLY need SUREBOX_STORAGE_KEY next to them"
         )
     return None
 
@@ -78,7 +78,7 @@ def _open_s3(settings: Settings, *, bucket: str, prefix: str) -> Storage:
 
 
 def _authorities(path: Path | None) -> bytes | None:
-    """Who may sign the certificate of the S3 service, beside those that the system trusts."""
+    """Who may sign the certificate of the S3 service, besides those that the system trusts."""
     try:
         return None if path is None else path.read_bytes()
     except OSError as error:

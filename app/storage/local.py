@@ -161,7 +161,7 @@ class LocalStorage:
 
     @contextmanager
     def _mounted(self) -> Iterator[None]:
-        """What is absent because the whole folder is away (not mounted, say) cannot be reached: it is not gone."""
+        """What is absent because the whole folder is away (not mounted) cannot be reached: it is not gone."""
         try:
             yield
         except FileNotFoundError as error:

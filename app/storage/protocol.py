@@ -106,7 +106,7 @@ def checked_prefix(prefix: str) -> str:
 
 
 def opened(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same chunks with the first one read: what is absent is noticed before an answer begins."""
+    """The same chunks with the first one read: an absent file is noticed before an answer begins."""
     first = next(chunks, b"")
     return _resumed(first, chunks)
 

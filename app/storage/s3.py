@@ -133,7 +133,7 @@ class S3Storage:
             try:
                 obstore.head(self._store, "check")
             except FileNotFoundError as error:
-                # A bucket that does not exist answers HEAD like an absent key; listing tells them apart.
+                # A bucket that does not exist answers HEAD like an absent key; listing distinguishes them.
                 if not self._bucket_answers():
                     raise StorageUnavailableError(
                         "the storage bucket does not exist or refuses its credentials"

@@ -101,7 +101,7 @@ class SealedStorage:
     ----------
     inner
         Where the sealed objects are. Listings have their sizes there: 40 bytes and 16 for each piece above what they
-        hold.
+        contain.
     keys
         What seals and opens them.
     sealed_only
@@ -133,7 +133,7 @@ class SealedStorage:
         Raises
         ------
         StorageDamagedError
-            It is not what was written, or is sealed under a key that is not known here; at the first piece of which
+            It is not as written, or is sealed under a key that is not known here; at the first piece of which
             that is so.
         """
         if end is not None and end <= start:
@@ -196,7 +196,7 @@ class SealedStorage:
         for data in _cut(pieces, start - first * PIECE_BYTES, None if end is None else end - first * PIECE_BYTES):
             empty = False
             yield data
-        if empty and first:  # behind the end: the object's, or that of what is left of it
+        if empty and first:  # behind the end: the object's, or that of the rest of it
             for _ in self._read(key, 0, None):
                 pass
 
@@ -261,7 +261,7 @@ class _Opening:
         self._cipher, self._key, self._about = cipher, key, home(key).encode()
 
     def pieces(self, source: Iterator[bytes], *, first: int, wanted: int | None) -> Iterator[bytes]:
-        """What is in the pieces from `first` on, so many or all; `source` has a byte behind them if the object has."""
+        """The content of the pieces from `first` on, so many or all; `source` has a byte more if the object has."""
         waiting, number = bytearray(), first
         for data in source:
             waiting += data
@@ -280,7 +280,7 @@ class _Opening:
         try:
             return self._cipher.decrypt(_nonce(number, last=last), piece, self._about)
         except InvalidTag:
-            _damaged(self._key, "is not what was written there")
+            _damaged(self._key, "is not as written there")
 
 
 def _is_sealed(path: Path) -> bool:

@@ -24,7 +24,7 @@ def test_of_two_keys_none_is_taken(api: Api) -> None:
     for lines in ([alice, bob], [bob, alice], [alice, alice]):
         status, problem = send_lines(api, "GET /v1/jobs HTTP/1.1", "Host: here", *lines)
         assert (status, problem["type"]) == (400, "/problems/bad-request")
-        assert "`Authorization` stands 2 times" in problem["detail"]
+        assert "`Authorization` is there 2 times" in problem["detail"]
     assert send_lines(api, "GET /v1/jobs HTTP/1.1", "Host: here", alice)[0] == 200
 
 
@@ -42,7 +42,7 @@ def test_what_decides_how_a_request_is_read_stands_once(api: Api, header: str, v
     lines = [f"{header}: {value}" for value in values]
     status, problem = send_lines(api, "POST /v1/datasets HTTP/1.1", *host, key, *lines, "Content-Length: 0")
     assert status == 400
-    assert f"`{header}` stands 2 times" in problem["detail"]
+    assert f"`{header}` is there 2 times" in problem["detail"]
     assert problem["instance"] == "/v1/datasets"
 
 

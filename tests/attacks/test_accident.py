@@ -52,7 +52,7 @@ def made(data: Any, owner: str, **more: Any) -> tuple[httpx.Client, dict[str, An
         (["income"], "'income'"), (["who"], "'who'"), (["town", "income"], "'income'"),
         (["street", "house"], "'street', 'house' together"), (["old"], "one value of the kept column 'old'"),
     ],
-    ids=["income to the dollar", "an identifier", "beside another", "two columns", "what a box gives away"],
+    ids=["income to the dollar", "an identifier", "next to another", "two columns", "what a box gives away"],
 )  # fmt: skip
 def test_what_tells_persons_apart_stays_a_draft_until_it_is_accepted(data: Any, keep: list[str], says: str) -> None:
     client, job, state = made(data, " ".join(keep), keep=keep)

@@ -163,7 +163,7 @@ def test_findings_are_named_to_a_publisher_and_told_to_a_keeper(
         answers = [client.post(f"/v1/releases/{job['release_id']}/publish") for client in (publisher, keeper)]
     assert [one.status_code for one in answers] == [409, 409]
     said, detail = (one.json()["detail"] for one in answers)
-    assert said.startswith("findings stand: table. ")
+    assert said.startswith("Unresolved findings block publication: table. ")
     assert not any(character.isdigit() for character in said)
     assert "500" in detail
 

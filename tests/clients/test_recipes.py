@@ -132,7 +132,7 @@ def test_a_model_of_dbt_is_the_release_and_fails_with_a_draft(recipe: Callable[[
     model = recipe("dbt")["model"]
     assert len(model(context, None)) == 300
     context.config["invocation"] = "invocation-2"  # many of the same rows among others
-    with pytest.raises(RuntimeError, match="is a draft: together with what was published"):
+    with pytest.raises(RuntimeError, match="is a draft: together with the publications"):
         model(context, None)
 
 

@@ -231,7 +231,7 @@ def test_a_backup_that_is_not_whole_is_refused_and_nothing_is_touched(place: Pat
         path.unlink()
         path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
         done = surebox("restore", str(broken), "--data-dir", str(place / "never"))
-        assert_one_line(done, "is not what was written", path.name)
+        assert_one_line(done, "is not as written", path.name)
         path.write_bytes(whole)
     listed = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(listed | {"format": 99}))
@@ -304,4 +304,4 @@ def test_an_operator_adopts_the_storage_of_a_folder_whose_service_does_not_start
     assert (done.returncode, "Publishing is held" in done.stderr) == (0, True), done.stderr
     assert mark.read_text() == "ins_other\n"
     status = surebox("publishing", "status", "--data-dir", str(copied))
-    assert status.stdout == "held: the database was put beside another storage\n"
+    assert status.stdout == "held: the database was put next to another storage\n"

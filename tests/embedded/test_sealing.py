@@ -92,7 +92,7 @@ def assert_a_changed_file_is_refused(service: Service, client: httpx.Client, dat
     refused = client.get(data)
     file.write_bytes(sealed)
     assert (refused.status_code, refused.json()["type"]) == (500, "/problems/storage-damaged")
-    assert "not what was written" in refused.json()["detail"]
+    assert "not as written" in refused.json()["detail"]
     assert "storage.damaged" in service.logs(lines=500)
 
 

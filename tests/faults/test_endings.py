@@ -76,8 +76,8 @@ def test_jobs_that_cannot_be_computed_fail_with_their_problem_and_the_worker_goe
     codes = {
         "infeasible": ("/problems/infeasible", "k = 50 required, 31 records: the largest k is 31"),
         "record": ("/problems/infeasible", "found only while writing"),
-        "value": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
-        "nan": ("/problems/internal-error", "the job could not be run; the service's log says where it failed"),
+        "value": ("/problems/internal-error", "the job could not be run; the service's log states where it failed"),
+        "nan": ("/problems/internal-error", "the job could not be run; the service's log states where it failed"),
         "allocate": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
         "memory": ("/problems/memory-limit", "ask for less work, or give the workers more memory"),
     }

@@ -92,7 +92,7 @@ def test_secrets_are_the_values_own_and_outlive_a_change_of_the_services_secret(
         with database.unit_of_work() as unit:
             for table in ("secret", "family"):
                 unit.connection.execute(text(f"UPDATE {table} SET owner = 'three' WHERE owner = 'two'"))
-        with pytest.raises(SureboxError, match="not what was written"):
+        with pytest.raises(SureboxError, match="not as written"):
             kept(database, Sealer(NEW), "three")
     finally:
         database.close()

@@ -191,7 +191,7 @@ REFUSED = b"\x30\x05\x30\x03\x02\x01\x02"
     [
         (_another_nonce, bytes, "its nonce is not the one that was sent"),
         (_another_imprint, bytes, "its imprint is not the one that was sent"),
-        (_without_certificate, bytes, "does not hold the certificate"),
+        (_without_certificate, bytes, "does not contain the certificate"),
         (bytes, lambda answer: b"<html>" + answer, "the answer is no timestamp"),
         (bytes, lambda answer: answer[:0], "the answer is no timestamp"),
         (bytes, lambda answer: answer[:-5], "the answer is no timestamp"),
@@ -238,7 +238,7 @@ def test_with_its_certificate_another_authority_is_refused(authority: Authority,
     with pytest.raises(AuthorityError, match="not signed by the authority"):
         whom(other.root).stamp(CONTENT)
     for path in (tmp_path / "none.pem", authority.folder / "tsa.pem", authority.folder / "ca.key"):
-        with pytest.raises(CannotStartError, match="holds no root certificate"):
+        with pytest.raises(CannotStartError, match="contains no root certificate"):
             whom(path)
 
 

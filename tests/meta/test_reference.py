@@ -14,7 +14,7 @@ VERBS = {
 
 #: How many descriptions there may be of four words or fewer, and how many that begin like the middle of a sentence:
 #: only ever fewer.
-SHORT, HEADLESS = 42, 102
+SHORT, HEADLESS = 42, 90
 
 
 def operations() -> list[dict[str, Any]]:

@@ -316,7 +316,7 @@ def test_a_list_of_readers_has_no_owner_called_public(published: Releases) -> No
         answer = published.client.request(method, path, json={"readers": ["public"]})
         assert answer.status_code == 422
         assert 'write "public" instead of it' in answer.json()["errors"][0]["detail"]
-    with pytest.raises(InvalidError, match="means everybody"):
+    with pytest.raises(InvalidError, match="means everyone"):
         published.processes.key("public")
 
 

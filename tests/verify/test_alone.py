@@ -132,7 +132,7 @@ def test_without_ranges_all_but_these_is_checked_and_the_report_says_so(base: Pa
     assert (done.returncode, json.loads(done.stdout)["verdict"]) == (1, "refuted")
     done = run("verify", "changed.parquet", "--certificate", "release.parquet.dsse.json", "--keys", "jwks.json")
     assert done.returncode == 1
-    assert "NOT what was certified" in done.stdout
+    assert "NOT as certified" in done.stdout
     (tmp_path / "others.json").write_bytes(Issuer.new().key_set())
     assert run("verify", "release.parquet", "--keys", "others.json").returncode == 1
     done = run("certify", "release.parquet", "--statistic", "mean(age)")

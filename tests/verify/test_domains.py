@@ -140,6 +140,6 @@ def test_the_command_says_what_a_mean_is_about(
     for one in published(draft):
         if one["kind"] == "domain_mean":
             about = ": the mean if there is one, for there may be no record with it"
-            about = ": no box can hold a record with it" if one["guaranteed"] is None else about
+            about = ": no box can contain a record with it" if one["guaranteed"] is None else about
             expected.add(f"{one['values'][0]}){about if one['domain_may_be_empty'] else ''}")
     assert lines == expected

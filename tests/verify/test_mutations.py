@@ -42,7 +42,7 @@ FORMATS = {
 }
 OF_FORMATS = ISSUER.certify(FORMATS, STATISTICS)
 BOTH = Issuer([*ISSUER.keys, *OTHER_KEY.keys])
-NOT_CERTIFIED = r"^release\.[a-z.]+: not what was certified$"
+NOT_CERTIFIED = r"^release\.[a-z.]+: not as certified$"
 UNREADABLE = r"envelope|certificate|signature"
 
 

@@ -71,7 +71,7 @@ def test_a_bound_moved_by_one_unit_in_the_last_place_is_another_file() -> None:
     moved = FRAME.with_columns(pl.col("age_hi").map_batches(lambda s: pl.Series(np.nextafter(s.to_numpy(), np.inf))))
     report = verified({"release.parquet": parquet(moved)})
     assert report.exit_code == 1
-    assert any("release.parquet: not what was certified" in each for each in report.problems)
+    assert any("release.parquet: not as certified" in each for each in report.problems)
 
 
 def test_bounds_of_any_size_are_another_file_and_no_fault_of_the_reader() -> None:
@@ -79,13 +79,13 @@ def test_bounds_of_any_size_are_another_file_and_no_fault_of_the_reader() -> Non
         huge = FRAME.with_columns(age_hi=pl.lit(value))
         report = verified({"release.parquet": parquet(huge)})
         assert report.exit_code == 1
-        assert "release.parquet: not what was certified" in report.problems
+        assert "release.parquet: not as certified" in report.problems
 
 
 def test_a_row_duplicated_is_another_file_and_other_ranges() -> None:
     again = pl.concat([FRAME, *[FRAME.head(1)] * 5])
     report = verified({"release.parquet": parquet(again)})
-    assert any("not what was certified" in each for each in report.problems)
+    assert any("not as certified" in each for each in report.problems)
     assert any("follows from the data file" in each for each in report.problems)
 
 
@@ -311,7 +311,7 @@ def test_the_command_says_it_by_its_exit_code(tmp_path: Path) -> None:
         bundle.writestr("certificate.dsse.json", ENVELOPE)
     done = run(tmp_path / "bundle.zip", "--keys", tmp_path / "jwks.json")
     assert done.returncode == 1
-    assert "NOT what was certified" in done.stdout
+    assert "NOT as certified" in done.stdout
     (tmp_path / "release.parquet").write_bytes(parquet(FRAME.with_columns(age_hi=pl.lit(float("inf")))))
     done = run(tmp_path / "release.parquet", "--keys", tmp_path / "jwks.json", "--json")
     report = json.loads(done.stdout, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))

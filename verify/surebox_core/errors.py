@@ -6,7 +6,7 @@ from collections.abc import Callable
 class UndefinedStatisticError(ValueError):
     """A statistic that these records, or its own wording, leave undefined; `index` is its place in the list.
 
-    Where columns are to blame they stand in `culprits`, and `reason` says what they are.
+    Where columns are to blame they are in `culprits`, and `reason` states what they are.
     """
 
     def __init__(

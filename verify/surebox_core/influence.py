@@ -10,7 +10,7 @@ a_i(u) : sum_c omega_c |b_i^c(u)|.
 IF_c(u) : influence function of component c, g . u + sum_ab G_ab (u_a u_b - C_ab) (delta method).
 
 A *term* t is one pair (component, axis) with b not identically 0. Terms are kept in compressed rows: the columns and
-betas of term t stand at term_start[t] to term_start[t + 1]. The quadratic parts of IF likewise per component.
+betas of term t are at term_start[t] to term_start[t + 1]. The quadratic parts of IF likewise per component.
 
 Kernels see records in blocks, one contiguous row per column, so that inner loops are vectors. Block length 256: a block
 of 50 columns stays in the first-level cache.
@@ -58,7 +58,7 @@ class Influences:
 
     @property
     def free(self) -> BoolArray:
-        """(n,), axes on which nothing asked with a positive weight depends: boxes span them."""
+        """(n,), axes on which nothing requested with a positive weight depends: boxes span them."""
         counted = self.omega[self.term_component] > 0.0
         return np.asarray(np.bincount(self.term_axis[counted], minlength=len(self.mean)) == 0)
 
@@ -82,7 +82,7 @@ def influences(statistics: Sequence[Statistic], moments: Moments) -> Influences:
 
     Parameters
     ----------
-    statistics : what is asked; `of` indexes the columns of the moments.
+    statistics : the request; `of` indexes the columns of the moments.
     moments : mean (n,), covariance (n, n).
 
     Raises
@@ -192,7 +192,7 @@ def absolute_influences(field: Influences, x: FloatArray, scale: FloatArray) -> 
     ----------
     field : from `influences`.
     x : (N, n) records, C-contiguous.
-    scale : (n,), e.g. the columns' ranges over a common factor, so that float32 holds the result.
+    scale : (n,), e.g. the columns' ranges over a common factor, so that float32 contains the result.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def _dot2(a: FloatArray, b: FloatArray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed interval that certainly holds a real number."""
+    """A closed interval that certainly contains a real number."""
 
     lower: float
     upper: float
@@ -87,7 +87,7 @@ class Interval:
 
     def __truediv__(self, other: "Interval") -> "Interval":
         if other.lower <= 0.0 <= other.upper:
-            msg = "an interval that holds zero does not divide"
+            msg = "an interval that contains zero does not divide"
             raise ZeroDivisionError(msg)
         ends = [a / b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         return Interval(down(min(ends)), up(max(ends)))
@@ -101,7 +101,7 @@ class Interval:
         return Interval(down(math.sqrt(lower)) if lower > 0.0 else 0.0, up(math.sqrt(max(self.upper, 0.0))))
 
     def intersect(self, other: "Interval") -> "Interval":
-        """What lies in both; both are certain, so they meet."""
+        """The intersection; both are certain, so they meet."""
         return Interval(max(self.lower, other.lower), min(self.upper, other.upper))
 
     def clip(self, value: float) -> float:
@@ -143,7 +143,7 @@ def dot(a: FloatArray, b: FloatArray) -> Interval:
     Returns
     -------
     Interval
-        Holds the exact sum of a_i b_i; about two units in the last place wide.
+        Contains the exact sum of a_i b_i; about two units in the last place wide.
 
     Notes
     -----

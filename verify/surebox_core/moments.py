@@ -50,7 +50,7 @@ def check_records(x: FloatArray) -> None:
     ValueError
         Not a float64 matrix with at least one record and one column.
     InvalidColumnError
-        A column holds NaN, infinities, or magnitudes above 1e70.
+        A column contains NaN, infinities, or magnitudes above 1e70.
     """
     if x.ndim != 2 or x.dtype != np.float64 or 0 in x.shape:
         msg = f"records must be a float64 matrix (N >= 1, n >= 1), got shape {x.shape} of {x.dtype}"

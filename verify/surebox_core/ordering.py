@@ -1,4 +1,4 @@
-"""Lexicographic order by many keys, of which the first few tell most rows apart."""
+"""Lexicographic order by many keys, of which the first few distinguish most rows."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def lexicographic(keys: Sequence[FloatArray | IntArray | BoolArray]) -> IntArray
     Returns
     -------
     (N,) int64
-        The rows in order; rows that agree in all keys as they stand.
+        The rows in order; rows that agree in all keys as they are.
 
     Notes
     -----

@@ -67,12 +67,12 @@ _POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
 _LEAST_VARIANCE = (
     1e-150  # below it derivatives of regressions overflow, and digits are lost: the column counts as constant
 )
-_COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is told from 0
+_COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is distinguished from 0
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic asked for.
+    """One statistic requested.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class Statistic:
     weight : omega, of every number of the statistic; None for 1 over each one's natural scale.
     values : codes of the set A of a `share` or `domain_mean`; empty for every value on its own. Of an
         ordinal column they are its ranks.
-    perhaps : codes of values that may be in A beside them: A holds all of `values`, and no others than both. None where
-        A is `values`; a tuple, empty or not, makes empty `values` a set without a value that is in A for certain.
+    perhaps : codes of values that may be in A next to them: A contains all of `values`, and no others than both. None
+        where A is `values`; a tuple, empty or not, makes empty `values` a set without a value that is in A for certain.
     p : of a `quantile`, in (0, 1).
     at : of a `prediction` x*, a number for each predictor; of a nominal one for each of its indicators.
     """
@@ -108,7 +108,7 @@ class Component:
 
 
 def all_moments(columns: int) -> tuple[Statistic, ...]:
-    """All means, variances and correlations of n columns: what is asked when nothing is."""
+    """All means, variances and correlations of n columns: the request when nothing is."""
     singles = [Statistic(kind, (i,)) for kind in ("mean", "variance") for i in range(columns)]
     pairs = [Statistic("correlation", (i, j)) for i in range(columns) for j in range(i + 1, columns)]
     return tuple(singles + pairs)
@@ -124,7 +124,7 @@ def check_statistics(
 
     Parameters
     ----------
-    statistics : what is asked.
+    statistics : the request.
     columns : numeric ones.
     codebooks : number of values of each nominal column; these follow the numeric ones in `of`.
     ranks : number of values of each numeric column that is ordinal, None of the others; empty where none is.
@@ -132,7 +132,7 @@ def check_statistics(
     Raises
     ------
     ValueError
-        None asked for.
+        None requested.
     UndefinedStatisticError
         Wrong number of columns, a column twice or out of range, a weight that is negative or not finite.
     """
@@ -151,7 +151,7 @@ def check_statistics(
 
 
 def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | None]) -> str | None:
-    """What is wrong about the columns of a statistic, numeric or not, about its values or its p."""
+    """The faults of the columns of a statistic, numeric or not, about its values or its p."""
     about = _OF_VALUES.get(statistic.kind, ())
     for place, column in enumerate(statistic.of):
         if column >= columns and statistic.kind in _DUMMIES:
@@ -168,7 +168,7 @@ def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | Non
 
 
 def _at_fault(statistic: Statistic, columns: int, values: Sequence[int | None]) -> str | None:
-    """What is wrong about x*, if anything is."""
+    """The faults of x*, if anything is."""
     if statistic.kind != "prediction":
         return "it is not at values" if statistic.at else None
     numbers = sum(1 if c < columns else (values[c] or 1) - 1 for c in statistic.of[1:])
@@ -244,7 +244,7 @@ def components(statistic: Statistic, moments: Moments) -> tuple[Component, ...]:
 
     Parameters
     ----------
-    statistic : what is asked.
+    statistic : the request.
     moments : E and C, weighted or not.
 
     Returns

@@ -1,13 +1,13 @@
-"""Answers about a release's boxes and the columns beside them: salary by sex, which such a table is published for.
+"""Answers about a release's boxes and the columns next to them: salary by sex, which such a table is published for.
 
 A question about columns that rows have as they are is one about the boxes divided by their values (released.beside). A
-question takes a number beside the boxes as a number or, where it is about values, by its values or an interval; a
-number of the boxes by an interval. What cannot be answered has no range, and says why.
+question takes a number next to the boxes as a number or, where it is about values, by its values or an interval; a
+number of the boxes by an interval. What cannot be answered has no range, and states why.
 
 Where design weights are published of whole boxes, a box is a mass that may be anywhere within its bounds, and a column
-beside it has one of its values there. A condition decides which of them: with `p` of the box's weight in it, unknown
+next to it has one of its values there. A condition decides which of them: with `p` of the box's weight in it, unknown
 between 0 and 1, its mean is between the bounds of the rows that meet it. Such ranges are reached where one such column
-takes part; of several, and of spreads, they are certain but perhaps not reached, for the rows say which values go
+takes part; of several, and of spreads, they are certain but perhaps not reached, for the rows state which values go
 together.
 """
 
@@ -37,7 +37,7 @@ from surebox_verify.released.beside import (
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, codebooks_of
 
-#: The codebooks of boxes with some columns beside them.
+#: The codebooks of boxes with some columns next to them.
 Books = Callable[[ReleasedBoxes, Sequence[str]], Mapping[str, Codebook]]
 Answers = Generator[float, None, list[list[dict[str, Any]]]]
 
@@ -47,7 +47,7 @@ _ATTAINED_BY_MASSES: Final = ("mean", "share", "quantile", "crosstab", "domain_m
 
 
 class UnansweredError(UnreadableError):
-    """A question about columns beside the boxes, or about an interval, that has no answer.
+    """A question about columns next to the boxes, or about an interval, that has no answer.
 
     Attributes
     ----------
@@ -103,16 +103,16 @@ def answering(
     by_value: bool = True,
     refuse: bool = True,
 ) -> Answers:
-    """Compute statistics of boxes and of the columns beside them, yielding which share of them is done.
+    """Compute statistics of boxes and of the columns next to them, yielding which share of them is done.
 
-    Questions about the same columns beside the boxes, in the same form, are computed together; those about none of the
+    Questions about the same columns next to the boxes, in the same form, are computed together; those about none of the
     boxes as they are. How far their ranges are searched for follows from these alone.
 
     Parameters
     ----------
     boxes, questions, meaning, by_value : as of `questions.computing`.
     kept : the columns that rows have as they are, a row for each of the release's.
-    books : the codebooks of boxes with some columns beside them.
+    books : the codebooks of boxes with some columns next to them.
     refuse : whether a question about such columns that has no answer is refused; else it is answered by a `reason`.
 
     Returns
@@ -222,7 +222,7 @@ class _Work:
         return Form(name, interval=interval)
 
     def _form(self, each: Question, name: str, interval: tuple[Any, Any] | None, *, by_value: bool) -> Form:
-        """How a column beside the boxes takes part."""
+        """How a column next to the boxes takes part."""
         if interval is not None:
             return Form(name, interval=interval)
         of_masses = self.boxes.survey_ends is not None and each.kind == "domain_mean"
@@ -287,7 +287,7 @@ class _Work:
             raise UndefinedStatisticError(error.index, error.kind, (), reason) from None
 
     def _claimed(self, one: _Formed, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What is said of the narrowest range, which is not known where whole boxes say more than their parts."""
+        """The statement about the narrowest range, unknown where whole boxes reveal more than parts."""
         more = self.meaning.attained or self.boxes.means is not None
         if not one.names or not more or set(one.question.of) <= {form.name for form in one.forms}:
             return entries
@@ -308,7 +308,7 @@ class _Work:
         return [_with_estimate(*each, attained=attained) for each in zip(wide, parts, strict=True)]
 
     def _each_value(self, one: _Formed) -> Iterator[Any] | None:
-        """The values of a column beside the boxes, where a question is about the mean within each of them."""
+        """The values of a column next to the boxes, where a question is about the mean within each of them."""
         question, names = one.question, [form.name for form in one.forms]
         if question.kind != "domain_mean" or question.values is not None or question.interval is not None:
             return None
@@ -327,7 +327,7 @@ def _finite(column: Beside) -> Beside:
 
 
 def _is_single(one: _Formed, columns: Sequence[Beside]) -> bool:
-    """Whether one column takes part, and at most a condition beside it: what goes with what does not matter then."""
+    """Whether one column takes part, and at most a condition next to it: what goes with what does not matter then."""
     conditions = sum(column.is_condition for column in columns) + len(one.own)
     return len(columns) - sum(column.is_condition for column in columns) <= 1 and conditions <= 1
 

@@ -15,7 +15,7 @@ from surebox_core.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a release says of its bounds and columns, beside the boxes.
+    """What a release states about its bounds and columns, next to the boxes.
 
     Attributes
     ----------
@@ -27,7 +27,8 @@ class Meaning:
     ranks : of each numeric column that is an order the number of its values, numbered from 0; None for the others, and
         empty where nothing is known of any.
     least : k: estimates of cells and domains with fewer records are not made.
-    percentage : p of the p %-rule: nor are those of domains whose largest value would be told within this percentage.
+    percentage : p of the p %-rule: nor are those of domains whose largest value would be reported within this
+        percentage.
     """
 
     attained: bool = False
@@ -61,9 +62,9 @@ class PublishedBoxes:
     counts : (B,), records in each.
     sets : d matrices (B, m_j), S_j of each box; a row without any value where the box's records have none.
     survey : (B,), mean design weight of each box's records; None where records have none.
-    survey_ends : (B,) each, ends of the interval that holds it, whose middle `survey` is; None where it is known.
-    means : (B, n) each, ends of the intervals that hold the means of the boxes' records, NaN where there is none; None
-        where the release has bounds only.
+    survey_ends : (B,) each, ends of the interval that contains it, whose middle `survey` is; None where it is known.
+    means : (B, n) each, ends of the intervals that contain the means of the boxes' records, NaN where there is none;
+        None where the release has bounds only.
     """
 
     lower: FloatArray

@@ -28,7 +28,7 @@ _BEFORE: Final = struct.Struct("<4s2xH10xI4xHH")  # of an entry: mark, flags, le
 _AFTER: Final = 24  # bytes that may follow an entry whose length was not known before it
 _LENGTH_FOLLOWS: Final = 0x08
 _LENGTH_IN_EXTRA: Final = 0xFFFFFFFF
-_END: Final = 22  # bytes of the end of an archive that says nothing there
+_END: Final = 22  # bytes of the end of an archive that reveals nothing there
 _OTHER_NAMES: Final = (0x7075, 0x6375)  # extra fields by which others read another name or comment
 _DAMAGED: Final = (
     zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError, lzma.LZMAError,

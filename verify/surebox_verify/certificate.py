@@ -1,4 +1,4 @@
-"""What a certificate says: an in-toto Statement v1 about the files of a release, and the list of revoked ones."""
+"""What a certificate states: an in-toto Statement v1 about the files of a release, and the list of revoked ones."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ STATISTICS = "statistics.json"
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is said of a release.
+    """The statement about a release.
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class Certificate:
     columns : type of each column of the files, by name.
     statistics : as published with it.
     previous : SHA-256 of the certificate before it in the owner's chain; None for the first.
-    rows : of each file; None where it says nothing of them.
-    k : as it stands beside the parameters, which have it too; None likewise.
+    rows : of each file; None where it reveals nothing of them.
+    k : as it is next to the parameters, which have it too; None likewise.
     flags : what readers must know; None likewise.
     """
 
@@ -48,7 +48,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Revocations:
-    """What is revoked, each with the time: certificates by their SHA-256, signing keys by their id."""
+    """The revocations, each with the time: certificates by their SHA-256, signing keys by their id."""
 
     issued_at: datetime
     revoked: Mapping[str, str]
@@ -56,7 +56,7 @@ class Revocations:
 
 
 def read_certificate(envelope: Envelope) -> Certificate:
-    """What the payload of an envelope says.
+    """What the payload of an envelope states.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def read_certificate(envelope: Envelope) -> Certificate:
         msg = "the certificate was made by an unreleased version of Surebox with other field names: nothing is checked"
         raise UnreadableError(msg)
     if known != (STATEMENT, STATEMENT_TYPE, PREDICATE_TYPE):
-        msg = "the envelope holds no certificate of a release that this version can read"
+        msg = "the envelope contains no certificate of a release that this version can read"
         raise UnreadableError(msg)
     try:
         predicate = body["predicate"]
@@ -93,7 +93,7 @@ def read_certificate(envelope: Envelope) -> Certificate:
 
 
 def read_revocations(envelope: Envelope) -> Revocations:
-    """What the payload of a list of revocations says.
+    """What the payload of a list of revocations states.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read_revocations(envelope: Envelope) -> Revocations:
         keys = {str(each["key"]): str(each["revoked_at"]) for each in body.get("revoked_keys", ())}
         return Revocations(_instant(body["issued_at"]), revoked, keys)
     except (KeyError, TypeError, ValueError):
-        msg = "the envelope holds no list of revocations"
+        msg = "the envelope contains no list of revocations"
         raise UnreadableError(msg) from None
 
 
@@ -118,7 +118,7 @@ def statistics_digest(statistics: Sequence[Mapping[str, Any]]) -> str:
 
 
 def exact(value: Any) -> Any:
-    """The same JSON with every integer that a double may not hold as text."""
+    """The same JSON with every integer that a double may not represent as text."""
     if isinstance(value, Mapping):
         return {name: exact(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Certain ranges of statistics that nobody asked for at the time, from the published rows alone.
+"""Certain ranges of statistics that no one requested at the time, from the published rows alone.
 
     >>> from surebox_verify.certify import certify
 
@@ -38,7 +38,7 @@ _LO, _HI, _SET, _MEAN = "_lo", "_hi", "_set", "_mean"
 
 @dataclass(frozen=True)
 class _Said:
-    """What is known of a release beside its rows: from its certificate, or from how they are written."""
+    """The known facts of a release next to its rows: from its certificate, or from how they are written."""
 
     names: Sequence[str]
     weights: str | tuple[str, str] | None
@@ -59,31 +59,31 @@ def certify(
     nominal: Mapping[str, Any] | None = None,
     certificate: bytes | None = None,
 ) -> list[dict[str, Any]]:
-    """Compute certain ranges of statistics of a release of boxes, and of the columns that it keeps beside them.
+    """Compute certain ranges of statistics of a release of boxes, and of the columns that it keeps next to them.
 
     Parameters
     ----------
     frame : the release's rows: a polars or pandas data frame, or a pyarrow table.
     statistics : such as ``mean(age)`` or ``regression(income, age)``.
     columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`, or
-        `<column>_set`, but those of texts in an order: a file does not say it.
-    weight : True where rows weigh what the column `weight` says, or, of a survey, boxes an interval about it
+        `<column>_set`, but those of texts in an order: a file does not state it.
+    weight : True where rows weigh what the column `weight` states, or, of a survey, boxes an interval about it
         (`weight_mean_lo`, `weight_mean_hi`); the column's name where it has another; False where rows are not
-        weighed. By default such columns beside the bounds are refused, for they may have been kept.
-    means : whether `<column>_mean_lo` and `<column>_mean_hi` hold the means of the boxes' records, which make ranges
-        narrower. The release's `box_means` says whether they do: they may be columns that were kept.
+        weighed. By default such columns next to the bounds are refused, for they may have been kept.
+    means : whether `<column>_mean_lo` and `<column>_mean_hi` contain the means of the boxes' records, which make ranges
+        narrower. The release's `box_means` states whether they do: they may be columns that were kept.
     ddof : 1 for the sample form of variances, standard deviations and covariances.
     nominal : codebooks and hierarchies of columns without numbers, as the release's `parameters` have them. Without it
-        a value that no set has may stand under `other`, and a class of a hierarchy cannot be asked about.
-    certificate : the release's envelope. It says all that the other arguments say, what bounds mean, and the order of
-        texts: ranges and estimates are those of `POST /v1/releases/{id}/statistics`. Its signature, and whether the
+        a value that no set has may be under `other`, and a class of a hierarchy cannot be queried.
+    certificate : the release's envelope. It states all that the other arguments state, what bounds mean, and the order
+        of texts: ranges and estimates are those of `POST /v1/releases/{id}/statistics`. Its signature, and whether the
         rows are those that it is about, are for `surebox-verify` to check.
 
     Returns
     -------
     list of dict
         One a statistic, and one for each value, in `values`, of a share, a mean within values or a cross-table that
-        names none: `estimate`, `first_order`, `guaranteed` (certain to hold the value of the released records),
+        names none: `estimate`, `first_order`, `guaranteed` (certain to contain the value of the released records),
         `attained` (reached by data consistent with the boxes), `sharp`, `gap`; of a `domain_mean` also
         `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
 
@@ -112,7 +112,7 @@ def certify(
 
 
 def _as_certified(certificate: Certificate) -> _Said:
-    """What a certificate says of its release.
+    """What a certificate states about its release.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _as_certified(certificate: Certificate) -> _Said:
     """
     parameters, columns = certificate.parameters, certificate.columns
     if parameters.get("method") != "boxes":
-        msg = "this is no release of boxes, as its certificate says"
+        msg = "this is no release of boxes, as its certificate states"
         raise UnreadableError(msg)
     names = [str(each) for each in parameters.get("quasi_identifiers") or ()]
     return _Said(
@@ -155,11 +155,11 @@ def _as_written(
         msg = "this is no release of boxes: it has no column `box`, or no pair of columns `…_lo`, `…_hi`"
         raise UnreadableError(msg)
     if weight is None and _beside(table.column_names, bounded):
-        msg = "`weight`, or `weight_mean_lo`, may be of the rows' weights or one that was kept: say which (`weight`)"
+        msg = "`weight`, or `weight_mean_lo`, may be of the rows' weights or one that was kept: state which (`weight`)"
         raise UnreadableError(msg)
     weights = weights_in(table.column_names) if weight is True else weight or None
     sides = [table.schema.field(f"{name}{_LO}").type for name in names if f"{name}{_SET}" not in table.column_names]
-    # how bounds are written says what values seem to be multiples of; ranges must hold whatever they are
+    # how bounds are written states what values seem to be multiples of; ranges must contain whatever they are
     steps = tuple(1.0 if _is_whole(kind) else None for kind in sides)
     return _Said(names, weights, means, Meaning(probable_steps=steps), {}, {"nominal": dict(nominal or {})})
 
@@ -182,7 +182,7 @@ def weights_in(names: Sequence[str]) -> str | tuple[str, str]:
 
 
 def bounded_columns(names: Sequence[str]) -> list[str]:
-    """The columns whose bounds or sets stand in a file, in its order; intervals of means after them are no columns."""
+    """The columns whose bounds or sets are in a file, in its order; intervals of means after them are no columns."""
     there = set(names)
     return [
         name[: name.rindex("_")]
@@ -198,7 +198,7 @@ def bounded_columns(names: Sequence[str]) -> list[str]:
 
 
 def _readable(table: pa.Table, names: Sequence[str]) -> list[str]:
-    """Those of them that are no columns of texts in an order, which the file does not say."""
+    """Those of them that are no columns of texts in an order, which the file does not state."""
     lower = {name: f"{name}{_LO}" for name in names if f"{name}{_SET}" not in table.column_names}
     return [name for name in names if name not in lower or not _is_text(table.schema.field(lower[name]).type)]
 
@@ -210,7 +210,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _averages(name: str, before: Sequence[str]) -> bool:
-    """Whether a column is the lower end of means: it stands right after the upper bound of what they are of."""
+    """Whether a column is the lower end of means: it is right after the upper bound of what they are of."""
     return bool(before) and name.endswith(_MEAN + _LO) and before[-1] == name.removesuffix(_MEAN + _LO) + _HI
 
 
@@ -226,7 +226,7 @@ def _table(frame: Any) -> pa.Table:
 
 
 def _plain(table: pa.Table, names: Sequence[str], weight: str | tuple[str, str] | None) -> pa.Table:
-    """What is read, as all of pyarrow takes it: polars has texts as views, pandas days as instants."""
+    """The data that are read, as all of pyarrow takes it: polars has texts as views, pandas days as instants."""
     of_boxes = _of_boxes(names, None)
     read = _of_boxes(names, weight)
     table = table.select([name for name in table.column_names if name in read])
@@ -251,7 +251,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _beside(names: Sequence[str], bounded: Sequence[str]) -> bool:
-    """Whether `weight` stands where weights stand: after the last bound."""
+    """Whether `weight` is where weights are: after the last bound."""
     last = bounded[-1] + (_SET if bounded[-1] + _SET in names else _HI)
     after = list(names).index(last) + 1
     if after + 1 < len(names) and names[after] == bounded[-1] + _MEAN + _LO:

@@ -1,4 +1,4 @@
-"""What a certificate says of a release beside its ranges, held against the data file: rows, k, bounds, columns, flags.
+"""What a certificate states about a release next to its ranges, checked on the file: rows, k, bounds, columns, flags.
 
 All of it follows from the file alone, as far as a file can show it; what it cannot show is said, never passed over.
 """
@@ -24,7 +24,7 @@ _MOMENTS: Final = ("mean", "deviation", "correlation")
 _ROUNDED: Final = 1e-9
 _MOST_BOXES: Final = 20_000  # of which every two are held against each other
 _MOST_CLASSES: Final = 50_000_000  # of boxes and kept classes together
-#: Flags of boxes that follow from the parameters: what each says of them.
+#: Flags of boxes that follow from the parameters: what each states about them.
 _FLAGS: Final[Mapping[str, tuple[str, frozenset[Any]]]] = {
     "tight-bounds": ("bounds", frozenset({"tight"})),
     "grid-bounds": ("bounds", frozenset({"grid"})),
@@ -36,7 +36,7 @@ _FLAGS: Final[Mapping[str, tuple[str, frozenset[Any]]]] = {
 
 @dataclass(frozen=True)
 class Claims:
-    """What was found of the claims: those that are wrong, and those that no file can show."""
+    """The findings about the claims: those that are wrong, and those that no file can show."""
 
     problems: tuple[str, ...] = ()
     beyond_the_file: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Held:
 
     @property
     def kept(self) -> list[str]:
-        """Columns beside the boxes that the file has."""
+        """Columns next to the boxes that the file has."""
         return [name for name in self.said.get("keep") or () if name in self.table.column_names]
 
     @cached_property
@@ -83,16 +83,16 @@ class Held:
 
 
 def claims(held: Held) -> Claims:
-    """Hold what is said of a release against its file.
+    """Hold the statement about a release against its file.
 
     Parameters
     ----------
-    held : the file, and what is said.
+    held : the file, and the claims.
     """
     problems = [*_wrong_rows(held), *_wrong_columns(held), *_wrong_k(held)]
     beyond = []
     if held.said.get("method") == "boxes" and "box" not in held.table.column_names:
-        problems.append("columns: the file has no 'box', which says what is one box")
+        problems.append("columns: the file has no 'box', which states what is one box")
     elif held.said.get("method") == "boxes":
         problems += [*_wrong_boxes(held), *_wrong_flags(held), *_wrong_statistics(held), *_wrong_weighing(held)]
         sensitive = Sensitive(held.table, held.of_row, held.said)
@@ -155,7 +155,7 @@ _KINDS: Final = {
 
 
 def _wrong_k(held: Held) -> Iterator[str]:
-    """What says k in two places, and boxes with fewer rows; of persons there are no more than rows."""
+    """What states k in two places, and boxes with fewer rows; of persons there are no more than rows."""
     k, again = held.certificate.k, held.said.get("k")
     if k is not None and again is not None and float(again) != k:
         yield f"k: {k:g} published, and {again} among the parameters"
@@ -325,14 +325,14 @@ def _wrong_flags(held: Held) -> Iterator[str]:
         if said.get(name) is not None and (said[name] in values) != (flag in flags):
             yield f"flags: {flag!r} is {'' if flag in flags else 'not '}published, {name} is {said[name]}"
     if ("survey-weights" in flags) != (said.get("survey_weight_column") is not None):
-        yield "flags: 'survey-weights' is not as `survey_weight_column` says"
+        yield "flags: 'survey-weights' is not as `survey_weight_column` states"
     kept = bool(said.get("keep")) and not said.get("k_counts_kept")
     if "k_counts_kept" in said and kept != ("kept-columns-not-counted" in flags):
-        yield "flags: 'kept-columns-not-counted' is not as `keep` and `k_counts_kept` say"
+        yield "flags: 'kept-columns-not-counted' is not as `keep` and `k_counts_kept` state"
 
 
 def _wrong_statistics(held: Held) -> Iterator[str]:
-    """Statistics with other degrees of freedom than the parameters say, and a core that is too small."""
+    """Statistics with other degrees of freedom than the parameters state, and a core that is too small."""
     ddof, at_most = held.said.get("ddof"), held.said.get("max_suppressed")
     for each in held.certificate.statistics:
         if ddof is not None and each.get("ddof") not in (None, ddof):
@@ -377,12 +377,12 @@ def _wrong_moments(held: Held, said: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _beyond(held: Held) -> Iterator[str]:
-    """What is claimed of boxes and no file can show."""
+    """Claims about boxes that no file can show."""
     said = held.said
     if said.get("person_column") is not None:
         yield f"that k counts persons ({said['person_column']!r}); rows were counted, and a person may have several"
     if said.get("bounds") in ("tight", "grid"):
-        yield f"that bounds are `{said['bounds']}`: what lies at or near them are records that the file does not have"
+        yield f"that bounds are `{said['bounds']}`: what is at or near them are records that the file does not have"
     if said.get("weighed_by") is not None:
         yield "that weights follow from `weighed_by`: it is about all boxes, those that are left out among them"
     if said.get("survey_weight_column") is not None:

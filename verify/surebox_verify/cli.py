@@ -28,7 +28,7 @@ _STAMP = ".tsr"
 
 
 def verify(arguments: Sequence[str] | None = None) -> None:
-    """Run `surebox-verify`; the exit code says what was found (docs/certificates.md)."""
+    """Run `surebox-verify`; the exit code states the result (docs/certificates.md)."""
     _run(_verify, arguments)
 
 
@@ -62,7 +62,7 @@ def _version() -> str:
 def _verify(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="surebox-verify", description="Verify a release against its certificate, offline.",
-        epilog="Exit code 0: what is claimed and can be checked holds. 1: something does not. 2: something could not "
+        epilog="Exit code 0: every claim that can be checked is right. 1: one is not. 2: something could not "
         "be checked. 3: a range is narrower than the one computed again: another version found it, or it is wrong.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=_version())
@@ -71,7 +71,7 @@ def _verify(arguments: list[str]) -> int:
     parser.add_argument("--certificate", type=Path, help="the envelope; by default FILE.dsse.json, or in the bundle")
     parser.add_argument("--revocations", type=Path, help="the service's list, /v1/revocations; by default a bundle's")
     parser.add_argument("--timestamp", type=Path, help="an authority's answer; by default FILE.tsr, or in the bundle")
-    parser.add_argument("--tsa-certificate", type=Path, help="the authority's root in PEM, and what lies between")
+    parser.add_argument("--tsa-certificate", type=Path, help="the authority's root in PEM, with certificates between")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     given = parser.parse_args(arguments)
     from surebox_verify import verification
@@ -98,7 +98,7 @@ def _certify(arguments: list[str]) -> int:
     weighed = parser.add_mutually_exclusive_group()
     weighed.add_argument("--weighed", action="store_true", help="`weight`, or `weight_mean_lo` and `_hi`, have weights")
     weighed.add_argument("--not-weighed", action="store_true", help="these columns were kept")
-    parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` hold the means of the boxes")
+    parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` contain the means of the boxes")
     parser.add_argument("--certificate", type=Path, help="the release's envelope; by default FILE.dsse.json")
     given = parser.parse_args(arguments)
     from surebox_core.errors import UndefinedStatisticError
@@ -128,7 +128,7 @@ def _certify(arguments: list[str]) -> int:
 
 
 def _columns_of(envelope: bytes, data: bytes, path: Path) -> Mapping[str, str]:
-    """The types of a file's columns as its certificate says; refuses that of another file."""
+    """The types of a file's columns as its certificate states; refuses that of another file."""
     import hashlib
 
     from surebox_verify.certificate import read_certificate
@@ -137,7 +137,7 @@ def _columns_of(envelope: bytes, data: bytes, path: Path) -> Mapping[str, str]:
     certificate = read_certificate(read_envelope(envelope))
     if hashlib.sha256(data).hexdigest() not in certificate.digests.values():
         raise UnreadableError(
-            f"{path} is the certificate of other files: without it no more is known than the file says"
+            f"{path} is the certificate of other files: without it no more is known than the file states"
         )
     return certificate.columns
 
@@ -152,12 +152,12 @@ def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], byte
         return files, certificate.read_bytes() if certificate else inside or b""
     beside = certificate or path.with_name(path.name + _ENDING)
     if not beside.exists():
-        raise UnreadableError(f"no certificate: give --certificate, or put it beside the file as {beside.name}")
+        raise UnreadableError(f"no certificate: give --certificate, or put it next to the file as {beside.name}")
     return {path.name: path.read_bytes()}, beside.read_bytes()
 
 
 def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
-    """What there is of a timestamp; one that lies about is checked too, but no fault of a verdict that nobody asked."""
+    """What there is of a timestamp; one that is present is checked too, but is no fault of a verdict."""
     from surebox_verify.timestamps import Given, read_authority
 
     beside = given.file.with_name(given.file.name + _STAMP)
@@ -170,7 +170,7 @@ def _print(report: "Report") -> None:
     sys.stdout.write(f"release     {report.release}\n")
     sys.stdout.write(f"signature   {report.signature}\n")
     for name, same in report.files.items():
-        sys.stdout.write(f"file        {name}: {'as certified' if same else 'NOT what was certified'}\n")
+        sys.stdout.write(f"file        {name}: {'as certified' if same else 'NOT as certified'}\n")
     stamp = report.timestamp
     when = "" if stamp.at is None else f", {stamp.at:%Y-%m-%d %H:%M:%S} UTC"
     sys.stdout.write(f"timestamp   {stamp.status}{when}\n")
@@ -189,7 +189,7 @@ def _of_the_domain(statistic: "StatisticFinding") -> str:
     if not statistic.domain_may_be_empty:
         return ""
     if statistic.recomputed is None:
-        return ": no box can hold a record with it"
+        return ": no box can contain a record with it"
     return ": the mean if there is one, for there may be no record with it"
 
 

@@ -94,7 +94,7 @@ def may_be_empty(reading: Reading, statistic: Statistic) -> tuple[bool, ...]:
 
 
 def _sets(reading: Reading, statistic: Statistic) -> list[tuple[int, ...]]:
-    """The set asked for, or every value on its own."""
+    """The set requested, or every value on its own."""
     if statistic.values or statistic.perhaps is not None:
         return [statistic.values]
     return [(value,) for value in range(reading.values(statistic.of[-1]).possible.shape[1])]
@@ -172,7 +172,7 @@ def _domain_guess(reading: Reading, statistic: Statistic, held: FloatArray, is_o
 def _too_few(reading: Reading, statistic: Statistic, held: FloatArray) -> bool:
     """Least frequency k, and the p %-rule at expected values.
 
-    By the rule what remains beside the two largest is at least p % of the largest. Who has
+    By the rule what remains next to the two largest is at least p % of the largest. Who has
     the second largest would otherwise know the largest within p %.
     """
     number = reading.counts * held

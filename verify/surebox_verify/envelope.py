@@ -2,10 +2,10 @@
 
 Notation
 --------
-PAE : what is signed of an envelope, "DSSEv1 <length of type> <type> <length of payload> <payload>", so that bytes which
-    were signed as one type are no signature of another.
+PAE : the signed part of an envelope, "DSSEv1 <length of type> <type> <length of payload> <payload>", so that bytes
+    which were signed as one type are no signature of another.
 
-Base64 is accepted in one spelling only, and a name may stand once in an object: two readers see the same.
+Base64 is accepted in one spelling only, and a name may occur once in an object: two readers see the same.
 """
 
 import base64
@@ -23,7 +23,7 @@ REVOCATIONS = "application/vnd.surebox.revocations+json"
 
 
 class UnreadableError(ValueError):
-    """What was given is not what it should be: no envelope, no key set, no certificate, no release."""
+    """The given data is not what it should be: no envelope, no key set, no certificate, no release."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def read_envelope(raw: bytes) -> Envelope:
 
 
 def read_object(raw: bytes, *, what: str) -> dict[str, Any]:
-    """A JSON object in which no name stands twice; its numbers are doubles, as RFC 8785 has them."""
+    """A JSON object in which no name occurs twice; its numbers are doubles, as RFC 8785 has them."""
     try:
         document = json.loads(
             raw.decode(), object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite, parse_int=_whole
@@ -129,7 +129,7 @@ def _signature(entry: object) -> Signature:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        msg = "a name stands twice"
+        msg = "a name occurs twice"
         raise ValueError(msg)
     return members
 
@@ -143,6 +143,6 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int | float:
-    """What a double may not hold exactly was written from one: longer integers stand as text."""
+    """What a double may not represent exactly was written from one: longer integers are as text."""
     value = _finite(text)
     return value if abs(value) > LARGEST else int(text)

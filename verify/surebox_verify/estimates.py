@@ -1,4 +1,4 @@
-"""What a release says of each statistic: estimate, first-order range, guaranteed range.
+"""What a release states about each statistic: estimate, first-order range, guaranteed range.
 
 Notation
 --------
@@ -115,7 +115,7 @@ def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT
     Parameters
     ----------
     statistic : which one.
-    readings : the boxes, with what is known of their columns.
+    readings : the boxes, with the known facts of their columns.
     effort, ddof : as in `ranges`.
 
     Notes
@@ -249,13 +249,13 @@ def affordable(statistic: Statistic, statistics: Sequence[Statistic], boxes: int
     Parameters
     ----------
     statistic : whose range.
-    statistics : all that are asked.
+    statistics : all that are requested.
     boxes : B.
 
     Notes
     -----
-    A function of what is asked and of the number of boxes: whoever recomputes the ranges has the same passes. Pairs of
-    columns have what narrow ranges of any number of boxes take, unless very many are asked; a regression makes many
+    A function of the request and of the number of boxes: whoever recomputes the ranges has the same passes. Pairs of
+    columns have what narrow ranges of any number of boxes take, unless very many are requested; a regression makes many
     times as many passes (ranges.regression) and gets by with less.
     """
     sharing = max(sum(each.kind in _PAIRS for each in statistics), 1)
@@ -323,7 +323,7 @@ def _of_moments(statistic: Statistic, reading: Reading, numbers: int, ddof: int)
     points = np.column_stack([side.expected.mean for side in sides])
     at = moments(points, reading.share)
     if statistic.kind in ("correlation", *OF_LINES) and undefined_because(local, at) is not None:
-        return [Guess(None, None)] * numbers  # boxes that all lie at one place tell nothing of it
+        return [Guess(None, None)] * numbers  # boxes that all are at one place reveal nothing of it
     within = np.array([float(reading.share @ side.expected.variance) for side in sides])
     wide = within > 0.0
     at = replace(

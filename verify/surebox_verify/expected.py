@@ -7,11 +7,11 @@ f : (G,) or (m,), density of the column: share of the mass in each bin of a grid
 q_bj = f_j [j in b] / sum_{i in b} f_i : where a record of box b is, given f;  f_j = sum_b m_b q_bj : the density, given
 where records are.
 
-A box's centre is a poor guess where boxes are wide and most records lie at one end: the centres of Adult's boxes put
-the mean of capital gains at 21,900, which is 1,421. Other boxes, narrower there, say where records are. Both equations
-together are the self-consistent estimate of interval-censored data (Turnbull 1976, by expectation and maximization);
-it is stopped after a fixed number of rounds from a density that is flat within each box, which keeps it smooth. A
-function of what is published, and no bound of anything: guaranteed ranges do not use it.
+A box's centre is a poor guess where boxes are wide and most records are at one end: the centres of Adult's boxes put
+the mean of capital gains at 21,900, which is 1,421. Other boxes, narrower there, state where records are. Both
+equations together are the self-consistent estimate of interval-censored data (Turnbull 1976, by expectation and
+maximization); it is stopped after a fixed number of rounds from a density that is flat within each box, which keeps it
+smooth. A function of the published data, and no bound of anything: guaranteed ranges do not use it.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
     -----
     O(B) a round, and a sort.
     """
-    room = 0.0 if step is None else 0.5 * step  # a whole number stands for all that round to it
+    room = 0.0 if step is None else 0.5 * step  # a whole number represents all that round to it
     origin, unit = float(lower.min()) - room, float(upper.max()) - float(lower.min()) + 2.0 * room
     if not unit > _LEAST:  # all boxes are one point, or as good as one
         return Expected(0.5 * (lower + upper), np.zeros(len(lower)))

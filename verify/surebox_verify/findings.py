@@ -1,12 +1,12 @@
 """What becomes of each published statistic when it is computed again.
 
-A range is `verified` where the one that is computed again lies within the published one, up to rounding: 4 units in the
+A range is `verified` where the one that is computed again is within the published one, up to rounding: 4 units in the
 last place of its larger end, or 2^-44 of its width. It is `consistent` where it is narrower than that, but contains
 what data consistent with the boxes reach (`attained`, as it is computed again): another version of the search may have
 found it, or it is a wrong claim. Where the range computed again is exact there is no such doubt. Else it is
 `contradicted`, and so is a statistic whose estimate, first-order range, `attained`, `gap`, `sharp` or `value_known`
 does not follow.
-A mean within values has no range where no box can hold a record with them: `certainly empty`.
+A mean within values has no range where no box can contain a record with them: `certainly empty`.
 """
 
 import math
@@ -22,10 +22,11 @@ from surebox_verify.report import Finding, StatisticFinding
 
 _UNITS: Final = 4
 _WIDTH: Final = 2.0**-44
-_NEAR: Final = 2.0**-30  # of the size of what is compared: sums in another order
+_NEAR: Final = 2.0**-30  # of the size of the compared amounts: sums in another order
 _GAP: Final = 1e-6
 _EXACT: Final = 1e-9
-#: The column of a marked release that says which rows are of the core, and the part of a statistic that is about these.
+#: The column of a marked release that states which rows are of the core, and the part of a statistic that is about
+#: these.
 CORE: Final = "core"
 _OF_ALL: Final = (
     "estimate", "first_order", "guaranteed", "attained", "sharp", "gap", "domain_may_be_empty", "value_known", "reason",
@@ -58,7 +59,7 @@ def judged(
 
 
 def about_core(published: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What is published of a statistic of the core, as if it stood alone; None where nothing is.
+    """The published part of a statistic of the core, as if it stood alone; None where nothing is.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def about_core(published: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True)
 class _Part:
-    """One number of a statistic, as it was published or computed again; None for what is not said."""
+    """One number of a statistic, as it was published or computed again; None where unknown."""
 
     estimate: float | None
     linear: Interval | None
@@ -108,7 +109,7 @@ _ORDER: Final = [Finding.NOTHING_CLAIMED, Finding.VERIFIED, Finding.CONSISTENT, 
 
 
 def _wrong_of_the_domain(published: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
-    """What is wrong about whether there is a record with the values."""
+    """The faults of whether there is a record with the values."""
     said, case = published.get("domain_may_be_empty"), again["domain_may_be_empty"]
     if said is None or case is None:
         return None
@@ -137,15 +138,15 @@ def _wrong_gap(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | No
         return f"a gap of {gap} published, {case}"
     is_exact = gap is not None and float(gap) < _EXACT
     if exact is not None and gap is not None and bool(exact) != is_exact:
-        return f"sharp: {exact} published, its own gap says {is_exact}"
+        return f"sharp: {exact} published, its own gap states {is_exact}"
     return f"sharp: {exact} published, without what reaches it," if exact and gap is None else None
 
 
 def _wrong_words(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:
-    """What is said of ranges that does not follow from them: that they are one value, or why there is none."""
+    """The statement about ranges that does not follow from them: that they are one value, or why there is none."""
     known, case = published.get("value_known"), all(each.guaranteed and is_one_value(each.guaranteed) for each in parts)
     if known is not None and bool(known) is not case:
-        return f"value_known: {known} published, its own range says {case}"
+        return f"value_known: {known} published, its own range states {case}"
     lacking = any(each.guaranteed is None or each.estimate is None for each in parts)
     if published.get("reason") is not None and not lacking:
         return "a reason published why there is no range, and all is there"
@@ -171,7 +172,7 @@ def _interval(pair: Any) -> Interval | None:
 
 
 def _compared(published: _Part, again: _Part, unattained: _Part) -> tuple[Finding, str | None]:
-    """One number and what is said of it against what is computed again."""
+    """One number and the statement about  against the number computed again."""
     if (reason := _wrong_estimate(published, again)) is not None:
         return Finding.CONTRADICTED, reason
     if published.guaranteed is None:
@@ -211,7 +212,7 @@ def _wrong_estimate(published: _Part, again: _Part) -> str | None:
 
 
 def _doubtful_inner(published: _Part, again: _Part) -> str | None:
-    """What is said to be reached and is not known to be, or not as much as is known."""
+    """A range stated as reached that is not known to be, or not as much as is known."""
     if published.inner is None:
         return None
     size = _size(again)

@@ -1,7 +1,8 @@
 """The service's public keys as it serves them (`/.well-known/jwks.json`), and what their signatures are worth.
 
-A key says from when it signs (`iat`) and, once it has been replaced, until when it did (`exp`); `revoked` is there when
-it must not be trusted any more, whatever it signed. Its id is its RFC 7638 thumbprint: an id that is not is refused.
+A key states from when it signs (`iat`) and, once it has been replaced, until when it did (`exp`); `revoked` is there
+when it must not be trusted any more, whatever it signed. Its id is its RFC 7638 thumbprint: an id that is not is
+refused.
 """
 
 import base64
@@ -80,9 +81,9 @@ def signed_by(envelope: Envelope, keys: Mapping[str, PublicKey], *, at: datetime
 
     Parameters
     ----------
-    envelope : what was signed.
+    envelope : the signed payload.
     keys : the service's, by id.
-    at : when the payload says that it was signed.
+    at : when the payload states that it was signed.
     """
     return [Signed(each.key_id, _status(envelope, each, keys.get(each.key_id), at)) for each in envelope.signatures]
 

@@ -1,8 +1,8 @@
-"""What is said of releases that have no boxes, held against their file: columns, flags, scales.
+"""The statement about releases that have no boxes, held against their file: columns, flags, scales.
 
-Nothing in a file of noise, made-up records or exchanged values shows k or an estimate: the report says so. What can be
-held against the file are the columns that a release of the method has, what its flags say of its parameters, and the
-scales of noise that has published ones.
+Nothing in a file of noise, made-up records or exchanged values shows k or an estimate: the report states it. What can
+be held against the file are the columns that a release of the method has, what its flags state about its parameters,
+and the scales of noise that has published ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _SWAPPED: Final = ("regions-swapped", "records-not-anonymous")
 
 @dataclass(frozen=True)
 class Unboxed:
-    """A data file of another method than boxes, and what is said of it.
+    """A data file of another method than boxes, and the statement about it.
 
     Attributes
     ----------

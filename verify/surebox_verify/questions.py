@@ -1,7 +1,7 @@
-"""Statistics as they are asked by name, computed from the boxes of a release a step at a time.
+"""Statistics as they are requested by name, computed from the boxes of a release a step at a time.
 
-How far a range is searched for depends on all that is asked together and on the number of boxes (estimates.affordable):
-whoever asks the same of the same boxes has the same ranges.
+How far a range is searched for depends on all that is requested together and on the number of boxes
+(estimates.affordable): whoever asks the same of the same boxes has the same ranges.
 """
 
 import json
@@ -149,8 +149,8 @@ def computing(
     Parameters
     ----------
     boxes : of the release.
-    questions : what is asked; all together decide how far each range is searched for.
-    meaning : what the release says of its bounds; None for nothing, which holds of every release.
+    questions : the request; all together decide how far each range is searched for.
+    meaning : what the release states about its bounds; None for nothing, which is true of every release.
     books : codebooks of the columns without numbers, by which values are read; None: as of a release of which nothing
         is known but its boxes.
     by_value : whether a question about values that names none has an object for each value of its column (for each cell
@@ -166,7 +166,7 @@ def computing(
     Raises
     ------
     surebox_core.errors.UndefinedStatisticError
-        A question whose wording is wrong; `index` says which.
+        A question whose wording is wrong; `index` states which.
     surebox_verify.released.codebooks.UnlistedValueError
         A value that a declared codebook does not have.
     """
@@ -277,12 +277,12 @@ def terms(predictors: Sequence[str], values: Mapping[str, Sequence[Any]]) -> lis
 
 
 def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> ReleasedBoxes:
-    """The boxes, with codebooks that have every value asked about: a declared value may be in no box.
+    """The boxes, with codebooks that have every value queried: a declared value may be in no box.
 
     Parameters
     ----------
     boxes : of the release.
-    questions : what is asked.
+    questions : the request.
     """
     books = {name: list(book) for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)}
     for each in questions:
@@ -349,7 +349,7 @@ def _codes(meant: Meant) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _cell(statistic: Statistic, readings: Readings, parts: Sequence[Estimate], meant: Sequence[Meant]) -> Estimate:
-    """One cell of a cross-table, or several that cannot be told apart."""
+    """One cell of a cross-table, or several that cannot be distinguished."""
     first, second = (_codes(each) for each in meant)
     if (len(first[0]), len(first[1]), len(second[0]), len(second[1])) == (1, 0, 1, 0):
         return parts[first[0][0] * readings.size(statistic.of[1]) + second[0][0]]
@@ -397,7 +397,7 @@ def _parts(text: str, whole: str) -> list[str]:
     while start < len(text):
         part = _PART.match(text, start)
         if part is None:
-            msg = f'{whole!r}: columns stand between commas, in "…" where a name has a comma'
+            msg = f'{whole!r}: columns are between commas, in "…" where a name has a comma'
             raise UnreadableError(msg)
         quoted, plain, _ = part.groups()
         parts.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))

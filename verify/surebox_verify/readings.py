@@ -10,7 +10,7 @@ with
 w_b : (B,), weight of each record of a box: its design weight, times that of a weighed release; None where all count 1.
 A statistic is about the records that have its columns.
 
-Boxes stand in an order that follows from what they are. Searches and sums depend on the order a little; the rows of a
+Boxes are in an order that follows from what they are. Searches and sums depend on the order a little; the rows of a
 file are in another than the boxes were when it was made, and whoever computes a range again shall find the same.
 """
 
@@ -51,13 +51,13 @@ class Side:
 
 @dataclass
 class Reading:
-    """Some of the published boxes, and their columns as they are asked for.
+    """Some of the published boxes, and their columns as they are requested.
 
     Attributes
     ----------
-    boxes, meaning : what is published.
+    boxes, meaning : the published data.
     weights : (B,), w; None where all records count 1.
-    weight_ends : (B,) each, of the intervals that hold w, which is their middle; None where it is known.
+    weight_ends : (B,) each, of the intervals that contain w, which is their middle; None where it is known.
     """
 
     boxes: PublishedBoxes
@@ -183,7 +183,7 @@ class Readings:
 
     Attributes
     ----------
-    boxes, meaning : what is published.
+    boxes, meaning : the published data.
     weights : (B,), of the records of a weighed release; None where it is not.
     """
 

@@ -51,7 +51,7 @@ def _easiest(data: Mapping[str, bytes]) -> tuple[str, bytes]:
 
 
 def _other_rows(data: Mapping[str, bytes], certificate: Certificate) -> Claims:
-    """Files that do not hold the rows of the one that is computed from, and files that cannot be read."""
+    """Files that do not contain the rows of the one that is computed from, and files that cannot be read."""
     wrong, unread = [], []
     if len(data) > 1 and certificate.rows is not None:
         first, raw = _easiest(data)
@@ -67,7 +67,7 @@ def _other_rows(data: Mapping[str, bytes], certificate: Certificate) -> Claims:
 
 
 def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomputed:
-    """All that is published again, from a data file and what the certificate says of its columns; the core last."""
+    """All that is published again, from a data file and what the certificate states; the core last."""
     name, raw = _easiest(data)
     others = _other_rows(data, certificate)
     boxes, core, fault, unread = None, None, None, others.beyond_the_file
@@ -90,7 +90,7 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomput
 
 
 def _beside(data: bytes, file_format: str, certificate: Certificate) -> pa.Table:
-    """Columns beside the boxes that statistics are about, those whose values the file has as they are."""
+    """Columns next to the boxes that statistics are about, those whose values the file has as they are."""
     named = {str(name) for one in certificate.statistics for name in one.get("of") or ()}
     kept = [name for name in certificate.parameters.get("keep") or () if name in named]
     if not kept:
@@ -105,7 +105,7 @@ def _beside(data: bytes, file_format: str, certificate: Certificate) -> pa.Table
 def _judged(
     boxes: ReleasedBoxes | None, core: BoolArray | None, certificate: Certificate, kept: pa.Table
 ) -> Sequence[StatisticFinding]:
-    """Every statistic of a certificate, held against boxes and columns beside them; those of the core last."""
+    """Every statistic of a certificate, held against boxes and columns next to them; those of the core last."""
     published, of_core = certificate.statistics, [about_core(each) for each in certificate.statistics]
     both = [each for each in (*published, *of_core) if each is not None]
     if boxes is None:
@@ -128,7 +128,7 @@ def _all_again(
     meaning: Meaning,
     kept: pa.Table,
 ) -> dict[int, Mapping[str, Any]]:
-    """Statistics of all boxes and of the core, by the identity of what is published of them."""
+    """Statistics of all boxes and of the core, by the identity of the published part of them."""
     parameters, published = certificate.parameters, certificate.statistics
     again = _again(boxes, kept, published, meaning, parameters)
     if core is None:
@@ -144,7 +144,7 @@ def _again(
     meaning: Meaning,
     parameters: Mapping[str, Any],
 ) -> dict[int, Mapping[str, Any]]:
-    """Statistics of some boxes, by the identity of what is published of them."""
+    """Statistics of some boxes, by the identity of the published part of them."""
     # all statistics of the release, known or not claimed, decide how far each is searched for
     entries = [each for each in published if each is not None and each.get("kind") in KINDS]
     if not entries:

@@ -30,7 +30,7 @@ class StatisticFinding:
     ----------
     domain_may_be_empty : of a mean within values, whether data consistent with the file have no record with them, as it
         was computed again; None of other statistics, and where nothing was.
-    reason : of a statistic that is not verified, what was published and what is the case.
+    reason : of a statistic that is not verified, the published value and the actual one.
     """
 
     name: str
@@ -45,13 +45,13 @@ class StatisticFinding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found.
+    """The findings.
 
     Attributes
     ----------
-    release : its id; None where there is no certificate to say so.
+    release : its id; None where there is no certificate to state it.
     signature, signed_by : what the signatures are worth together, and each.
-    files : by name, whether it is what was certified.
+    files : by name, whether it is as certified.
     timestamp : when an authority saw the certificate, and what that is worth.
     revocation : `unknown` without a list or with one older than the certificate, `not revoked` by when the list was
         made, or since when it is.
@@ -59,7 +59,7 @@ class Report:
     problems : all that is wrong, in words.
     unchecked : all that could not be checked.
     doubtful : ranges narrower than those computed again: another version of the search found them, or they are wrong.
-    beyond_the_file : what is claimed that no data file can show.
+    beyond_the_file : claims that no data file can show.
     """
 
     release: str | None

@@ -23,7 +23,7 @@ _ROUNDED: Final = 1e-9
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The rows of a release of boxes, and what is demanded of its sensitive columns.
+    """The rows of a release of boxes, and the demands on its sensitive columns.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """When an authority saw a certificate: its answer (RFC 3161), which is about the bytes of the envelope.
 
 A time is `verified` by a root certificate of the authority, which the reader has from the authority; without one it is
-`unchecked`, whatever the answer says of itself.
+`unchecked`, whatever the answer states about itself.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class TimestampStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Timestamp:
-    """What was found of a timestamp; `at` is what it says, `why` is said where it is wrong or unchecked."""
+    """The findings about a timestamp; `at` is what it states, `why` is said where it is wrong or unchecked."""
 
     status: TimestampStatus
     at: datetime | None = None
@@ -62,7 +62,7 @@ class Given:
 
 
 def read_authority(raw: bytes) -> list[x509.Certificate]:
-    """Certificates of an authority: its root, and what lies between the root and who signs.
+    """Certificates of an authority: its root, and the certificates between the root and the signer.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read_authority(raw: bytes) -> list[x509.Certificate]:
     except ValueError:
         certificates = []
     if not any(_is_root(each) for each in certificates):
-        msg = "the authority's certificates hold no root (one that signs itself) in PEM"
+        msg = "the authority's certificates contain no root (one that signs itself) in PEM"
         raise UnreadableError(msg)
     return certificates
 
@@ -90,7 +90,7 @@ def check(given: Given, stamped: bytes, *, issued_at: datetime) -> Timestamp:
     ----------
     given : the authority's answer, and what it is held against.
     stamped : the envelope, byte for byte as it is served.
-    issued_at : when the certificate says that it was issued: nobody saw it before.
+    issued_at : when the certificate states that it was issued: no one saw it before.
     """
     if given.answer is None:
         return Timestamp(TimestampStatus.NONE, why="there is none")
@@ -98,7 +98,7 @@ def check(given: Given, stamped: bytes, *, issued_at: datetime) -> Timestamp:
         answer = decode_timestamp_response(given.answer)
         at, fault = answer.tst_info.gen_time, _fault(answer, stamped)
         if fault is None and at < issued_at - _APART:
-            fault = f"it is of {at:%Y-%m-%d %H:%M} UTC, before the certificate was issued by what that says itself"
+            fault = f"it is of {at:%Y-%m-%d %H:%M} UTC, before the certificate was issued by what that states itself"
         if fault is not None:
             return Timestamp(TimestampStatus.WRONG, at, fault)
         if given.authority is None:
@@ -112,7 +112,7 @@ def check(given: Given, stamped: bytes, *, issued_at: datetime) -> Timestamp:
 
 
 def _fault(answer: TimeStampResponse, stamped: bytes) -> str | None:
-    """What is wrong with it, whoever signed."""
+    """The faults of it, whoever signed."""
     if answer.status != PKIStatus.GRANTED:
         return "the authority gave none"
     imprint = answer.tst_info.message_imprint

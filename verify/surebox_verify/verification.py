@@ -1,4 +1,4 @@
-"""Whether a release is what its certificate says: signature, files, revocation, and every range computed again.
+"""Whether a release is what its certificate states: signature, files, revocation, and every range computed again.
 
 Ranges need the extra `ranges`; without it all else is checked, and the report names ranges as unchecked.
 """
@@ -59,7 +59,7 @@ def verify(
     signature = overall_status(signatures)
     same = {name: _is_certified(name, data, certificate) for name, data in files.items()}
     problems = [] if signature is KeyStatus.VALID else [f"signature: {signature}"]
-    problems += [f"{name}: not what was certified" for name, right in same.items() if not right]
+    problems += [f"{name}: not as certified" for name, right in same.items() if not right]
     if certificate.digests.get(STATISTICS) != statistics_digest(certificate.statistics):
         problems.append("statistics: not those whose digest was certified")
     stamp = check(timestamp, envelope, issued_at=certificate.issued_at)
@@ -106,7 +106,7 @@ def _is_certified(name: str, data: bytes, certificate: Certificate) -> bool:
 
 
 def _listed(raw: bytes | None, keys: Mapping[str, PublicKey]) -> tuple[Revocations | None, list[str]]:
-    """What is revoked, if a key that is not revoked itself says so; and why it cannot be told."""
+    """The revocations, if a key that is not revoked itself states it; and why it cannot be determined."""
     if raw is None:
         return None, []
     try:
@@ -125,7 +125,7 @@ def _trusted(keys: Mapping[str, PublicKey], listed: Revocations | None) -> Mappi
 
 
 def _revocation(listed: Revocations | None, signed: Envelope, issued_at: datetime) -> str:
-    """What the list says of the certificate; one from before there was the certificate says nothing."""
+    """What the list states about the certificate; one from before there was the certificate reveals nothing."""
     if listed is None:
         return "unknown"
     since, by = listed.revoked.get(signed.sha256), f"{listed.issued_at:%Y-%m-%d %H:%M} UTC"

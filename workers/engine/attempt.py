@@ -3,7 +3,7 @@
     claim -> (checkpoint | init) -> step ... step -> finish -> store -> one transaction
 
 Whatever happens on the way ends in exactly one of: succeeded, failed, cancelled, given back, lost (another attempt), or
-nothing at all when the attempt was fenced. `run` never raises: what it could raise might quote somebody's data.
+nothing at all when the attempt was fenced. `run` never raises: what it could raise might quote someone's data.
 """
 
 import os
@@ -62,7 +62,7 @@ _RETRY_SECONDS = 0.2
 _PATIENCE_SECONDS = 3600.0
 #: Stages of jobs that wait for storage, by whether it is full.
 _WAITS_FOR = ("the storage cannot be used", "the storage is full")
-_INTERNAL = "the job could not be run; the service's log says where it failed"
+_INTERNAL = "the job could not be run; the service's log states where it failed"
 
 log = structlog.get_logger(__name__)
 
@@ -156,7 +156,7 @@ class Attempt:
         self._commit(self._hold(NO_SCRATCH))
 
     def _work(self) -> Callable[[UnitOfWork], None]:
-        """Compute; what is to be written in the transaction that ends the job (or the attempt)."""
+        """Compute; the changes to write in the transaction that ends the job (or the attempt)."""
         try:
             stored = self._store_and_review(*self._compute())
             self._heartbeat.check()
@@ -244,7 +244,7 @@ class Attempt:
         self._heartbeat.check()
 
     def _end(self, write: Callable[[UnitOfWork], None]) -> None:
-        """Write the ending; a job that cannot be written as computed fails, and says so."""
+        """Write the ending; a job that cannot be written as computed fails, and states it."""
         with self._heartbeat.ending():
             try:
                 self._commit(write)
@@ -297,7 +297,7 @@ class Attempt:
         self._over = True
 
     def _settle(self, unit: UnitOfWork, ending: AttemptOutcome) -> None:
-        """A part tells its whole that it has ended; the last one sends it off."""
+        """A part reports to its whole that it has ended; the last one sends it off."""
         if self._claimed.parent_id is None:
             return
         waiting = parts.settle(unit.connection, parent_id=self._claimed.parent_id, ending=ending)
@@ -335,7 +335,7 @@ class Attempt:
         unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.method)))
 
     def _hold(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
-        """The storage is at fault, not the job: it waits, unless somebody waits for the answer that it is full."""
+        """The storage is at fault, not the job: it waits, unless someone waits for the answer that it is full."""
         if self._claimed.kind == INGEST and isinstance(error, StorageFullError):
             return self._failure(error)
         log.warning("job.held", error=type(error).__name__)
@@ -355,7 +355,7 @@ class Attempt:
             self._failure(error)(unit)
 
     def _record_lost_attempt(self, unit: UnitOfWork) -> None:
-        """What failed lies outside the job: the attempt is spent, the job is not."""
+        """What failed is outside the job: the attempt is spent, the job is not."""
         claimed = self._claimed
         waiting = reaping.record_lost_attempt(
             unit.connection, job_id=claimed.id, attempt=claimed.attempt, max_attempts=self._settings.max_attempts

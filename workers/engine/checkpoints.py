@@ -1,6 +1,6 @@
 """Checkpoints: the packed state, the generator and the step count of a job, as arrays in one npz without pickles.
 
-They hold generator state, which would undo the noise of a release: they lie in storage under the job, only their key
+They contain generator state, which would undo the noise of a release: they are in storage under the job, only their key
 is in Postgres, and they are deleted when the job ends.
 """
 
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a checkpoint holds."""
+    """What a checkpoint contains."""
 
     arrays: Arrays
     rng: np.random.Generator

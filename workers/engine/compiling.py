@@ -1,6 +1,6 @@
-"""`surebox kernels`: compile all that jobs need, once an installation, and say what is done.
+"""`surebox kernels`: compile all that jobs need, once an installation, and state the progress.
 
-Each method has a mark beside the kernels once it has been run through, so that a second call ends at once.
+Each method has a mark next to the kernels once it has been run through, so that a second call ends at once.
 """
 
 import fcntl
@@ -40,7 +40,7 @@ def main(methods: list[str]) -> None:
 
 
 def say_missing(methods: list[str]) -> None:
-    """Say which of these methods (all, if none is named) are to be compiled, and about how long that takes."""
+    """State which of these methods (all, if none is named) are to be compiled, and about how long that takes."""
     missing = uncompiled(methods or list(RUNNERS))
     if missing:
         seconds = sum(_ABOUT_SECONDS.get(method, _USUAL_SECONDS) for method in missing)
@@ -49,7 +49,7 @@ def say_missing(methods: list[str]) -> None:
 
 
 def compile_kernels(methods: Iterable[str], *, say: Callable[[str], None]) -> None:
-    """Compile what is missing, on all cores; who calls meanwhile waits, and finds what was made."""
+    """Compile the missing parts, on all cores; who calls meanwhile waits, and finds the result."""
     with _alone():
         missing = uncompiled(methods)
         parts = [(method, part) for method in missing for part in range(len(warmings_of(runner_for(method))))]
@@ -106,7 +106,7 @@ def _mark(method: str) -> Path:
 
 
 def _current() -> set[str]:
-    """The names of folders that hold kernels of the sources as they are."""
+    """The names of folders that contain kernels of the sources as they are."""
     modules = {path.name.rpartition("-")[0] for path in folder().iterdir() if "-" in path.name}
     return {_MARKS} | {f"{module}-{sources([module])}" for module in modules if is_there(module)}
 

@@ -1,9 +1,9 @@
 """Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion.
 
 At upload data are compared over all of their columns, and over those that were released by then. Of two files that were
-uploaded before anything was published, with some columns of their own each, that says nothing. So when a release is
+uploaded before anything was published, with some columns of their own each, that reveals nothing. So when a release is
 reviewed, its data are compared over its columns, its kept columns, and all columns that other data have too. The other
-data are read for that, once for each set of columns, and what is found is kept beyond their deletion.
+data are read for that, once for each set of columns, and the result is kept beyond their deletion.
 
 Data that came by a key without `jobs:read` are compared with nothing until a keeper confirms them: else whoever uploads
 a guess would learn from what becomes of it whether it is right.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _SECRET: Final = "sketches"  # noqa: S105 - its name
 #: Columns with the same multiset that make data the same; all, where there are fewer.
 _ALIKE: Final = 3
-#: Columns that a release has in common with other data say nothing below this number, unless it has no other.
+#: Columns that a release has in common with other data reveal nothing below this number, unless it has no other.
 _LEAST: Final = 2
 
 Sets = set[tuple[str, ...]]
@@ -46,7 +46,7 @@ class Recognised:
 
     dataset_id: str
     owner: str
-    #: With what it says that another dataset has one too, in bits.
+    #: With what it states that another dataset has one too, in bits.
     fingerprints: Mapping[str, float]
     sketches: tuple[RowSketch, ...]
 
@@ -89,7 +89,7 @@ def sketched(path: Path, sets: Iterable[Sequence[str]], *, owner: str, at: Worke
 def join_family(connection: Connection, signature: Recognised) -> str:
     """Find the family of a dataset, or make one, and remember by what it is recognised.
 
-    The keeper's word is added to what is recognised: that data are the same as others does not say that they are not
+    The keeper's word is added to what is recognised: that data are the same as others does not state that they are not
     the same as third ones. Only data that were set apart (`none`) are compared with nothing.
     """
     families.lock_recognising(connection, owner=signature.owner)
@@ -248,7 +248,7 @@ def compare_released(
 
 
 def _in_common(release: Released, mine: OtherData, other: OtherData) -> Sets:
-    """Sets of columns that both have and that say whether rows are the same."""
+    """Sets of columns that both have and that state whether rows are the same."""
     whole = {tuple(sorted(release.columns))}
     wanted = (release.columns, (*release.columns, *release.keep), mine.columns)
     shared = {tuple(sorted(other.columns.intersection(one).intersection(mine.columns))) for one in wanted}
@@ -259,7 +259,7 @@ def _sketch_other(other: OtherData, missing: Sets, release: Released, *, at: Wor
     path = release.scratch / f"rows-of-{other.id}.parquet"
     try:
         storage.fetch(other.key, path)
-    except FileNotFoundError:  # deleted just now: what was sketched of it by then is compared
+    except FileNotFoundError:  # deleted just now: the sketch of it by then is compared
         return
     made = sketched(path, missing, owner=release.owner, at=at)
     path.unlink()

@@ -12,7 +12,7 @@ from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 
-#: Sent by the worker's main process to its children when it is told to stop. It is blocked everywhere and never
+#: Sent by the worker's main process to its children when it is instructed to stop. It is blocked everywhere and never
 #: handled: a pending signal is a flag that a thread can read while the main thread is inside a native kernel. A main
 #: process that dies takes its children with it: on Linux Celery asks the kernel for that, elsewhere they end their job.
 STOP_SIGNAL = signal.SIGUSR2
@@ -44,7 +44,7 @@ class WorkerResources:
         )
 
     def stopping(self) -> bool:
-        """Whether the worker was told to stop."""
+        """Whether the worker was instructed to stop."""
         return STOP_SIGNAL in signal.sigpending()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Scratch folders of running jobs. They hold microdata, so those that a killed process left are removed.
+"""Scratch folders of running jobs. They contain microdata, so those that a killed process left are removed.
 
 Each folder is locked by the process that uses it; the lock ends with the process, however it dies.
 """
@@ -40,10 +40,10 @@ def scratch_folder(parent: Path | None) -> Iterator[Path]:
 
 
 def scratch_fault(error: BaseException) -> SureboxError | None:
-    """Tell what a worker's own disk has to do with an error: no room, or nothing can be written; None: nothing."""
+    """Show what a worker's own disk has to do with an error: no room, or nothing can be written; None: nothing."""
     number = error.errno if isinstance(error, OSError) else None
     text = str(error) if number is None else ""
-    if number in _FULL or any(f"os error {one}" in text for one in _FULL):  # as readers written in Rust say it
+    if number in _FULL or any(f"os error {one}" in text for one in _FULL):  # as readers written in Rust state it
         return StorageFullError("there is no room left for the scratch files of a worker; ask the operator")
     if number in _FAULTY or any(f"os error {one}" in text for one in _FAULTY):
         return NO_SCRATCH

@@ -1,6 +1,6 @@
 """Kernels of a fresh worker: what the installation lacks is compiled, the rest is loaded before the first job needs it.
 
-Neither happens beside a job: compiling is done by a process of its own that stands still while a job of this machine
+Neither happens next to a job: compiling is done by a process of its own that stands still while a job of this machine
 runs, and loading goes on once it has ended. A job that needs a kernel before it is there compiles it itself.
 """
 
@@ -57,7 +57,7 @@ def warm_in_background(settings: Settings, queues: frozenset[str]) -> None:
 
 @contextmanager
 def at_work(settings: Settings) -> Iterator[None]:
-    """While a job runs: nothing is compiled or loaded beside it."""
+    """While a job runs: nothing is compiled or loaded next to it."""
     with _lock(settings, "jobs").open("ab") as jobs:
         fcntl.flock(jobs, fcntl.LOCK_SH)
         yield
@@ -91,7 +91,7 @@ def _warm(settings: Settings, queues: frozenset[str]) -> None:
                     time.sleep(_LOOK_SECONDS)
                 warm()
         log.info("warming.done", compiled=len(missing))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the first job will tell
+    except Exception as error:  # noqa: BLE001 - whatever it is, the first job will reveal
         log.warning("warming.failed", **described(error))
 
 

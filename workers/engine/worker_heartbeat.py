@@ -1,4 +1,4 @@
-"""The worker's row: its main process says every few seconds that it lives, and how much memory it holds."""
+"""The worker's row: its main process states every few seconds that it lives, and how much memory it holds."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ class Presence:
         self._unforked = threading.Lock()
 
     def start(self) -> None:
-        """Begin to be seen. No child is forked in the middle of a sighting: it would inherit locks nobody frees."""
+        """Begin to be seen. No child is forked in the middle of a sighting: it would inherit locks no one frees."""
         free = self._unforked.release
         os.register_at_fork(before=self._unforked.acquire, after_in_parent=free, after_in_child=free)
         self._thread.start()

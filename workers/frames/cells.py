@@ -43,7 +43,7 @@ def cells(
     names
         Columns, as they are called after recoding.
     recodings
-        What is recoded.
+        Recoded columns.
     rows
         Positions, rising; None for all rows.
     """

@@ -63,7 +63,7 @@ def shares_certain_in(path: Path, groups: str, names: Sequence[str]) -> dict[str
     path
         A Parquet file.
     groups, names
-        The column that says which rows belong together, and those whose values are looked at.
+        The column that states which rows belong together, and those whose values are looked at.
     """
     if groups not in pq.read_schema(path).names or not names:
         return {}

@@ -80,7 +80,7 @@ def coded_columns(path: Path, names: Sequence[str]) -> list[Coded]:
 
 
 def coded(column: pa.ChunkedArray) -> Coded:
-    """A column as codes; its values sorted, so that the codes do not tell the order of rows."""
+    """A column as codes; its values sorted, so that the codes do not show the order of rows."""
     encoded = pc.dictionary_encode(column.combine_chunks(), null_encoding="mask")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()

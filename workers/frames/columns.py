@@ -18,8 +18,8 @@ NUMBERS = frozenset({pa.int64(), pa.float64(), pa.date32()})
 class FloatTable:
     """Numeric columns as doubles.
 
-    A double holds every integer up to 2^53. Larger ones become the nearest double, so two different integers may become
-    one: columns that have any are refused before a job is accepted (`app.methods.columns`).
+    A double represents every integer up to 2^53. Larger ones become the nearest double, so two different integers may
+    become one: columns that have any are refused before a job is accepted (`app.methods.columns`).
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def numeric_columns(path: Path, names: Sequence[str]) -> FloatTable:
     Returns
     -------
     FloatTable
-        The columns in the order asked for.
+        The columns in the order requested.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def take_rows(path: Path, names: Sequence[str], order: npt.NDArray[np.integer]) 
         return pa.table({})
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read(columns=list(names))
-    # Column by column: polars takes a name like ^...$ for a pattern, pyarrow reads "a.b" too when asked for "a".
+    # Column by column: polars takes a name like ^...$ for a pattern, pyarrow reads "a.b" too when requested "a".
     frame = pl.DataFrame([pl.Series(name, pl.from_arrow(table.column(name))) for name in names])
     taken: pa.Table = frame[np.ascontiguousarray(order, np.int64)].to_arrow(compat_level=pl.CompatLevel.oldest())
     return taken

@@ -121,7 +121,7 @@ def generalized(
 def _once(
     table: pa.Table, wanted: Sequence[QuasiIdentifier], numbered: str | None
 ) -> tuple[pa.Table, NDArray[np.int64] | None]:
-    """The first row of each number, and of each value beside it that is shown as it is; which of them each row is."""
+    """The first row of each number, and of each value next to it that is shown as it is; which of them each row is."""
     if numbered is None:
         return table, None
     plain = [coded(table.column(one.columns[0])).codes for one in wanted if one.form is Form.PLAIN]

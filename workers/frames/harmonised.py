@@ -1,6 +1,6 @@
 """Columns of the typed copy after recoding, a row group at a time: as doubles, as codes, as tests of membership.
 
-A recoded column is made from the distinct combinations of its sources' values, so that what is done in Python is done
+A recoded column is made from the distinct combinations of its sources' values, so that the work in Python is done
 once for each of them.
 """
 
@@ -69,7 +69,7 @@ def slices(path: Path, names: Sequence[str], recodings: Recodings) -> Iterator[S
     names
         The columns as they are called after recoding; all exist.
     recodings
-        What is recoded.
+        Recoded columns.
     """
     needed = list(dict.fromkeys(source for name in names for source in sources(name, recodings)))
     first = 0
@@ -132,7 +132,7 @@ def _derived(
 
 
 def _converted(value: Any, kind: ColumnType) -> Any:
-    """A value as the recoded column holds it; what it cannot hold is missing."""
+    """A value as the recoded column contains it; what it cannot contain is missing."""
     if value is None or kind is ColumnType.STRING:
         return value if value is None or isinstance(value, str) else _text(value)
     try:

@@ -21,9 +21,9 @@ _ABOUT: Final = b"surebox"
 _ROWS: Final = "\x1frows"
 #: The method whose rows are places and scales.
 _NOISE: Final = "uncertain"
-#: What boxes of a survey say beside their bounds.
+#: What boxes of a survey state next to their bounds.
 BOX_WEIGHTS: Final = "box_weights"
-#: The method whose rows say the same wherever box and kept values are the same.
+#: The method whose rows state the same wherever box and kept values are the same.
 _BOXES: Final = "boxes"
 #: Between the members of a set.
 _BETWEEN: Final = "\x1f"
@@ -36,7 +36,7 @@ class Ledger:
     Attributes
     ----------
     path
-        Where they stand, under the names of the release's columns.
+        Where they are, under the names of the release's columns.
     method
         Of the release.
     columns
@@ -50,7 +50,7 @@ class Ledger:
     uniform
         Whether its noise is uniform.
     box_means
-        What its boxes say of the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
+        What its boxes state about the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
     """
 
     path: Path
@@ -113,7 +113,7 @@ def _different(release: Path, shown: list[str], telling: list[str]) -> tuple[lis
     shown
         The columns.
     telling
-        Those of which the others are functions, which are quick to compare; none, and all rows are told.
+        Those of which the others are functions, which are quick to compare; none, and all rows are reported.
     """
     table = pq.read_table(release, columns=list(dict.fromkeys((*shown, *telling))))
     if telling:
@@ -127,7 +127,7 @@ def _different(release: Path, shown: list[str], telling: list[str]) -> tuple[lis
 
 
 def _compared(series: pl.Series) -> pl.Series:
-    """What tells rows apart; sets as text, for lists have no order."""
+    """What distinguishes rows; sets as text, for lists have no order."""
     if not isinstance(series.dtype, pl.List):
         return series
     members = series.list.eval(pl.element().cast(pl.String).fill_null(MISSING))
@@ -135,7 +135,7 @@ def _compared(series: pl.Series) -> pl.Series:
 
 
 def _cells(ledger: Path, kept: Sequence[str] = ()) -> pl.DataFrame:
-    """Rows of each box, which its sides tell from others, and of each combination of kept values in it."""
+    """Rows of each box, which its sides distinguish from others, and of each combination of kept values in it."""
     sides = [name for one in read_ledger(ledger).columns for name in one.columns]
     names = [*sides, *(name for name in kept if name not in sides)]
     table = pq.read_table(ledger, columns=[*names, _ROWS])
@@ -180,12 +180,12 @@ def fewest_changed(one: Path, other: Path) -> int | None:
 
 
 def same_rows(one: Path, other: Path) -> bool:
-    """Whether two ledgers are of releases that say the same."""
+    """Whether two ledgers are of releases that state the same."""
     return bool(pq.read_table(one).equals(pq.read_table(other)))
 
 
 def content_of(spec: Mapping[str, Any]) -> str:
-    """What boxes of a release say of the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
+    """What boxes of a release state about the means of their records; `BOX_WEIGHTS`: the intervals of their weights.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ T = TypeVar("T", np.float64, np.int64)
 class Originals:
     """The records of a typed copy, which releases place one after the other.
 
-    They are looked at in an order in which near ones follow each other, so that what is in the memory's caches for one
-    serves the next; places are told in the file's order.
+    They are looked at in an order in which near ones follow each other, so that the content of the memory's caches for
+    one serves the next; places are reported in the file's order.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Source: science.md section 6, "The ledger" and "Placing persons".
 
-What is written here is personal data, as restricted as the data are: who holds the key finds a person whose values he
+The written data here is personal data, as restricted as the data are: who holds the key finds a person whose values he
 knows. It is erased with the family, and so is the key.
 """
 
@@ -152,7 +152,7 @@ def fingerprints(
     released
         Those of its columns that were released.
     persons
-        Columns that say whose record one is, by the names that its family knows.
+        Columns that state whose record one is, by the names that its family knows.
     places, scale
         Where each record was, and with what noise.
     under

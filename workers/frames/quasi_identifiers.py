@@ -30,7 +30,7 @@ class Cells:
         Different cells, missing ones not counted.
     certainty
         Normalized certainty penalty of each cell, shape (rows,): 0 for a single value, 1 where missing; None where
-        cells of text were generalized in a way that does not say how far.
+        cells of text were generalized in a way that does not state how far.
     """
 
     codes: Codes
@@ -56,7 +56,7 @@ def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
 
 
 def as_it_is(one: QuasiIdentifier, table: pa.Table) -> QuasiIdentifier:
-    """A quasi-identifier by what its columns hold: beside a column of its name, one that is called a set may be none.
+    """A quasi-identifier by what its columns contain: next to a column of its name, one called a set may be none.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _sets(column: pa.ChunkedArray) -> Cells:
 
 
 def _beside(sets: Cells, classes: Codes) -> Cells:
-    """Sets with a class beside each: equal where both are. In a release of boxes the class follows from the set."""
+    """Sets with a class next to each: equal where both are. In a release of boxes the class follows from the set."""
     both = (sets.codes.astype(np.int64) + 1) * (int(classes.max(initial=-1)) + 2) + classes + 1
     seen, codes = np.unique(both, return_inverse=True)
     missing = int(bool(len(seen)) and seen[0] == 0)

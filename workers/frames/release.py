@@ -1,4 +1,4 @@
-"""The files of a release: the same rows in every format that is asked for.
+"""The files of a release: the same rows in every format that is requested.
 
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
 three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none. A missing cell is
@@ -36,7 +36,7 @@ _TEXT_ROWS: Final = 1 << 14
 _LINES: Final = 1 << 11
 _SIGNS: Final = r"[=+\-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}]"
 _BLANKS: Final = r"\s\p{Cc}\p{Cf}"
-#: Text that a spreadsheet runs as a formula when it opens a CSV file: blanks and what is not seen may stand before the
+#: Text that a spreadsheet runs as a formula when it opens a CSV file: blanks and invisible characters may be before the
 #: sign, which may be full-width; a lone sign is none.
 FORMULA: Final = rf"(?s)^(?:[\t\r\n]|[{_BLANKS}]*{_SIGNS})."
 #: The same inside a text, after what another reader of the file may take for the end of a cell.
@@ -72,7 +72,7 @@ class _HashedFile(io.RawIOBase):
         super().close()
 
     def result(self) -> WrittenFile:
-        """What was written, once it is closed."""
+        """The written data, once it is closed."""
         return WrittenFile(self._path, self._digest.hexdigest(), self._size)
 
 
@@ -88,7 +88,7 @@ def write_release(
     folder
         Where to write `release.<format>`; it exists.
     formats
-        What to write beside Parquet, which audits and questions read and which is always written.
+        What to write next to Parquet, which audits and questions read and which is always written.
     delimiter
         Of ``csv.excel``.
 
@@ -113,7 +113,7 @@ def write_release(
 
 
 class _Writer(ABC):
-    """One format of the same rows; `empty` has their names and types, `units` is what `Rows.each_unit` says."""
+    """One format of the same rows; `empty` has their names and types, `units` is what `Rows.each_unit` states."""
 
     def __init__(self, empty: Run, file: _HashedFile, units: Run | None) -> None:
         self._empty = empty
@@ -224,7 +224,7 @@ def _disarmed(texts: pl.Series) -> pl.Series:
 
 
 def _escaped_names(names: Sequence[str]) -> dict[str, str]:
-    """Names as they are to stand in the header, each still a name of its own."""
+    """Names as they are to be in the header, each still a name of its own."""
     shown = _disarmed(pl.Series(names, dtype=pl.String)).to_list()
     return {name: one for name, one in zip(names, shown, strict=True) if one != name and one not in names}
 

@@ -20,7 +20,7 @@ def ranked(path: Path, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
     Notes
     -----
-    Rows that are equal in every cell keep the order of the file: nobody can tell which of them is which.
+    Rows that are equal in every cell keep the order of the file: no one can reveal which of them is which.
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
         names = sorted(file.schema_arrow.names)

@@ -50,7 +50,7 @@ def is_generalized(values: Sequence[str]) -> bool:
 def left_open(values: Sequence[str]) -> NDArray[np.float64] | None:
     """The normalized certainty penalty of different texts of a column; None where it cannot be measured.
 
-    Words are single values: the text of one does not say whether it is the class of a hierarchy.
+    Words are single values: the text of one does not state whether it is the class of a hierarchy.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class CancelRequestedError(Exception):
-    """The user asked for the job's cancellation; raised by `JobContext.tick`, let it pass."""
+    """The user requested the job's cancellation; raised by `JobContext.tick`, let it pass."""
 
 
 class ShutdownRequestedError(Exception):
@@ -71,14 +71,14 @@ class JobContext:
     spec: Mapping[str, Any]
     seed: int | None
     inputs: Inputs
-    #: Which random draw from the same data this is, by what is published; above 1 only where draws add up.
+    #: Which random draw from the same data this is, by the published data; above 1 only where draws add up.
     draw: int
     scratch: Path
     limits: Limits
     threads: int
     #: None for a whole job, and for one that joins its parts.
     part: JobPart | None
-    #: What is drawn at random is drawn from it; as secret as what it hides.
+    #: The random draw is drawn from it; as secret as what it hides.
     rng: np.random.Generator = field(repr=False)
     #: An input's bytes as a local file, by the field that names the input; None where there are none.
     fetch: Callable[[InputFile, str], Path | None] = field(repr=False)
@@ -107,7 +107,7 @@ class JobContext:
         return self.inputs.dataset
 
     def specification(self, spec: type[J]) -> J:
-        """What was asked, as its type; the seed stands beside the stored specification, never in it."""
+        """The request, as its type; the seed is next to the stored specification, never in it."""
         return spec.model_validate({**self.spec, "seed": self.seed})
 
     def dataset_path(self, field: str = "dataset_id") -> Path:
@@ -119,7 +119,7 @@ class JobContext:
         return self._required(InputFile.RELEASE, field, "there is no release with this id")
 
     def link_path(self, field: str = "release_id") -> Path | None:
-        """What says which record each row of a release stands for, as .npy; None once that is no longer known."""
+        """What states which record each row of a release represents, as .npy; None once that is no longer known."""
         return self.fetch(InputFile.LINK, field)
 
     def release_statistics(self, field: str = "release_id") -> list[dict[str, Any]]:

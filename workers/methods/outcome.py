@@ -16,10 +16,10 @@ from workers.frames.files import WrittenFile
 class ReleaseDraft:
     """A release before it is stored; everything in it becomes public, but for `link`.
 
-    `files` lie in the scratch folder, by format; `columns` are ``{"name", "type"}``; `flags` but for `reproducible`;
+    `files` are in the scratch folder, by format; `columns` are ``{"name", "type"}``; `flags` but for `reproducible`;
     `statistics` may have fields that the method's type of them lacks, which are withheld; `parameters` is what
     provenance may publish of the specification. `link` is an array in .npy with the place in the dataset of the record
-    that each row stands for, kept for audits until the release or the dataset is deleted. `draw` says which draw from
+    that each row represents, kept for audits until the release or the dataset is deleted. `draw` states which draw from
     the same data it was made as, where draws add up.
     """
 
@@ -36,7 +36,7 @@ class ReleaseDraft:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDraft:
-    """A dataset that was read: its typed copy, still in the scratch folder, and what it holds."""
+    """A dataset that was read: its typed copy, still in the scratch folder, and what it contains."""
 
     path: Path
     profile: Profile

@@ -33,12 +33,12 @@ class SplitRequestedError(Exception):
 class Runner(Protocol):
     """One method's runner: it calls `job.tick` about every half second, which reports, and raises where to stop.
 
-    Errors of `app.errors` say what only computing could tell and end the job with that problem; anything else ends it
-    with an internal error that is logged without its message, for a message could quote a cell.
+    Errors of `app.errors` state what only computing could reveal and end the job with that problem; anything else ends
+    it with an internal error that is logged without its message, for a message could quote a cell.
     """
 
     def run(self, job: JobContext) -> Outcome:
-        """Compute, write the release's files to the scratch folder, and say what was found."""
+        """Compute, write the release's files to the scratch folder, and report the result."""
         ...
 
 
@@ -51,7 +51,7 @@ class Stepwise(Protocol[S]):
     """
 
     def init(self, job: JobContext) -> S:
-        """Read what is needed and make the first state."""
+        """Read the needed parts and make the first state."""
         ...
 
     def step(self, state: S, job: JobContext) -> S:
@@ -67,7 +67,7 @@ class Stepwise(Protocol[S]):
         ...
 
     def finish(self, state: S, job: JobContext) -> Outcome:
-        """Write the release's files to the scratch folder and say what was found."""
+        """Write the release's files to the scratch folder and report the result."""
         ...
 
 
@@ -91,9 +91,9 @@ def run_through(runner: AnyRunner, job: JobContext) -> Outcome:
 class Splitting(Protocol[S]):
     """A runner whose work falls into independent parts, worth processes of their own when there is much of it.
 
-    Each part is a job with the same specification and inputs, and `JobContext.part` to say which; what it finds is the
-    `result` of its outcome. A part draws from the streams that it would have drawn from unsplit: a given seed gives the
-    same result however the work is split.
+    Each part is a job with the same specification and inputs, and `JobContext.part` to state which; what it finds is
+    the `result` of its outcome. A part draws from the streams that it would have drawn from unsplit: a given seed gives
+    the same result however the work is split.
     """
 
     def parts(self, state: S, job: JobContext, *, processes: int) -> int:
@@ -118,7 +118,7 @@ class Keyed(Protocol):
 class Checkpointing(Protocol[S]):
     """A runner whose state can be packed into arrays and taken up again by another attempt.
 
-    `algorithm` is the version of what is packed: raised with a change after which a state of before means something
+    `algorithm` is the version of the packed content: raised with a change after which a state of before means something
     else or goes on to another result. A checkpoint of another version is discarded, and the job starts over.
     """
 
@@ -132,7 +132,7 @@ class Checkpointing(Protocol[S]):
         ...
 
     def unpack(self, job: JobContext, arrays: Arrays) -> S:
-        """The state again; what was only read (columns) is read again from the dataset."""
+        """The state again; the part that is only read (columns) is read again from the dataset."""
         ...
 
 
@@ -150,7 +150,7 @@ class WarmingInParts(Protocol):
     """A runner with so many kernels that several processes compile them side by side."""
 
     def warmings(self) -> Sequence[Callable[[], None]]:
-        """What is to be run through, in parts that have few kernels in common, the longest first."""
+        """Made-up jobs to run through, in parts that have few kernels in common, the longest first."""
         ...
 
 

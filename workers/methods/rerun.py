@@ -16,7 +16,7 @@ from workers.methods.protocol import AnyRunner, Keyed, run_through
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is run: a specification on a dataset that lies in a file.
+    """The program: a specification on a dataset that is in a file.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Again:
     spec
         Its specification, defaults filled in.
     dataset
-        What is said of the dataset.
+        The statement about the dataset.
     path
         Its typed copy.
     scratch
@@ -49,13 +49,13 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     ----------
     runner : of the method.
     job : the audit's, which hears of the progress.
-    again : what is run.
+    again : the job that is run.
     fraction, stage : how far the audit has come.
 
     Raises
     ------
     app.errors.SureboxError
-        What the method says of these records.
+        What the method states about these records.
     """
     again.scratch.mkdir(parents=True, exist_ok=True)
 

@@ -13,7 +13,7 @@ _BODIED: Final = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Authenticate:
-    """Leaves a Principal, or the error that tells why there is none, in the scope.
+    """Leaves a Principal, or the error that reveals why there is none, in the scope.
 
     Without a valid key a request with a body is answered here. Other requests go on: an unknown path stays a 404.
     """

@@ -1,4 +1,4 @@
-"""Headers that decide who asks, of whom, and for what stand once: of two, each reader takes another."""
+"""Headers that decide who asks, of whom, and for what occur once: of two, each reader takes another."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ _WITHOUT_HOST: Final = frozenset({"1.0", "0.9"})
 
 
 class HeaderRules:
-    """Answers 400 where a header stands twice, or a request names no host (RFC 9112, section 3.2)."""
+    """Answers 400 where a header occurs twice, or a request names no host (RFC 9112, section 3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -40,7 +40,7 @@ def _wrong(scope: Scope) -> str | None:
     names = [name for name, _ in scope["headers"]]
     for name in SINGLE:
         if (times := names.count(name)) > 1:
-            return f"the header `{name.decode().title()}` stands {times} times: send it once"
+            return f"the header `{name.decode().title()}` is there {times} times: send it once"
     if b"host" not in names and scope["http_version"] not in _WITHOUT_HOST:
         return "the header `Host` is missing: HTTP/1.1 requires it"
     return None

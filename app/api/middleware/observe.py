@@ -1,6 +1,6 @@
 """The outermost middleware: request id, access log, metrics, security headers, and the last resort for crashes.
 
-What is logged and counted is the route's template, never the URL that was asked for, a query or a body.
+Logs and counts have the route's template, never the URL that was requested, a query or a body.
 """
 
 import re
@@ -38,7 +38,7 @@ class Templates:
     """From the route that served a request to its path template.
 
     It is made when all routes are there, before the first request: FastAPI completes routes when they are first looked
-    at, under `warnings.catch_warnings`, which is not safe beside other threads.
+    at, under `warnings.catch_warnings`, which is not safe next to other threads.
     """
 
     def __init__(self, app: FastAPI) -> None:
@@ -80,7 +80,7 @@ class Observe:
         except Exception as error:  # noqa: BLE001 - the server would log its message, which may quote data
             log_unexpected(error)
             if status:  # too late for another answer: the connection has to break
-                raise ConnectionAbortedError("the response broke off; the log says where") from None
+                raise ConnectionAbortedError("the response broke off; the log states where") from None
             await problem_response(SureboxError(), instance=scope["path"])(scope, receive, sending)
         finally:
             self._note(scope, status, time.perf_counter() - started, _object_of(scope) or made)
@@ -120,7 +120,7 @@ def _object_of(scope: Scope) -> str:
 
 
 def _object_made(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The id of what was made, which `Location` names."""
+    """The id of the made object, which `Location` names."""
     location = next((value for name, value in headers if name.lower() == b"location"), b"")
     last = location.rpartition(b"/")[2].decode("latin-1")
     return last if _OBJECT.fullmatch(last) else ""

@@ -38,7 +38,7 @@ _BUNDLE: Final[dict[str, Any]] = {
     responses={200: _BUNDLE, 304: NOT_MODIFIED, **PAST_THE_WAIT, **responses(404, 409, 422, 429)},
 )
 async def get_release_bundle(release_id: ReleaseId, questioner: Reader, if_none_match: IfNoneMatch = None) -> Response:
-    """An RO-Crate: every file, statistics, certificate, provenance, report, public keys, what is revoked.
+    """An RO-Crate: every file, statistics, certificate, provenance, report, public keys, the revocations.
 
     It waits for the report to be written; past the wait it answers with the job that writes it: ask again then.
     """

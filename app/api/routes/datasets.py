@@ -40,7 +40,7 @@ async def get_dataset_filter(
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
 ) -> read.DatasetFilter:
-    """Which datasets the list holds."""
+    """Which datasets the list contains."""
     return read.DatasetFilter(states=tuple(state or ()), created_after=created_after, tags=tags_of(tag))
 
 

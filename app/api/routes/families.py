@@ -1,4 +1,4 @@
-"""Families: what is the same data, and what was ever published of them."""
+"""Families: sameness of data, and all publications of them."""
 
 from typing import Annotated, Any
 

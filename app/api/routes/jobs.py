@@ -118,9 +118,9 @@ def cancel_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Res
     responses={204: {"description": "All that was restricted is gone; its release stays."}, **responses(404, 409, 429)},
 )
 def delete_job(job_id: JobId, resources: ResourcesDep, principal: Writer) -> Response:
-    """Erase a job for good: specification, result, restricted provenance, and which record a released row stands for.
+    """Erase a job for good: specification, result, restricted provenance, and which record a released row represents.
 
-    Its release remains, with what is public of it. A job that has not ended, or that an unfinished one uses, is a
+    Its release remains, with the public part of it. A job that has not ended, or that an unfinished one uses, is a
     conflict. Afterwards the job is 404, and its Idempotency-Key 410.
     """
     erase.delete_job(

@@ -15,7 +15,7 @@ from app.releases import log
 
 router = APIRouter(tags=["administration"])
 
-#: Any key may see what was done with it.
+#: Any key may see the work with it.
 _ANY = tuple(scope.value for scope in Scope if scope is not Scope.ADMIN)
 Reader = Annotated[Principal, Depends(require("admin", instead=_ANY, any_of_instead=True))]
 
@@ -32,7 +32,7 @@ async def get_log_filter(
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
 ) -> LogFilter:
-    """Which entries the list holds, of those that the key may see."""
+    """Which entries the list contains, of those that the key may see."""
     own = None if _is_admin(principal) else principal.key_id
     return LogFilter(
         owner=principal.owner,
@@ -57,9 +57,9 @@ def read_log(
     paging: PageDep,
     only: Annotated[LogFilter, Depends(get_log_filter)],
 ) -> Any:
-    """Who did what, newest first: everything of the owner with `admin`, else what was done with the key that asks.
+    """Who did what, newest first: everything of the owner with `admin`, else the work with the key that asks.
 
-    Entries about publishing, and about reading what is restricted, form a chain of hashes; all others are kept for a
+    Entries about publishing, and about reading restricted data, form a chain of hashes; all others are kept for a
     time. Downloads and refusals are counted by key and minute (`facts.count`). What findings said, and hashes, are for
     keys with `admin` or `jobs:read`.
     """

@@ -77,7 +77,7 @@ def publish_release(
     dependencies=[Depends(_object_or_nothing)],
     summary="Withdraw a release",
     response_model=Release,
-    response_description="The release, for a key that reads what is not published.",
+    response_description="The release, for a key that reads unpublished releases.",
     responses={204: {"description": "Withdrawn; the key may not read it any more."}, **_ANSWERS},
 )
 def withdraw_release(

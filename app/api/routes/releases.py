@@ -32,7 +32,7 @@ from app.releases.access import check_readers, viewer_of
 router = APIRouter(tags=["releases"])
 
 ReleaseId = Annotated[str, Path(description="Id of a release.")]
-#: Keepers read drafts too, and need no other scope for that; what is public needs no key where that is allowed.
+#: Keepers read drafts too, and need no other scope for that; public data needs no key where that is allowed.
 Reader = Annotated[Principal, Depends(require("releases:read", instead=("jobs:read",), public=True))]
 NamingBody = Annotated[ReleaseChanges, Body(openapi_examples=RELEASE_CHANGES)]
 Writer = Annotated[Principal, Depends(require("releases:write"))]
@@ -68,7 +68,7 @@ async def get_release_filter(
     state: Annotated[ReleaseState | None, Query(description="Only releases in this state.")] = None,
     series_id: Series = None,
 ) -> read.ReleaseFilter:
-    """Which releases the list holds."""
+    """Which releases the list contains."""
     return read.ReleaseFilter(
         method=method,
         dataset_id=dataset_id,

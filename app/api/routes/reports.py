@@ -52,7 +52,7 @@ async def get_release_report(release_id: ReleaseId, questioner: Reader, if_none_
 
 
 async def release_report_answer(questioner: Questioner, release_id: str, *, sent: Sent) -> Response:
-    """Have the report of a release written, and answer what is made of it.
+    """Have the report of a release written, and answer with it.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _REPLAYED: Final = {"schema": {"type": "string"}, "description": "`true` when an
 CREATED_HEADERS: Final = {"Location": _LOCATION, "Preference-Applied": _APPLIED, "Idempotent-Replayed": _REPLAYED}
 READING_HEADERS: Final = CREATED_HEADERS | {"Retry-After": _SECONDS}
 
-#: The body of an upload: the file itself. Generators of clients that tell kinds of bytes apart send the first one,
+#: The body of an upload: the file itself. Generators of clients that distinguish kinds of bytes send the first one,
 #: others the last, which is any file whose format the query names.
 UPLOAD_BODY: Final[dict[str, Any]] = {
     "requestBody": {

@@ -1,6 +1,6 @@
-"""Bodies as somebody might send them, shown in the OpenAPI document; tests send all of them.
+"""Bodies as someone might send them, shown in the OpenAPI document; tests send all of them.
 
-Those of methods that are asked for by a body of their own stand with their specifications (`JobSpec.examples`).
+Those of methods that are requested by a body of their own are with their specifications (`JobSpec.examples`).
 """
 
 from typing import Any, Final
@@ -48,7 +48,7 @@ CLASSES: Final = _named(
 
 MORE_STATISTICS: Final = _named(
     {
-        "a covariance that nobody asked for": {"statistics": [{"kind": "covariance", "of": ["age", "income"]}]},
+        "a covariance that no one requested": {"statistics": [{"kind": "covariance", "of": ["age", "income"]}]},
         "a regression, in the sample form": {
             "statistics": [{"kind": "regression", "of": ["income", "age"]}, {"kind": "variance", "of": ["income"]}],
             "ddof": 1,
@@ -59,7 +59,7 @@ MORE_STATISTICS: Final = _named(
 NAMES: Final = _named(
     {
         "a name": {"name": "Commuters of 2026, second delivery"},
-        "tags in place of the former": {"tags": {"year": "2026", "for": "open data"}},
+        "tags that replace the former": {"tags": {"year": "2026", "for": "open data"}},
     }
 )
 
@@ -76,7 +76,7 @@ PUBLISHING: Final = _named(
 
 OWNER_CHANGES: Final = _named(
     {
-        "jobs publish for everybody": {"jobs_publish": True},
+        "jobs publish for everyone": {"jobs_publish": True},
         "jobs publish for keys with releases:publish, and leave drafts for others": {"jobs_publish": False},
     }
 )

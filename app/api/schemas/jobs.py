@@ -22,7 +22,7 @@ def _built(body: Any, *, kind: JobKind) -> Any:
 
 
 def body_of(kind: JobKind) -> Any:
-    """The type of a body that asks for a job of this kind: one specification a method, told apart by `method`."""
+    """The type of a body that asks for a job of this kind: one specification a method, distinguished by `method`."""
     specs = [method.spec for method in methods_of(kind)] or [JobSpec]
     union = _by_method(specs, f"The specification of one {kind}.")
     return Annotated[union, BeforeValidator(partial(_built, kind=kind))]
@@ -93,7 +93,7 @@ EVENTS: Final[dict[str, Any]] = {
     "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Job"}}},
 }
 
-#: Answers to a request for a job, beside problems.
+#: Answers to a request for a job, besides problems.
 JOB_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {"model": Job, "description": "The job, finished within the wait.", "headers": FINISHED_HEADERS},
     202: {"headers": ACCEPTED_HEADERS},

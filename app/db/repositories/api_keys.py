@@ -36,7 +36,7 @@ _BY_DIGEST = select(api_key.c.id, api_key.c.owner, api_key.c.scopes, api_key.c.d
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """What a valid key stands for."""
+    """What a valid key represents."""
 
     id: str
     owner: str
@@ -89,7 +89,7 @@ def every(connection: Connection, *, owner: str | None = None) -> list[KeyInfo]:
 
 
 def revoke(connection: Connection, *, key_id: str, now: datetime) -> str | None:
-    """Revoke a key, and say whose it was; None when there is none or it was revoked before."""
+    """Revoke a key, and state whose it was; None when there is none or it was revoked before."""
     statement = update(api_key).where(api_key.c.id == key_id, api_key.c.revoked_at.is_(None)).values(revoked_at=now)
     owner: str | None = connection.execute(statement.returning(api_key.c.owner)).scalar_one_or_none()
     return owner

@@ -1,4 +1,4 @@
-"""The audit log: entries of what was done, beside the chain of `log`; both are read as one."""
+"""The audit log: entries of actions, next to the chain of `log`; both are read as one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ from app.db.tables.releases import log_entry
 
 #: Numbers as text sort as numbers do.
 _DIGITS: Final = 19
-#: Whose log holds what concerns the service, or whom it does not know.
+#: Whose log contains what concerns the service, or whom it does not know.
 NO_OWNER: Final = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
-    """Which entries a list holds; None and empty mean all."""
+    """Which entries a list contains; None and empty mean all."""
 
     owner: str | None = None
     key_ids: Sequence[str] = ()
@@ -59,7 +59,7 @@ class PlacedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What is counted together: the same thing, done with the same key, in the same minute."""
+    """The records counted together: the same thing, done with the same key, in the same minute."""
 
     bucket: str
     owner: str
@@ -78,13 +78,13 @@ def record(
     key_id: str | None,
     facts: Mapping[str, Any] | None = None,
 ) -> None:
-    """Note what is done in this transaction."""
+    """Note the actions of this transaction."""
     values = {"owner": owner, "action": action.value, "subject": subject, "key_id": key_id, "facts": dict(facts or {})}
     connection.execute(insert(audit_entry).values(**values))
 
 
 def record_end(connection: Connection, *, job_id: str, state: str) -> None:
-    """Note that a listed job has ended; what is internal to another one has no entry."""
+    """Note that a listed job has ended; fields internal to another one have no entry."""
     facts = func.json_build_object("state", literal(state, Text), "method", job.c.method)
     ended = select(job.c.owner, job.c.requested_by, literal(LogAction.ENDED.value), job.c.id, type_coerce(facts, JSON))
     ended = ended.where(job.c.id == job_id, job.c.listed)
@@ -93,7 +93,7 @@ def record_end(connection: Connection, *, job_id: str, state: str) -> None:
 
 
 def count_up(connection: Connection, *, counts: Sequence[tuple[Counted, int]]) -> None:
-    """Add to what was counted in a minute, always in the same order: other processes do the same."""
+    """Add to the counts of a minute, always in the same order: other processes do the same."""
     rows = [
         {
             "owner": counted.owner, "key_id": counted.key_id, "action": counted.action.value,

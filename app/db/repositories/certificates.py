@@ -102,7 +102,7 @@ def get_envelope(connection: Connection, *, release_id: str) -> bytes | None:
 
 
 def forget_envelope(connection: Connection, *, release_id: str) -> None:
-    """The release is deleted: its certificate's place in the chain stays, what it says goes, and its timestamp."""
+    """The release is deleted: its certificate's place in the chain stays, what it states goes, and its timestamp."""
     mark_stale(connection, release_id=release_id)
     gone = {"envelope": None, "timestamp": None, "timestamped_at": None}
     connection.execute(update(certificate).where(certificate.c.release_id == release_id).values(gone))

@@ -1,7 +1,7 @@
 """The worker's side of a job: claim it, beat, end it or give it back.
 
 `attempt` is the fence: every write of a worker carries the attempt it has claimed and meets only a running job. Zero
-rows mean that the job belongs to somebody else by now; the caller rolls back and stops.
+rows mean that the job belongs to someone else by now; the caller rolls back and stops.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -139,7 +139,7 @@ def look(connection: Connection, *, job_id: str, attempt: int) -> HeartbeatReply
 
 
 def heartbeat(connection: Connection, *, job_id: str, attempt: int, progress: JobProgress | None) -> HeartbeatReply:
-    """Say that the attempt is alive, and how far it has come when that has changed.
+    """State that the attempt is alive, and how far it has come when that has changed.
 
     The share lock makes a reaper wait: progress is never written over that of another attempt.
     """
@@ -156,14 +156,14 @@ def heartbeat(connection: Connection, *, job_id: str, attempt: int, progress: Jo
 
 
 def finish(connection: Connection, *, claimed: Claim, ending: AttemptOutcome) -> datetime:
-    """End the job, and say when; everything else of the ending is written after this in the same transaction.
+    """End the job, and state when; everything else of the ending is written after this in the same transaction.
 
-    A job whose cancellation was asked for does not succeed any more: nothing is published after a cancel.
+    A job whose cancellation was requested does not succeed any more: nothing is published after a cancel.
 
     Raises
     ------
     FencedError
-        When the attempt has lost the job, or may not succeed any more; `look` tells which.
+        When the attempt has lost the job, or may not succeed any more; `look` reveals which.
     """
     mine = _mine(claimed.id, claimed.attempt)
     if ending.state is JobState.SUCCEEDED:
@@ -252,7 +252,7 @@ def hold(connection: Connection, *, job_id: str, attempt: int, why: str, patienc
     job_id, attempt
         Whose.
     why
-        What is wrong with the storage, in a few words; the job's stage says it.
+        The faults of the storage, in a few words; the job's stage states it.
     patience
         Seconds that a job waits for storage in all.
 

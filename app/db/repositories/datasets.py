@@ -1,4 +1,4 @@
-"""Datasets. A deleted one keeps its row, emptied of what it said about the data, and is there for nobody."""
+"""Datasets. A deleted one keeps its row, emptied of what it said about the data, and is there for no one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from app.contracts.warnings import JobWarning
 from app.db.tables.datasets import dataset
 from app.db.tables.releases import publication_entry, release
 
-#: In the place of `same_data_as_dataset_id`: the keeper says that nothing uploaded before is the same data.
+#: In the place of `same_data_as_dataset_id`: the keeper states that nothing uploaded before is the same data.
 NO_DATASET: Final = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDataset:
-    """What is written of a dataset when its upload has been staged."""
+    """The entry of a dataset when its upload has been staged."""
 
     id: str
     owner: str
@@ -99,7 +99,7 @@ def list_datasets(
 
 
 def set_ready(connection: Connection, *, dataset_id: str, profile: Profile, data_key: str, data_bytes: int) -> bool:
-    """The upload was read; in the transaction that ends its job. False when nobody waits for it any more."""
+    """The upload was read; in the transaction that ends its job. False when no one waits for it any more."""
     statement = (
         update(dataset)
         .where(dataset.c.id == dataset_id, dataset.c.state == DatasetState.INGESTING)

@@ -1,4 +1,4 @@
-"""Draws from the same data that were published. What was ever published counts: deleting takes nothing back."""
+"""Draws from the same data that were published. Every publication counts: deleting takes nothing back."""
 
 from sqlalchemy import Connection, func, select
 
@@ -14,8 +14,8 @@ def count_published(connection: Connection, *, owner: str, method: str, made_fro
     """How many releases this method has ever made of data with the checksum of these, deleted ones among them.
 
     The bytes count, not the dataset's id: deleting a dataset and uploading it again does not make its releases
-    forgotten. Drafts, and jobs that are queued, have failed or were cancelled, told nobody anything. Of data that no
-    keeper has confirmed nothing was published: whoever uploaded a guess learns from no number whether it is right.
+    forgotten. Drafts, and jobs that are queued, have failed or were cancelled, reported no one anything. Of data that
+    no keeper has confirmed nothing was published: whoever uploaded a guess learns from no number whether it is right.
     """
     if not families.is_confirmed(connection, dataset_id=made_from.id):
         return 0

@@ -25,7 +25,7 @@ _LOCK: Final = 0x656E74
 _SECRETS_OVERLAP: Final = timedelta(days=1)
 #: A secret of the same name was made here meanwhile; the same secret may have been sealed again, and stays.
 _MADE_HERE: Final = "secret.created_at <> excluded.created_at"
-#: Of the job only its tombstone is written, as if it had been erased; of its provenance what is public.
+#: Of the job only its tombstone is written, as if it had been erased; of its provenance public data.
 _TOMBSTONE: Final[Mapping[str, Any]] = {
     "spec_shown": None, "result": None, "result_shown": None, "warnings": [], "findings": [], "error": None,
     "seed": None, "tags": {}, "listed": False, "requested_by": None, "whole_id": None,
@@ -76,7 +76,7 @@ def stale(connection: Connection, *, limit: int) -> list[Entry]:
 
 
 def mark_all_stale(connection: Connection) -> None:
-    """Secrets were sealed again: entries are to hold them as they are sealed now."""
+    """Secrets were sealed again: entries are to contain them as they are sealed now."""
     connection.execute(update(publication_entry).values(stale=True))
 
 
@@ -87,13 +87,13 @@ def mark_stale(connection: Connection, *, release_id: str) -> None:
 
 
 def note_fresh(connection: Connection, *, entry: Entry) -> None:
-    """What storage has is what the rows say."""
+    """What storage has is what the rows state."""
     mine = (publication_entry.c.owner == entry.owner, publication_entry.c.number == entry.number)
     connection.execute(update(publication_entry).where(*mine).values(stale=False))
 
 
 def gather(connection: Connection, *, release_id: str, spec: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """All rows that say what a publication was, as they are in this transaction.
+    """All rows that state what a publication was, as they are in this transaction.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def gather(connection: Connection, *, release_id: str, spec: Mapping[str, Any]) 
     release_id
         The release.
     spec
-        What is kept of its job's specification for as long as the release is there.
+        The stored record of its job's specification for as long as the release is there.
     """
     made = connection.execute(select(release).where(release.c.id == release_id)).mappings().one()
     owner, job_id = made["owner"], made["job_id"]
@@ -153,7 +153,7 @@ def replay(connection: Connection, *, entry: Entry, rows: Rows, datasets: Sequen
 
 
 def _join(connection: Connection, rows: Rows, datasets: Sequence[str]) -> None:
-    """Datasets that are here belong to the family of the entry, and so does what is known of their families."""
+    """Datasets that are here belong to the family of the entry, and so do the facts known of their families."""
     for row in rows.get("family", ()):
         here = select(dataset.c.family_id).where(dataset.c.id.in_(datasets), dataset.c.family_id != row["id"])
         others = sorted(set(connection.execute(here).scalars()))
@@ -224,7 +224,7 @@ def _secrets(connection: Connection, owner: str, release_id: str, family_id: str
 
 
 def _log(connection: Connection, owner: str, release_id: str) -> list[dict[str, Any]]:
-    """The owner's log from the entry before to this one, and all that it says of the release."""
+    """The owner's log from the entry before to this one, and all that it states about the release."""
     published = (
         "SELECT max(l.sequence) FROM log_entry l WHERE l.owner = :owner AND l.action = 'published' AND l.subject"
     )

@@ -1,4 +1,4 @@
-"""Erasing what is restricted of finished jobs. A tombstone stays: which job it was, what it worked on, how it ended.
+"""Erasing the restricted part of finished jobs. A tombstone stays: which job it was, what it worked on, how it ended.
 
 Inputs stay with it, because draws from the same data are counted for ever, and so does the public provenance of its
 release. Callers hold the locks that keep submissions away.
@@ -53,7 +53,7 @@ def parts_of(connection: Connection, *, job_id: str) -> dict[str, str]:
 
 
 def erase(connection: Connection, *, erasable: Erasable, spec: dict[str, Any]) -> None:
-    """Leave a tombstone, with that much of the specification. What lies in storage is still to be removed."""
+    """Leave a tombstone, with that much of the specification. The part in storage remains to be removed."""
     now = func.clock_timestamp()
     emptied = _WITHOUT_RESULT | {"spec_shown": null(), "error": null(), "seed": None}
     tombstone = {"tags": {}, "listed": False, "requested_by": None, "result_erased_at": now, "erased_at": now}
@@ -97,7 +97,7 @@ def expire_results(connection: Connection, *, older_than: timedelta, limit: int)
         .with_for_update(skip_locked=True)
     )
     locked = list(connection.execute(due.where(~_in_use())).scalars())
-    # Asked again: a submission may have named one between the two locks.
+    # Requested again: a submission may have named one between the two locks.
     ids = list(connection.execute(select(job.c.id).where(job.c.id.in_(locked), ~_in_use())).scalars())
     if ids:
         emptied = _WITHOUT_RESULT | {"result_erased_at": func.clock_timestamp()}

@@ -45,7 +45,7 @@ def all_referenced(connection: Connection) -> Iterator[str]:
 
 
 def _sources() -> tuple[tuple[ColumnElement[str], ColumnElement[bool]], ...]:
-    """The columns that hold storage keys, and of which rows."""
+    """The columns that contain storage keys, and of which rows."""
     kept = dataset.c.state.in_([DatasetState.INGESTING, DatasetState.READY])
     return (
         (release_file.c.key, true()),
@@ -61,7 +61,7 @@ def _sources() -> tuple[tuple[ColumnElement[str], ColumnElement[bool]], ...]:
 
 
 def of_deleted(connection: Connection, *, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that belong to a dataset, a release or a job of which a row says that it was deleted."""
+    """Those of the keys that belong to a dataset, a release or a job of which a row states that it was deleted."""
     gone = union_all(
         select(dataset.c.id).where(dataset.c.id.in_(_ids(keys, "datasets")), dataset.c.deleted_at.is_not(None)),
         select(release.c.id).where(release.c.id.in_(_ids(keys, "releases")), release.c.deleted_at.is_not(None)),

@@ -1,4 +1,4 @@
-"""Families: which data of an owner are the same, and what was ever published of them."""
+"""Families: which data of an owner are the same, and all publications of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class KnownSketch:
 
 @dataclass(frozen=True, slots=True)
 class PersonColumn:
-    """A column that says whose record each is; without a fingerprint its values are those of many data."""
+    """A column that states whose record each is; without a fingerprint its values are those of many data."""
 
     name: str
     fingerprint: str | None
@@ -82,7 +82,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeptOf:
-    """What is kept of the records that a release was made from; as of `LedgerEntry`."""
+    """The stored record of the records that a release was made from; as of `LedgerEntry`."""
 
     persons_key: str | None = None
     persons_under: str | None = None
@@ -165,7 +165,7 @@ def has_older_secrets(connection: Connection, *, family_id: str) -> bool:
 
 
 def eldest_first(connection: Connection, *, family_ids: Collection[str]) -> list[str]:
-    """Families in the order in which others become them: what was published of most, then the first that was there."""
+    """Families in the order in which others become them: the published data of most, then the first that was there."""
     statement = select(family.c.id).where(family.c.id.in_(sorted(family_ids)))
     return list(
         connection.execute(statement.order_by(family.c.published.desc(), family.c.created_at, family.c.id)).scalars()
@@ -173,7 +173,7 @@ def eldest_first(connection: Connection, *, family_ids: Collection[str]) -> list
 
 
 def lock(connection: Connection, *, family_id: str) -> int | None:
-    """How many releases were ever published of the family; nobody else publishes until the transaction ends."""
+    """How many releases were ever published of the family; no one else publishes until the transaction ends."""
     statement = select(family.c.published).where(family.c.id == family_id).with_for_update()
     return connection.execute(statement).scalar_one_or_none()
 
@@ -182,13 +182,13 @@ def lock_recognising(connection: Connection, *, owner: str) -> None:
     """Let one upload of the owner at a time find its family: the same data sent twice at once are one family.
 
     Whoever changes rows of a whole family takes this lock before any row, whoever locks rows of which some belong to
-    families takes `lock_joining` before: nobody then waits for a row of who waits for him.
+    families takes `lock_joining` before: no one then waits for a row of who waits for him.
     """
     connection.execute(select(func.pg_advisory_xact_lock(_RECOGNISING, func.hashtext(owner))))
 
 
 def lock_joining(connection: Connection, *, owner: str) -> None:
-    """No family of the owner becomes another one until the transaction ends; any number may hold this at once."""
+    """No family of the owner becomes another one until the transaction ends; any number may have this at once."""
     connection.execute(select(func.pg_advisory_xact_lock_shared(_RECOGNISING, func.hashtext(owner))))
 
 
@@ -216,7 +216,7 @@ def by_keeper(connection: Connection, *, dataset_id: str) -> bool:
 
 
 def declared(connection: Connection, *, dataset_id: str) -> bool:
-    """Whether the keeper has said what a dataset is the same as; of a new version its releases say so themselves."""
+    """Whether the keeper has said what a dataset is the same as; of a new version its releases state it themselves."""
     statement = select(dataset.c.same_data_as_dataset_id).where(
         dataset.c.id == dataset_id, dataset.c.version_of_dataset_id.is_(None)
     )
@@ -226,7 +226,7 @@ def declared(connection: Connection, *, dataset_id: str) -> bool:
 def assign(
     connection: Connection, *, dataset_id: str, family_id: str, because: Mapping[str, Any] | None = None
 ) -> None:
-    """Say which family a dataset is of, and why."""
+    """State which family a dataset is of, and why."""
     why = {} if because is None else {"joined_by": dict(because)}
     connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id, **why))
 
@@ -367,7 +367,7 @@ def count(
 
 
 def ledger(connection: Connection, *, owner: str, family_id: str) -> list[LedgerEntry]:
-    """What was ever published of the owner's family, in order."""
+    """Every publication of the owner's family, in order."""
     statement = (
         select(
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
@@ -391,7 +391,7 @@ def is_new_version(connection: Connection, *, dataset_id: str) -> bool:
 
 
 def kept_of(connection: Connection, *, owner: str, release_id: str) -> KeptOf:
-    """What is kept of the records that a release of the owner's was made from."""
+    """The stored record of the records that a release of the owner's was made from."""
     statement = (
         select(ledger_file.c.persons_key, ledger_file.c.persons_under, _DATA_KEY)
         .select_from(release)
@@ -429,12 +429,12 @@ def of_owner(connection: Connection, *, owner: str, limit: int) -> list[str]:
 
 
 def keep_file(connection: Connection, *, release_id: str, owner: str, key: str, size: int, kept: bool = False) -> None:
-    """Where it lies what composing needs of a release."""
+    """Where the data are that composing needs of a release."""
     connection.execute(insert(ledger_file).values(release_id=release_id, owner=owner, key=key, bytes=size, kept=kept))
 
 
 def keep_persons(connection: Connection, *, release_id: str, key: str, size: int, under: str) -> None:
-    """Where it lies who was where in a release, and the name of the secret that it is keyed by."""
+    """Where it is stored who was where in a release, and the name of the secret that it is keyed by."""
     persons = {"persons_key": key, "persons_bytes": size, "persons_under": under}
     connection.execute(update(ledger_file).where(ledger_file.c.release_id == release_id).values(**persons))
 
@@ -451,7 +451,7 @@ def name_person(connection: Connection, *, owner: str, family_id: str, name: str
 
 
 def persons_of(connection: Connection, *, family_id: str) -> list[PersonColumn]:
-    """The columns that say whose record one of the family's is, by name."""
+    """The columns that state whose record one of the family's is, by name."""
     statement = select(family_person.c.name, family_person.c.fingerprint).where(family_person.c.family_id == family_id)
     return [PersonColumn(*row) for row in connection.execute(statement.order_by(family_person.c.name))]
 
@@ -462,12 +462,12 @@ def drop_file(connection: Connection, *, release_id: str) -> None:
 
 
 def erase(connection: Connection, *, owner: str, family_id: str) -> int:
-    """Forget a family of the owner: by what its data are recognised, and what was published of them. How many.
+    """Forget a family of the owner: by what its data are recognised, and the published part of them. How many.
 
     Idempotency keys of the jobs that made its releases are forgotten too: who starts clean wants no old draft again.
     """
     connection.execute(select(family.c.id).where(family.c.id == family_id).with_for_update())
-    # Every entry of the owner may hold the secrets that go with the family.
+    # Every entry of the owner may contain the secrets that go with the family.
     connection.execute(update(publication_entry).where(publication_entry.c.owner == owner).values(stale=True))
     published = select(publication.c.release_id).where(publication.c.family_id == family_id)
     drafts = select(release.c.id).where(release.c.family_id == family_id)

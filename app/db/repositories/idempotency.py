@@ -1,4 +1,4 @@
-"""Idempotency keys: one row per owner and key. It says what the key has made, and nothing of what was answered."""
+"""Idempotency keys: one row per owner and key. It states what the key has made, and nothing of the answer."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ class KeyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A key that somebody holds; `resource_id` and `status` once what it asks for is there."""
+    """A key that someone holds; `resource_id` and `status` once what it asks for is there."""
 
     fingerprint: str
     state: KeyState
@@ -40,7 +40,7 @@ def take(
     lease: timedelta,
     forgotten: timedelta,
 ) -> bool:
-    """Take a key that is new, was left in flight beyond its lease, or is older than what is remembered."""
+    """Take a key that is new, was left in flight beyond its lease, or is older than the remembered period."""
     values = {
         "fingerprint": fingerprint,
         "token": token,
@@ -63,7 +63,7 @@ def take(
 
 
 def held(connection: Connection, *, owner: str, key: str) -> Guarded | None:
-    """What is known of a key."""
+    """The known facts of a key."""
     statement = select(
         idempotency.c.fingerprint,
         idempotency.c.state,

@@ -18,7 +18,7 @@ from app.db.tables.jobs import job, job_input
 from app.db.tables.releases import release, release_file, release_link
 
 _original = dataset.alias("original")
-#: A link goes with the release, with its job and with its original; what is to be removed is already gone.
+#: A link goes with the release, with its job and with its original; the part to remove is already gone.
 _LINK = (
     select(release_link.c.key)
     .join(_original, _original.c.id == release_link.c.dataset_id)
@@ -92,7 +92,7 @@ def of_job(connection: Connection, *, job_id: str) -> Inputs:
 
 
 def is_there(connection: Connection, *, job_id: str, viewer: Viewer) -> bool:
-    """Whether every release that a job was put to is there for somebody now."""
+    """Whether every release that a job was put to is there for someone now."""
     named = (job_input.c.job_id == job_id, job_input.c.release_id.is_not(None))
     there = select(release.c.id).where(visible(viewer))
     gone = select(job_input.c.release_id).where(*named, job_input.c.release_id.not_in(there)).limit(1)
@@ -102,7 +102,7 @@ def is_there(connection: Connection, *, job_id: str, viewer: Viewer) -> bool:
 def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tuple[ReleaseInput, ...]:
     """Releases of boxes that were ever published of a dataset and of those that it is a version of, the last one first.
 
-    What was withdrawn is among them: the family counts it for ever, and only what continues it adds nothing to it.
+    A withdrawn release is among them: the family counts it for ever, and only what continues it adds nothing to it.
     """
     chain = (
         select(dataset.c.id, dataset.c.version_of_dataset_id)

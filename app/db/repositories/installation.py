@@ -14,7 +14,7 @@ from app.db.tables.releases import release
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What a database says of the installation that it belongs to."""
+    """What a database states about the installation that it belongs to."""
 
     id: str
     storage_marked_at: datetime | None

@@ -1,4 +1,4 @@
-"""Which jobs work on what: written when they are accepted, asked before anything is deleted."""
+"""Which jobs work on what: written when they are accepted, requested before anything is deleted."""
 
 from collections.abc import Iterable
 

@@ -25,7 +25,7 @@ _BY_OWNER = _BY_ID.where(job.c.owner == bindparam("owner", type_=String), job.c.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """What is written of a job when it is accepted."""
+    """The entry of a job when it is accepted."""
 
     id: str
     owner: str
@@ -151,14 +151,14 @@ def list_jobs(
 
 
 def request_cancel(connection: Connection, *, owner: str, job_id: str) -> bool:
-    """Cancel a job that nobody works on at once, ask the worker of another to stop, leave a finished one.
+    """Cancel a job that no one works on at once, ask the worker of another to stop, leave a finished one.
 
-    Nobody works on a queued job, nor on one whose parts are at work; those notice that their whole has ended.
+    No one works on a queued job, nor on one whose parts are at work; those notice that their whole has ended.
 
     Returns
     -------
     bool
-        Whether anything was asked for: False for a finished job and for one that is not there.
+        Whether anything was requested: False for a finished job and for one that is not there.
     """
     mine = (job.c.id == job_id) & (job.c.owner == owner)
     row = connection.execute(select(job.c.state, job.c.attempt, job.c.parts_left).where(mine).with_for_update()).first()

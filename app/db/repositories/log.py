@@ -50,7 +50,7 @@ def hash_of(entry: Mapping[str, Any], *, owner: str) -> str:
 
 
 def of_subject(connection: Connection, *, owner: str, subject: str, action: LogAction) -> list[LogEntry]:
-    """What was done of one kind to one thing of the owner's, in order."""
+    """The actions of one kind to one thing of the owner's, in order."""
     statement = select(log_entry).where(
         log_entry.c.owner == owner, log_entry.c.subject == subject, log_entry.c.action == action.value
     )

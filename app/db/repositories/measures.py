@@ -1,6 +1,6 @@
 """Numbers about all owners' jobs, for metrics only: counts and seconds, never a row.
 
-Unfinished jobs are few (limited per owner) and have an index of their own; finished ones are asked for by the span of
+Unfinished jobs are few (limited per owner) and have an index of their own; finished ones are requested by the span of
 time in which they ended, so that a scrape never reads the whole history.
 """
 

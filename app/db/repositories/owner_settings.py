@@ -13,7 +13,7 @@ def jobs_publish(connection: Connection, *, owner: str) -> bool:
 
 
 def set_jobs_publish(connection: Connection, *, owner: str, value: bool) -> None:
-    """Say whether they do."""
+    """State whether they do."""
     statement = insert(owner_setting).values(owner=owner, jobs_publish=value)
     connection.execute(
         statement.on_conflict_do_update(index_elements=[owner_setting.c.owner], set_={"jobs_publish": value})

@@ -1,6 +1,6 @@
 """Parts of a job: unlisted jobs of their own, with the one mechanism of claim, fence, heartbeat and checkpoint.
 
-A job that is split keeps the state running, with nobody at work on it, until its last part has ended; then it is queued
+A job that is split keeps the state running, with no one at work on it, until its last part has ended; then it is queued
 again and joins what its parts found. Locks are taken from the part to its whole and never the other way: ending a whole
 touches none of its parts. They look after it themselves, as they look for a cancellation.
 """
@@ -28,7 +28,7 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJ
     Raises
     ------
     FencedError
-        When the attempt has lost the job, or its cancellation was asked for.
+        When the attempt has lost the job, or its cancellation was requested.
     """
     mine = (job.c.id == claimed.id) & (job.c.state == JobState.RUNNING) & (job.c.attempt == claimed.attempt)
     statement = (
@@ -47,7 +47,7 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJ
 
 
 def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) -> QueuedJob | None:
-    """Tell the whole how a part has ended, in the part's transaction; the whole when it is to be sent.
+    """Report to the whole how a part has ended, in the part's transaction; the whole when it is to be sent.
 
     The last part queues it. One that fails or is cancelled ends it the same way.
     """

@@ -12,7 +12,7 @@ from app.db.tables.jobs import provenance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvenanceRecord:
-    """Who asked for what, on which data, run by which code; `public` and `restricted` are W3C PROV-JSON."""
+    """Who requested what, on which data, run by which code; `public` and `restricted` are W3C PROV-JSON."""
 
     job_id: str
     owner: str

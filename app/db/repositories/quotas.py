@@ -36,7 +36,7 @@ def limits(connection: Connection, *, owner: str, settings: Settings) -> dict[Li
 
 
 def override(connection: Connection, *, owner: str, resource: str, maximum: float | None) -> None:
-    """Say what the owner may have; None: what all owners may."""
+    """State what the owner may have; None: what all owners may."""
     if maximum is None:
         mine = (owner_quota.c.owner == owner, owner_quota.c.resource == resource)
         connection.execute(delete(owner_quota).where(*mine))

@@ -29,7 +29,7 @@ def count_queued(connection: Connection) -> dict[str, int]:
 
 
 def any_unfinished(connection: Connection) -> bool:
-    """Whether a job of anybody waits or runs."""
+    """Whether a job of anyone waits or runs."""
     unfinished = job.c.state.in_((JobState.QUEUED, JobState.RUNNING))
     return connection.execute(select(job.c.id).where(unfinished).limit(1)).first() is not None
 
@@ -62,7 +62,7 @@ def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
 def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) -> list[QueuedJob]:
     """End the attempts whose heartbeat has stopped; the jobs that wait for another attempt, to be sent.
 
-    While the database was down nobody could beat, so silence is counted from its start at the earliest.
+    While the database was down no one could beat, so silence is counted from its start at the earliest.
     """
     heard = func.greatest(job_progress.c.beat_at, func.pg_postmaster_start_time())
     statement = (
@@ -83,7 +83,7 @@ def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, ma
 
 
 def _running() -> Any:
-    """Jobs that somebody should be at work on: all that run, but for wholes whose parts are at work."""
+    """Jobs that someone should be at work on: all that run, but for wholes whose parts are at work."""
     columns = (job.c.id, job.c.method, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
     joined = select(*columns, job.c.parent_id.label("parent_id")).join(job_progress, job_progress.c.job_id == job.c.id)
     return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)

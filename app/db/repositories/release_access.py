@@ -1,4 +1,4 @@
-"""Who sees which releases: the one place that says so, as a condition on their rows."""
+"""Who sees which releases: the one place that states it, as a condition on their rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ class Viewer:
     owner
         Whose key it is; None: there is none.
     keeper
-        Whether the key sees drafts and withdrawn releases of its owner, and who reads and what was found.
+        Whether the key sees drafts and withdrawn releases of its owner, and who reads and the findings.
     families
         Whether it sees which data are the same.
     """
@@ -34,12 +34,12 @@ def keeper_of(owner: str) -> Viewer:
 
 
 def visible(viewer: Viewer) -> Any:
-    """Releases that are there for somebody."""
+    """Releases that are there for someone."""
     return and_(release.c.deleted_at.is_(None), or_(_PUBLIC, _named(viewer)))
 
 
 def listed(viewer: Viewer) -> Any:
-    """Releases in somebody's lists: those of public ones that are for them, all of them for who has no key."""
+    """Releases in someone's lists: those of public ones that are for them, all of them for who has no key."""
     return and_(release.c.deleted_at.is_(None), _PUBLIC if viewer.owner is None else _named(viewer))
 
 

@@ -1,4 +1,4 @@
-"""Pointers to links: which record each row of a release stands for. They go with release, job or original."""
+"""Pointers to links: which record each row of a release represents. They go with release, job or original."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
-"""Releases and their files. A deleted release keeps its row, without files, and is there for nobody.
+"""Releases and their files. A deleted release keeps its row, without files, and is there for no one.
 
-What is published or withdrawn only `app.releases.publishing` decides; this writes what it has decided.
+Only `app.releases.publishing` decides which are published or withdrawn; this writes what it has decided.
 """
 
 from collections.abc import Mapping, Sequence
@@ -209,7 +209,7 @@ def set_withdrawn(connection: Connection, *, release_id: str, reason: str | None
 
 
 def set_readers(connection: Connection, *, release_id: str, readers: ReleaseReaders) -> None:
-    """Who reads the release beside its owner, from now on."""
+    """Who reads the release besides its owner, from now on."""
     mark_stale(connection, release_id=release_id)
     connection.execute(update(release).where(release.c.id == release_id).values(**_readers(readers)))
 

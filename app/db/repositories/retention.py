@@ -1,4 +1,4 @@
-"""What is removed of ended things after a time; never what is counted or vouched for for ever.
+"""The parts of ended things that are removed after a time; never what is counted or vouched for for ever.
 
 Nothing goes that another row refers to: a published release keeps its row, its job's and its dataset's although all
 three were deleted, for its place in the ledger and in the chain of certificates.

@@ -1,4 +1,4 @@
-"""Sealed secrets of owners. Who holds the service's secret opens them; this module does not."""
+"""Sealed secrets of owners. Anyone with the service's secret opens them; this module does not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.db.tables.access import secret
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A secret as it lies in the database, and which of the service's secrets opens it."""
+    """A secret as it is in the database, and which of the service's secrets opens it."""
 
     body: bytes
     under: bytes

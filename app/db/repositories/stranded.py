@@ -1,4 +1,4 @@
-"""Queued jobs of versions that no worker knows, in the midst of an upgrade: they say so in their progress."""
+"""Queued jobs of versions that no worker knows, in the midst of an upgrade: they state it in their progress."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Version:
 
     @property
     def waiting(self) -> str:
-        """The stage of a job that nobody can run yet."""
+        """The stage of a job that no one can run yet."""
         return f"waiting for a worker that knows version {self.spec_version} of {self.method}"
 
 
@@ -33,7 +33,7 @@ def queued(connection: Connection) -> list[Version]:
 
 
 def show(connection: Connection, version: Version, *, stranded: bool) -> int:
-    """Let the progress of such queued jobs say that they wait for a worker, or no more; how many changed.
+    """Let the progress of such queued jobs state that they wait for a worker, or no more; how many changed.
 
     A job that is claimed in the meantime has another stage by then and is left alone.
     """

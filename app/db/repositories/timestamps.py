@@ -26,7 +26,7 @@ class Timestamp:
 
 
 def due(connection: Connection, *, limit: int) -> list[Due]:
-    """Certificates of published releases without a timestamp; those asked for in vain come after the others."""
+    """Certificates of published releases without a timestamp; those requested in vain come after the others."""
     statement = (
         select(certificate.c.release_id, certificate.c.envelope)
         .join(release, release.c.id == certificate.c.release_id)
@@ -52,7 +52,7 @@ def keep(connection: Connection, *, release_id: str, token: bytes, at: datetime)
 
 
 def note_failure(connection: Connection, *, release_id: str) -> None:
-    """It was asked for in vain: others go first now."""
+    """It was requested in vain: others go first now."""
     statement = update(certificate).where(certificate.c.release_id == release_id)
     connection.execute(statement.values(timestamp_asked_at=func.clock_timestamp()))
 

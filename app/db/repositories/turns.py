@@ -1,6 +1,6 @@
-"""Whose job is next: the id that a worker gets from the broker is a ticket for its queue, and Postgres says for what.
+"""Whose job is next: the id that a worker gets from the broker is a ticket for its queue, and Postgres states for what.
 
-Owners take turns, so that a hundred jobs of one never stand before the first of another. Of an owner the oldest job
+Owners take turns, so that a hundred jobs of one never are before the first of another. Of an owner the oldest job
 comes first; questions to releases come before uploads, which take longer. Long jobs leave one process of their queue to
 others: a short job waits for short ones, never for long ones.
 """

@@ -28,7 +28,7 @@ class WorkerSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What a worker process says of itself."""
+    """What a worker process states about itself."""
 
     id: str
     queue: str

@@ -1,4 +1,4 @@
-"""Tables of owners, keys and secrets, of the installation, and of what was done by whom."""
+"""Tables of owners, keys and secrets, of the installation, and of who did what."""
 
 from sqlalchemy import (
     JSON,
@@ -127,7 +127,7 @@ installation = Table(
     CheckConstraint("single", name="single"),
 )
 
-#: What was done by whom, beside the chained log of publishing: kept for a time, then removed.
+#: Who did what, besides the chained log of publishing: kept for a time, then removed.
 #:
 #: An entry is written in the transaction of what it records. Downloads and refusals are counted instead, by key or
 #: address and minute, so that requests cannot fill the disk.

@@ -92,7 +92,7 @@ family_column = Table(
     Index("ix_family_column_owner_fingerprint", "owner", "fingerprint"),
 )
 
-#: Columns that say whose record one of a family's is: named once, and counted by from then on.
+#: Columns that state whose record one of a family's is: named once, and counted by from then on.
 family_person = Table(
     "family_person",
     metadata,

@@ -154,7 +154,7 @@ job_attempt = Table(
     Column("outcome", Text, comment="succeeded, failed, cancelled, lost, given back, time limit"),
 )
 
-#: Progress and heartbeat: a narrow row beside the job, because it is written twice a second.
+#: Progress and heartbeat: a narrow row next to the job, because it is written twice a second.
 job_progress = Table(
     "job_progress",
     metadata,
@@ -166,7 +166,7 @@ job_progress = Table(
     postgresql_with={"fillfactor": 70},
 )
 
-#: Where the last checkpoint of an unfinished job lies; it holds generator state and is deleted at the end.
+#: Where the last checkpoint of an unfinished job is; it contains generator state and is deleted at the end.
 job_checkpoint = Table(
     "job_checkpoint",
     metadata,

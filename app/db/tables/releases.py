@@ -82,7 +82,7 @@ release_file = Table(
     Column("served", Boolean, nullable=False, server_default=text("true"), comment="false: read by audits only"),
 )
 
-#: Where it is written which record each row of a release stands for. For audits only, never served.
+#: Where it is written which record each row of a release represents. For audits only, never served.
 release_link = Table(
     "release_link",
     metadata,
@@ -93,7 +93,7 @@ release_link = Table(
     Index("ix_release_link_dataset_id", "dataset_id"),
 )
 
-#: The ledger of a family: what was ever published of it. Deleting a release or a dataset takes nothing back.
+#: The ledger of a family: all its publications. Deleting a release or a dataset takes nothing back.
 publication = Table(
     "publication",
     metadata,
@@ -156,7 +156,7 @@ certificate = Table(
     UniqueConstraint("owner", "position"),
 )
 
-#: The log of an owner: appended to, never changed; each entry holds the hash of the one before.
+#: The log of an owner: appended to, never changed; each entry contains the hash of the one before.
 log_entry = Table(
     "log_entry",
     metadata,

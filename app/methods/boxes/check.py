@@ -1,4 +1,4 @@
-"""What the specification of `boxes` and the dataset's profile decide before a job is accepted; what is undefined."""
+"""What the specification of `boxes` and the dataset's profile decide before a job is accepted; undefined statistics."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -97,7 +97,7 @@ def _diverse(spec: BoxesSpec, columns: Mapping[str, DatasetColumn]) -> Iterator[
     fewest = min(counted, key=counted.__getitem__, default=None)
     if fewest is not None and counted[fewest] < spec.l:
         detail = f"column {fewest!r} has {counted[fewest]} values: the largest l is {counted[fewest]}"
-        yield FieldError("/l", f"l = {spec.l} asked, {detail}")
+        yield FieldError("/l", f"l = {spec.l} requested, {detail}")
 
 
 def own_names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _wrong_row_weights(spec: BoxesSpec) -> Iterator[FieldError]:
 
 
 def _plain(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> bool:
-    """Whether columns are complete numbers, statistics are functions of moments, and boxes hold k or l of them."""
+    """Whether columns are complete numbers, statistics are functions of moments, and boxes contain k or l of them."""
     options = (spec.person_column, spec.survey_weight_column, spec.t, spec.alpha)
     return (
         all(each is None for each in options)

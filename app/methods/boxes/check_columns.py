@@ -46,7 +46,7 @@ def complete_records(spec: BoxesSpec, profile: Profile) -> int:
 
 
 def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
-    """Columns that are not there or cannot become sides of boxes, and what is said of others than these."""
+    """Columns that are not there or cannot become sides of boxes, and the statement about others than these."""
     columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     for index, name in enumerate(spec.quasi_identifiers):
         if (wrong := wrong_column(name, columns)) is not None:

@@ -13,8 +13,8 @@ from app.methods.columns import unfit
 def default_statistics(columns: Sequence[str], kinds: Mapping[str, ColumnKind]) -> tuple[Statistic, ...] | None:
     """Means, variances and correlations of columns with an order, and the shares of the values of the others.
 
-    All columns are named, whatever their values are: to leave out those with one value would tell whether a single
-    record differs. What is undefined then has no range, as the published bounds show. Of very many columns the list
+    All columns are named, whatever their values are: to leave out those with one value would reveal whether a single
+    record differs. Undefined statistics then have no range, as the published bounds show. Of very many columns the list
     would be too long: none, which `too_many_statistics` refuses.
 
     Parameters
@@ -60,7 +60,7 @@ def with_steering(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> BoxesSpec
 def wrong_statistics(
     spec: BoxesSpec, kinds: Mapping[str, ColumnKind], kept: Mapping[str, ColumnKind]
 ) -> Iterator[FieldError]:
-    """Statistics of what is not among the columns, or of columns of the wrong kind.
+    """Statistics of values not among the columns, or of columns of the wrong kind.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Result of a `boxes` job, and what its release says of statistics."""
+"""Result of a `boxes` job, and what its release states about statistics."""
 
 from typing import Literal
 
@@ -10,18 +10,18 @@ from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic,
 
 
 class CoreStatistic(AboutRange):
-    """What a release with marked boxes says of a statistic over the records of its core."""
+    """What a release with marked boxes states about a statistic over the records of its core."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
 
     estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
     first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
-    guaranteed: StatisticRanges | None = Field(description="Certain to hold the value over the core's records.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to contain the value over the core's records.")
     attained: StatisticRanges | None = Field(description="Reached by data consistent with the core's boxes.")
     domain_may_be_empty: bool | None = Field(
         default=None,
         description="domain_mean: whether the core may have no record with the values, as far as the "
-        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can have such a record. "
         "Null of other statistics, and where the release is older than this field.",
     )
 
@@ -42,12 +42,12 @@ class StatisticResult(AboutRange, NamedStatistic):
     )
     estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
     first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
-    guaranteed: StatisticRanges | None = Field(description="Certain to hold the kept records' value.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to contain the kept records' value.")
     attained: StatisticRanges | None = Field(description="Reached by data consistent with the boxes.")
     domain_may_be_empty: bool | None = Field(
         default=None,
         description="domain_mean: whether the release may have no record with the values, as far as the "
-        "boxes show: the ranges are then about the mean if there is one, and null where no box can hold such a record. "
+        "boxes show: the ranges are then about the mean if there is one, and null where no box can have such a record. "
         "Null of other statistics, and where the release is older than this field.",
     )
     core: CoreStatistic | None = Field(

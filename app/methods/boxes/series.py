@@ -16,16 +16,16 @@ from app.methods.boxes.check_statistics import too_many_statistics, with_steerin
 from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords
 from app.methods.columns import k_too_large
 
-#: What a later release says for itself; all else is its base's.
+#: What a later release states for itself; all else is its base's.
 _OWN: Final = frozenset(
     {*ReleasingSpec.model_fields, BASE, PREVIOUS, "quasi_identifiers", "keep", "k", "statistics", "ddof"}
 )
-#: What is said by column.
+#: The statements by column.
 _BY_COLUMN: Final = ("nominal", "domains", "value_step", "min_width")
 
 
 def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
-    """The specification with all that is the base's, but for what it says otherwise, which `check` refuses."""
+    """The specification with all that is the base's, but for what it states otherwise, which `check` refuses."""
     if _unusable(base) is not None:
         return spec
     own = spec.model_fields_set
@@ -65,7 +65,7 @@ def _unusable(base: ReleaseInput) -> str | None:
     if base.forgotten:
         return "its job was deleted, and with it how it was made"
     if base.state is not ReleaseState.PUBLISHED:
-        return f"it is {base.state}: a series is made from what is published, publish it first"
+        return f"it is {base.state}: a series is made from the published data, publish it first"
     weighed = base.spec.get("survey_weight_column") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
     return _WEIGHED if weighed else None
 
@@ -112,14 +112,14 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
         yield FieldError("/k", k_too_large(spec.k, f"the base has {base.rows} rows", base.rows))
     elif spec.k > least and spec.person_column is not None:
         detail = (
-            f"the base counts persons, and boxes do not say whose rows they share: k is {least} in its series. "
+            f"the base counts persons, and boxes do not state whose rows they share: k is {least} in its series. "
             "Ask a base with the largest k that is needed"
         )
         yield FieldError("/k", detail)
 
 
 def otherwise(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
-    """What is said otherwise than the earlier release has it."""
+    """Options that differ from those of the earlier release."""
     for name, value in inherited(spec, base).items():
         if getattr(spec, name) != value:
             yield FieldError(pointer(name), f"`{name}` is that of {base.id}, from which this one is made: leave it out")

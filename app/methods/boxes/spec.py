@@ -104,10 +104,10 @@ class Hierarchy(Contract):
         for index, row in enumerate(rows):
             for level in range(height - 1):
                 if parents.setdefault((level, row[level]), row[level + 1]) != row[level + 1]:
-                    msg = f"row {index}: what stands at level {level} has another class in an earlier row"
+                    msg = f"row {index}: what is at level {level} has another class in an earlier row"
                     raise ValueError(msg)
         if len({row[0] for row in rows}) < len(rows):
-            msg = "a value stands twice"
+            msg = "a value occurs twice"
             raise ValueError(msg)
         if len({row[-1] for row in rows}) > 1:
             msg = "the last entry is one for all rows: everything, such as `*`"
@@ -153,7 +153,7 @@ class NominalColumn(Contract):
 
 
 class OfKinds(Protocol):
-    """What says of columns that they are nominal or ordinal."""
+    """Specifications that state which columns are nominal or ordinal."""
 
     @property
     def nominal(self) -> dict[str, NominalColumn]:
@@ -420,7 +420,7 @@ class BoxesSpec(ReleasingSpec):
     )
     released_weights: ReleasedWeights = Field(
         default=ReleasedWeights.BOX,
-        description="`box`: rows carry an interval that holds the mean weight of their box; `row`: their own, which "
+        description="`box`: rows carry an interval that contains the mean weight of their box; `row`: their own, which "
         "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`k_counts_kept`).",
     )
     missing_policy: BoxesMissingPolicy = Field(
@@ -475,7 +475,7 @@ class BoxesSpec(ReleasingSpec):
     @model_validator(mode="after")
     def _exact_means(self) -> Self:
         if self.box_means is BoxMeans.EXACT and self.k < _LEAST_K_OF_MEANS:
-            msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: who knows the others has the last one's values"
+            msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: the other records of a box reveal the last one"
             raise MisplacedError(msg, "k")
         return self
 

@@ -21,7 +21,7 @@ _SAME: Final = ("quasi_identifiers", "keep", "k")
 
 
 def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
-    """The release whose boxes are used again: as named, or the last one of the versions before that is asked alike."""
+    """The release whose boxes are used again: as named, or the last one of earlier versions that fits."""
     if PREVIOUS in spec.model_fields_set or spec.dataset_id is None:
         return given.previous
     if (filled := given.previous) is not None:
@@ -29,14 +29,14 @@ def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
     dataset = given.datasets.get("dataset_id")
     earlier = () if dataset is None else dataset.earlier
     if (last := _last_alike(spec, earlier)) is not None and _settings(last) is not None:
-        return last  # refused by name: boxes of its own are for who says `null`
+        return last  # refused by name: boxes of its own are for who states `null`
     return next((one for one in earlier if _unusable(one) is None and _alike(spec, one)), None)
 
 
 def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
-    """The specification with all that is the earlier release's, but for what it says otherwise."""
+    """The specification with all that is the earlier release's, but for what it states otherwise."""
     if _unusable(previous) is not None:
-        return spec.model_copy(update={PREVIOUS: previous.id})  # `check` says why
+        return spec.model_copy(update={PREVIOUS: previous.id})  # `check` states why
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
@@ -68,7 +68,7 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
 
 
 def _last_alike(spec: BoxesSpec, earlier: Sequence[ReleaseInput]) -> ReleaseInput | None:
-    """The last release of the versions before that has the columns and the k that are asked for."""
+    """The last release of the versions before that has the columns and the k that are requested."""
     return next((one for one in earlier if not one.forgotten and _same(spec, one)), None)
 
 
@@ -77,7 +77,7 @@ def _same(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
 
 
 def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
-    """Whether a release has what the specification asks for, as far as it says."""
+    """Whether a release has what the specification asks for, as far as it states."""
     return _same(spec, earlier) and not list(otherwise(spec.model_copy(update=_unsaid(spec, earlier)), earlier))
 
 
@@ -98,8 +98,8 @@ def _unusable(previous: ReleaseInput) -> str | None:
         return f"it is a later release of a series, whose boxes may overlap: name its base {previous.base}"
     if previous.forgotten:
         return "its job was deleted, and with it how it was made"
-    if previous.state is ReleaseState.DRAFT:  # what was withdrawn was published: its boxes tell nothing new
-        return "it is a draft: a version shows what changed since what was published, publish it first"
+    if previous.state is ReleaseState.DRAFT:  # a withdrawn release was published: its boxes reveal nothing new
+        return "it is a draft: a version shows what changed since the published data, publish it first"
     return _settings(previous)
 
 
@@ -112,7 +112,7 @@ def _settings(previous: ReleaseInput) -> str | None:
     return (
         f"{previous.id} has boxes that no new version can continue: {'; '.join(wrong)}. Publish one release without "
         "that setting, which later versions continue; `previous_release_id: null` makes boxes of its own, which are "
-        "composed with what was published before and are mostly kept as a draft"
+        "composed with the publications before and are mostly kept as a draft"
     )
 
 
@@ -127,7 +127,7 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
         ),
         "rare_records": (
             spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
-            "boxes that are left out hold nobody's change: ask `mark`",
+            "boxes that are left out contain no one's change: ask `mark`",
         ),
         "survey_weight_column": (
             spec.survey_weight_column is not None,
@@ -153,7 +153,7 @@ def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
 
 def _other(name: str, value: Any, previous: ReleaseInput) -> str:
     """What differs from the release that is continued, and what to do about it."""
-    way_on = "or set `previous_release_id` to null: boxes of its own, composed with what was published"
+    way_on = "or set `previous_release_id` to null: boxes of its own, composed with the published data"
     if name not in {"quasi_identifiers", "keep"}:
         return f"`{name}` of a new version is that of {previous.id}: leave it as it was there, {way_on}"
     before = list(previous.spec[name])

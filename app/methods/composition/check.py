@@ -44,7 +44,7 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
 def _releases(releases: dict[str, ReleaseInput]) -> Iterator[FieldError]:
     for role, one in releases.items():
         if one.base is not None:
-            detail = f"it was made from {one.base} alone and tells no more than that one: name it in its place"
+            detail = f"it was made from {one.base} alone and reveals no more than that one: name it in its place"
             yield FieldError(f"/{role}", detail)
 
 

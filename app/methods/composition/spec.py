@@ -35,7 +35,7 @@ JoiningColumns = TypeAliasType(
 
 
 class CompositionDemands(Contract):
-    """What is required of releases together."""
+    """The requirements on releases together."""
 
     k: float | None = Field(default=None, strict=True, ge=1, description="Least persons that boxes together leave.")
     candidates: float | None = Field(default=None, strict=True, ge=1, description="Least rows joined by kept columns.")
@@ -88,13 +88,14 @@ class CompositionSpec(JobSpec):
         default=None,
         strict=True,
         ge=1,
-        description="Persons that are to remain; default: the least k of the releases, or 5.",
+        description="Least number of persons that must remain; default: the least k of the releases, or 5.",
     )
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="Columns of the original whose diversity is looked at."
     )
     person_column: ColumnName | None = Field(
-        default=None, description="Column of the original that says whose record it is; default: the newest release's."
+        default=None,
+        description="Column of the original with whose record it is; default: the newest release's.",
     )
     require: CompositionDemands | None = Field(
         default=None, description="Demands to check. Default: the `k` of the releases."
@@ -123,7 +124,7 @@ class CompositionResult(AuditResult):
     method: Literal["composition"] = Field(default="composition", description="Method of the job that has this result.")
     records: int = Field(description="Records of the original that are in some release.")
     release_count: int = Field(description="Releases and tables that were composed.")
-    k_required: float = Field(description="Persons that are to remain.")
+    k_required: float = Field(description="Least number of persons that must remain.")
     composed_k: float = Field(
         description="Persons that remain: the least of what follows; 1 where one cannot be placed."
     )

@@ -35,7 +35,7 @@ class DeterminationSpec(JobSpec):
         description="Steps that the values of columns are multiples of; whole numbers and days have 1.",
     )
     require: DeterminationDemands | None = Field(
-        default=None, description="Demands; default: none, and what is given away is found all the same."
+        default=None, description="Demands; default: none, and the leak is found all the same."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the specification of `frontier` and the dataset decide before a job is accepted: what `boxes` says at each k."""
+"""What the specification of `frontier` and the dataset decide before a job is accepted, as `boxes` at each k."""
 
 from collections.abc import Iterator
 

@@ -97,7 +97,7 @@ def _target(spec: GroupSpec, profile: Profile) -> Iterator[FieldError]:
 
 
 def _group_values(spec: GroupSpec, target: Harmonised) -> Iterator[FieldError]:
-    """A target that has the group's columns must be able to hold their values; one that lacks them is what is usual."""
+    """A target that has the group's columns must be able to contain their values; one that lacks them is usual."""
     kinds = [target.type_of(one.column) for one in spec.conditions]
     if None in kinds:
         return

@@ -158,7 +158,7 @@ class GroupSpec(JobSpec):
     signal: SignalKind = Field(default=SignalKind.QUANTITY, description="Quantity that the signals count per region.")
     split_column: ColumnName | None = Field(
         default=None,
-        description="Outliers also within each value of this column, say a state.",
+        description="Outliers also within each value of this column, for example within each state.",
     )
     min_split_share: float = Field(
         default=0.005,
@@ -177,12 +177,12 @@ class GroupSpec(JobSpec):
 
     @property
     def conditions(self) -> tuple[GroupCondition, ...]:
-        """What must hold, all of it, for a record to be the group's."""
+        """Conditions that must all be true for a record to be the group's."""
         return self.hidden_group if isinstance(self.hidden_group, tuple) else (self.hidden_group,)
 
     @property
     def recode_of_target(self) -> Recodings:
-        """How the target is harmonised: as it says, or as the auxiliary dataset where it is that."""
+        """How the target is harmonised: as it states, or as the auxiliary dataset where it is that."""
         if self.target_dataset_id in {None, self.auxiliary_dataset_id} and not self.recode.target:
             return self.recode.auxiliary
         return self.recode.target
@@ -214,7 +214,7 @@ class SignalAdequacy(Contract):
     interpretation: str | None = Field(description="What that evidence amounts to, in words.")
     sensitivity: float | None = Field(description="Share of the signal's outliers that are found.")
     specificity: float | None = Field(description="Share of the other regions that are left alone.")
-    precision: float | None = Field(description="Share of what is found that is right.")
+    precision: float | None = Field(description="Share of the detections that are right.")
     youden_conventional: float | None = Field(description="Sensitivity + specificity - 1.")
     markedness: float | None = Field(description="How far the judgement can be relied on, either way.")
 

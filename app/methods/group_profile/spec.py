@@ -44,7 +44,7 @@ class GroupProfileSpec(FilesSpec):
             msg = "either `model_job_id` or `rules_model` is needed"
             raise MisplacedError(msg, "model_job_id" if self.rules_model is None else "rules_model")
         if self.rules_model is not None and not self.region_columns:
-            raise MisplacedError("a given model does not say what divides the files", "region_columns")
+            raise MisplacedError("a given model does not state what divides the files", "region_columns")
         return self
 
 

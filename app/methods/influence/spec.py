@@ -1,4 +1,4 @@
-"""Audit `influence`: what single records decide of what is published, by running the job again."""
+"""Audit `influence`: what single records decide of the published data, by running the job again."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -14,7 +14,7 @@ Share = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
 class InfluenceDemands(Contract):
-    """What is required of the influence of one record."""
+    """The requirements on the influence of one record."""
 
     slope: Share | None = Field(
         default=None, description="How far a published number may follow one record's value: 1 is all the way."
@@ -37,7 +37,7 @@ class InfluenceSpec(JobSpec):
         },
     }
 
-    method: Literal["influence"] = Field(description="What single records decide of what is published.")
+    method: Literal["influence"] = Field(description="What single records decide of the published data.")
     release_ids: tuple[ReleaseId, ...] = Field(
         min_length=1, max_length=10, description="Ids of the releases to audit, one by one."
     )
@@ -53,7 +53,7 @@ class InfluenceSpec(JobSpec):
 class InfluencedStatistic(Contract):
     """One published number, and what single records do to it."""
 
-    published_figure: str = Field(description="What is published, as `mean(age) estimate` or `age_hi, greatest`.")
+    published_figure: str = Field(description="The published data, as `mean(age) estimate` or `age_hi, greatest`.")
     value: float = Field(description="As the job gives it on all records.")
     change: float = Field(description="Largest share of itself by which it changes without one of the records tried.")
     slope: float = Field(description="Largest share of a record's move that it follows: at 1 it is its value.")

@@ -12,7 +12,7 @@ INGEST: Final = "ingest"
 
 
 class IngestSpec(DatasetJobSpec):
-    """What is to be read, and how."""
+    """The data to read, and how."""
 
     queue: ClassVar[Queue] = Queue.INTERACTIVE
     version: ClassVar[int] = 2  # numbers and days in other notations

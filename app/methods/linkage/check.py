@@ -14,7 +14,7 @@ _JOINTLY: Final = ("boxes", "uncertain")
 
 
 def fill_linkage(spec: LinkageSpec, given: Given) -> LinkageSpec:
-    """The specification with the adversary's knowledge: by default the original, which is needed beside any other."""
+    """The specification with the adversary's knowledge: by default the original, which is needed besides any other."""
     if spec.release_ids:
         first = given.releases["release_ids/0"].dataset_id
         return spec.model_copy(update={"knowledge_dataset_id": spec.knowledge_dataset_id or first})
@@ -43,7 +43,7 @@ def check_linkage(spec: LinkageSpec, given: Given) -> list[FieldError]:
 
 
 def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterator[FieldError]:
-    """What is wrong with releases that are to be attacked jointly."""
+    """The faults of releases that are to be attacked jointly."""
     original = next(iter(releases.values())).dataset_id
     for role, one in releases.items():
         if one.method not in _JOINTLY:
@@ -56,7 +56,9 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
             )
     for name in ("knowledge_dataset_id", "original_dataset_id"):
         if getattr(spec, name) not in {None, original}:
-            yield FieldError(f"/{name}", f"several releases are attacked by who knows their original, {original}")
+            yield FieldError(
+                f"/{name}", f"several releases are attacked by an adversary who knows their original, {original}"
+            )
 
 
 def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:
@@ -89,24 +91,24 @@ def _no_numbers(release: ReleaseInput) -> tuple[set[str], set[str]]:
     return dates, orders | {name for name in names if f"{name}_set" in types}
 
 
-#: Records and boxes find each other; of rows of all other methods it has to be written which record they stand for.
+#: Records and boxes find each other; of rows of all other methods it has to be written which record they represent.
 _LINKED_BY_VALUES: Final = "boxes"
 
 
 def unlinked(base: str | None, previous: str | None) -> str | None:
-    """Why rows of a release stand for no records: of the base of its series, or of the version before it."""
+    """Why rows of a release represent no records: of the base of its series, or of the version before it."""
     if base is not None:
-        return f"it was made from {base} alone and tells no more than that one, which can be linked: name it"
+        return f"it was made from {base} alone and reveals no more than that one, which can be linked: name it"
     if previous is not None:
         return f"a new version shows rows of several versions in the boxes of {previous}: link the first one"
     return None
 
 
 def unlinkable(release: ReleaseInput) -> str | None:
-    """Why it is not known which record a row of a release stands for."""
+    """Why it is not known which record a row of a release represents."""
     if release.method != _LINKED_BY_VALUES and not release.linked:
         return (
-            "it is no longer known which record each row of this release stands for: its job or its original was "
+            "it is no longer known which record each row of this release represents: its job or its original was "
             "deleted; make the release again to audit it"
         )
     return unlinked(release.base, release.previous)

@@ -1,4 +1,4 @@
-"""Audit `linkage`: how well somebody who knows the original finds the record behind a released row."""
+"""Audit `linkage`: how well someone who knows the original finds the record behind a released row."""
 
 from typing import ClassVar, Literal, Self
 
@@ -47,7 +47,8 @@ class LinkageSpec(JobSpec):
         default=None, description="The release's original, where the adversary knows another dataset; filled in."
     )
     require: LinkageDemands | None = Field(
-        default=None, description="Demands; default: a mean rank of k for who knows the original, but for chance."
+        default=None,
+        description="Demands; default: a mean rank of k for an adversary who knows the original, up to chance.",
     )
 
     @model_validator(mode="after")
@@ -85,7 +86,7 @@ class LinkageAttack(LinkageRanks):
 
 
 class JointMatching(Contract):
-    """An adversary who matches all rows at once: a record stands behind one row only."""
+    """An adversary who matches all rows at once: a record is behind one row only."""
 
     mean_posterior: float = Field(description="Mean probability of the true record.")
     share_rank_1: float = Field(description="Rows whose true record is more probable than every other one.")

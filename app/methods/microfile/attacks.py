@@ -1,4 +1,4 @@
-"""What attacks on a group's regions say, by rules and by classifiers; restricted, for it points to regions."""
+"""What attacks on a group's regions state, by rules and by classifiers; restricted, for it points to regions."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from app.contracts.base import Contract
 
 
 class SignalStanding(Contract):
-    """What one signal of the profile of the rules says of the masked regions."""
+    """What one signal of the profile of the rules states about the masked regions."""
 
     name: Literal[
         "members",

@@ -1,6 +1,6 @@
-"""What a dataset's profile decides about a harmonised microfile: its columns, their types and what they can hold.
+"""What a dataset's profile decides about a harmonised microfile: its columns, their types and what they can contain.
 
-A column is harmonised before anything else looks at it: values become others, columns become one. `Harmonised` says
+A column is harmonised before anything else looks at it: values become others, columns become one. `Harmonised` states
 which columns there are then and of which type, without a record at hand; workers read them by the same rules
 (`contracts/recoding.py`).
 """
@@ -26,8 +26,8 @@ _WRITTEN: Final = {
 
 
 def cannot_hold(column: str, kind: ColumnType) -> str:
-    """What is said of a value that no column of this type has; the value itself is not quoted."""
-    return f"{column} is {kind} and cannot hold this value: give {_WRITTEN[kind]}"
+    """The statement about a value that no column of this type has; the value itself is not quoted."""
+    return f"{column} is {kind} and cannot contain this value: give {_WRITTEN[kind]}"
 
 
 class Harmonised:
@@ -82,7 +82,7 @@ class Harmonised:
         return recoding.columns if isinstance(recoding, DerivedColumn) else (name,)
 
     def summary_of(self, name: str) -> NumericSummary | None:
-        """What is known of the values of a numeric column that is not recoded, or only renamed."""
+        """The known facts of the values of a numeric column that is not recoded, or only renamed."""
         recoding = self._recodings.get(name)
         if isinstance(recoding, DerivedColumn) and not recoding.cases:
             return self._numeric.get(recoding.columns[0])
@@ -127,7 +127,7 @@ def wrong_region_columns(region_columns: Iterable[str], file: Harmonised, *, lab
 
 
 def wrong_division(name: str, file: Harmonised, *, where: str, label: str) -> Iterator[FieldError]:
-    """What is wrong with dividing records by a column: it is not there, or has values that JSON has no number for."""
+    """The faults of dividing records by a column: it is not there, or has values that JSON has no number for."""
     if file.type_of(name) is None:
         yield FieldError(where, f"{label} has no column {name!r}{meant(name, file.names)}")
     elif (summary := file.summary_of(name)) is not None and summary.infinite:
@@ -138,7 +138,7 @@ def wrong_regions(
     regions: Iterable[tuple[object, ...]], region_columns: tuple[str, ...], file: Harmonised, *, where: str,
     inner: str = "",
 ) -> Iterator[FieldError]:  # fmt: skip
-    """Regions with too many or too few values, or with values that the columns cannot hold."""
+    """Regions with too many or too few values, or with values that the columns cannot contain."""
     kinds = [file.type_of(name) for name in region_columns]
     for index, region in enumerate(regions):
         at = where + pointer(index) + inner

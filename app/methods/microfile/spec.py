@@ -1,4 +1,4 @@
-"""What specifications say of a microfile: values, recoding, linguistic variables, the group, outliers, models."""
+"""What specifications state about a microfile: values, recoding, linguistic variables, the group, outliers, models."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
@@ -47,7 +47,7 @@ MOST_VALUES: Final = 100_000
 
 
 def _listed(given: Any) -> Any:
-    """A single value stands for the list of it."""
+    """A single value represents the list of it."""
     return [given] if isinstance(given, str | int | float) else given
 
 
@@ -134,10 +134,10 @@ class FuzzyVariable(Contract):
 
 
 def check_variables(variables: tuple[FuzzyVariable, ...]) -> None:
-    """Raise ValueError when a column stands twice, or no variable has terms."""
+    """Raise ValueError when a column occurs twice, or no variable has terms."""
     check_different(field="variables", names=tuple(one.column for one in variables), inner="column")
     if not any(variable.terms for variable in variables):
-        msg = "no variable has terms: there is nothing that a rule could say"
+        msg = "no variable has terms: there is nothing that a rule could state"
         raise MisplacedError(msg, "variables")
 
 
@@ -160,7 +160,7 @@ HiddenGroup = TypeAliasType(
         Annotated[GroupCondition, Tag("one")]
         | Annotated[tuple[GroupCondition, ...], Field(min_length=1, max_length=MOST_VARIABLES), Tag("several")],
         Discriminator(_number),
-        Field(description="One condition, or several that must all hold."),
+        Field(description="One condition, or several that must all be met."),
     ],
 )
 
@@ -241,7 +241,7 @@ class OutlierOptions(Contract):
         default=0.01, strict=True, gt=0, lt=1, description="Level of the test for outliers."
     )
     robust: bool = Field(
-        default=True, strict=True, description="Median and interquartile range in place of mean and deviation."
+        default=True, strict=True, description="Median and interquartile range instead of mean and deviation."
     )
     ignore: tuple[Region, ...] = Field(
         default=(), max_length=MOST_VALUES, description="Regions that an expert does not count as outliers."
@@ -313,7 +313,7 @@ class RulesModel(Contract):
                 msg = f"rule {index} has {len(rule.terms)} terms; {len(sizes)} variables have terms"
                 raise MisplacedError(msg, "rules", index, "terms")
             if not any(rule.terms):
-                msg = f"rule {index} says nothing: every record would belong to the group"
+                msg = f"rule {index} reveals nothing: every record would belong to the group"
                 raise MisplacedError(msg, "rules", index, "terms")
             if any(term > most for term, most in zip(rule.terms, sizes, strict=True)):
                 msg = f"rule {index} names a term that its variable does not have"

@@ -11,7 +11,7 @@ from app.contracts.releases import ReleaseReaders
 
 
 class PublicationSpec(JobSpec):
-    """A draft that is to be published once it was composed again."""
+    """A draft that is published once it was composed again."""
 
     kind: ClassVar[JobKind] = JobKind.PUBLICATION
     queue: ClassVar[Queue] = Queue.INTERACTIVE
@@ -20,11 +20,11 @@ class PublicationSpec(JobSpec):
     dataset_id: DatasetId = Field(description="The data that it was made from.")
     release_id: ReleaseId = Field(description="Id of the draft to publish.")
     accept_findings: tuple[Short, ...] = Field(default=(), description="Audits whose findings are accepted.")
-    readers: ReleaseReaders | None = Field(default=None, description="Who else is to read it.")
+    readers: ReleaseReaders | None = Field(default=None, description="Further readers of the release.")
 
 
 class PublicationResult(Contract):
-    """Result of a `publication` job; the job's `findings` and the release's `state` say what came of it."""
+    """Result of a `publication` job; the job's `findings` and the release's `state` state what came of it."""
 
     method: Literal["publication"] = Field(default="publication", description="Method of the job that has this result.")
     release_id: str = Field(description="The release.")

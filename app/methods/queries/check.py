@@ -65,10 +65,10 @@ def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:
                     where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}{meant(name, names)}"
                 )
             elif not _fits(restriction, forms[name]):
-                yield FieldError(where, f"column {name!r} is asked about by {_FORMS[forms[name]]}")
+                yield FieldError(where, f"column {name!r} is queried by {_FORMS[forms[name]]}")
 
 
-#: What a column is asked about by, and how that is written.
+#: What a column is queried by, and how that is written.
 _FORMS: Final = {
     "numbers": "an interval of numbers, such as [30, 40] or [null, 40]",
     "days": 'an interval of days, such as ["2020-01-01", null]',
@@ -110,7 +110,7 @@ def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
         detail = f"kept columns: {', '.join(kept)}" if kept else "it keeps none"
         yield FieldError("/target", f"{spec.target!r} is not a column that the release keeps; {detail}")
     if spec.neighbours > release.rows:
-        yield FieldError("/neighbours", f"{spec.neighbours} asked, the release has {release.rows} rows")
+        yield FieldError("/neighbours", f"{spec.neighbours} requested, the release has {release.rows} rows")
     forms = {name: _form_of(release, name) for name in names}
     for index, point in enumerate(spec.points):
         if lacking := [name for name in names if name not in point]:

@@ -1,4 +1,4 @@
-"""Questions to a release: how many records lie in a box, which class points belong to, and statistics."""
+"""Questions to a release: how many records are in a box, which class points belong to, and statistics."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -58,7 +58,7 @@ class QueryCount(Contract):
 
     estimate: float = Field(description="Expected number of records that match.")
     standard_error: float | None = Field(description="Null where the model gives none.")
-    guaranteed: tuple[int, int] | None = Field(description="Certain to hold the number; null where nothing is certain.")
+    guaranteed: tuple[int, int] | None = Field(description="Certain to contain the number; null: nothing is certain.")
 
 
 class CountResult(Contract):
@@ -141,7 +141,7 @@ class ComputedStatistic(AboutRange, NamedStatistic):
     ddof: int | None = Field(description="Its divisor is N - ddof; null where that changes nothing.")
     estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
     first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
-    guaranteed: StatisticRanges | None = Field(description="Certain to hold the released records' value.")
+    guaranteed: StatisticRanges | None = Field(description="Certain to contain the released records' value.")
     attained: StatisticRanges | None = Field(description="Reached by data consistent with the boxes.")
     domain_may_be_empty: bool | None = Field(
         default=None,
@@ -150,7 +150,7 @@ class ComputedStatistic(AboutRange, NamedStatistic):
     )
     value_known: bool = Field(
         description="Whether `guaranteed` is one value (of a regression each of them): then the release "
-        "determines the statistic. `sharp` does not say this.",
+        "determines the statistic. `sharp` does not state this.",
     )
     reason: str | None = Field(
         description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "

@@ -45,7 +45,7 @@ class JobReportSummary(JobReport):
 
 
 class ReleaseReportSpec(JobSpec):
-    """The unlisted job that writes the report of a release, from what is published of it alone."""
+    """The unlisted job that writes the report of a release, from the published part of it alone."""
 
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE

@@ -8,7 +8,7 @@ from app.methods.swap_detection.spec import SwapDetectionSpec
 
 
 def fill_swap_detection(spec: SwapDetectionSpec, given: Given) -> SwapDetectionSpec:
-    """The specification with what divides the files and what is learned from, by default as in the `group` job."""
+    """The specification with what divides the files and the source of learning, by default as in the `group` job."""
     learned = learned_by(given)
     if learned is None:
         return spec

@@ -32,7 +32,7 @@ class SwapDetectionSpec(FilesSpec):
 
     method: Literal["swap_detection"] = Field(description="Classifiers of who is the group's, region by region.")
     model_job_id: JobId = Field(
-        description="A `group` job: who the group is, which columns say so, and how they are recoded."
+        description="A `group` job: who the group is, which columns state it, and how they are recoded."
     )
     auxiliary_dataset_id: DatasetId | None = Field(
         default=None, description="What classifiers are trained on; default: the auxiliary dataset of the `group` job."

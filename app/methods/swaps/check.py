@@ -77,7 +77,7 @@ def _alpha(spec: SwapsSpec, learned: GroupSpec | None) -> float:
 
 
 def _letter(spec: SwapsSpec, learned: GroupSpec | None) -> Iterator[FieldError]:
-    """The paper masks the members alone, and swaps nobody else; so are several groups masked."""
+    """The paper masks the members alone, and swaps no one else; so are several groups masked."""
     if not _is_letter(spec):
         return
     who = "several groups are masked" if spec.more_model_job_ids else "`search.paper` masks"
@@ -179,7 +179,7 @@ def _regions(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
 
 
 def _as_columns(region: tuple[object, ...], columns: tuple[str, ...], file: Harmonised) -> tuple[object, ...]:
-    """A region as its columns hold it, so that the same one is recognised however it is written."""
+    """A region as its columns contain it, so that the same one is recognised however it is written."""
     kinds = [file.type_of(name) for name in columns]
     return tuple(
         part if kind is None or unparsable(part, kind) else parsed(part, kind)
@@ -195,7 +195,7 @@ def _disjoint(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
 
 
 def _exchanged(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
-    """Members leave what is lowered and come to what is raised: the one is a source, the other a target."""
+    """Members leave the lowered regions and come to the raised ones: sources and targets."""
     listed = {
         name: None if regions is None else {_as_columns(region, spec.region_columns, file) for region in regions}
         for name, regions in (("sources", spec.sources), ("targets", spec.targets))
@@ -233,7 +233,7 @@ def _weighed(spec: SwapsSpec, file: Harmonised) -> Iterator[FieldError]:
             if kind is None:
                 yield FieldError(at, f"the dataset has no column {name!r}{meant(name, file.names)}")
             elif not exchanged.isdisjoint(file.sources_of(name)):
-                yield FieldError(at, f"{name!r} is what is exchanged: it cannot say how near two records are")
+                yield FieldError(at, f"{name!r} is the exchanged part: it cannot state how near two records are")
             elif field == "ordinal" and kind not in NUMERIC:
                 yield FieldError(at, f"column {name!r} is {kind}, not numeric: weigh it as categorical")
 

@@ -47,7 +47,7 @@ class AttackAfterSwaps(Contract):
 
 
 class SignalCheck(SignalStanding):
-    """One signal of the profile of the rules, on the protected file, and what it says of the masked regions."""
+    """One signal of the profile of the rules, on the protected file, and what it states about the masked regions."""
 
     precision: float = Field(
         description="Share of masked regions among as many of its highest, or of its lowest: the greater."
@@ -145,7 +145,7 @@ class SwapsResult(Contract):
         "bounds set regions low is a finding too, of low severity, which leaves `valid` as it is."
     )
     more_groups: tuple[MaskedGroup, ...] = Field(description="Of `more_model_job_ids`, in their order.")
-    signal_kind: SignalKind = Field(description="What was masked: numbers of members, or their share of each region.")
+    signal_kind: SignalKind = Field(description="Signal that is masked: numbers of members, or shares of regions.")
     utility: RegionalUtility = Field(description="What the exchanges do to statistics by region.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(
         description="The regions: signals are in their order, outliers are indexes into them, from 0."
@@ -159,7 +159,7 @@ class SwapsResult(Contract):
     outliers_after: tuple[int, ...] = Field(description="Outliers of the signal after the swaps.")
     runs: tuple[SwapRun, ...] = Field(description="Results of each run of the search.")
     generations: tuple[FitnessByGeneration, ...] = Field(description="Number of generations of each run.")
-    attack_again: AttackAgain = Field(description="The attack on what is released.")
+    attack_again: AttackAgain = Field(description="The attack on the released data.")
     telltale_columns: dict[str, int] = Field(
         description="Published columns that depend on the region columns, and swapped records that contradict that."
     )

@@ -22,7 +22,7 @@ from app.methods.microfile.spec import (
     RulesModel,
 )
 
-#: Generations of all runs together: the result tells the course of each.
+#: Generations of all runs together: the result reveals the course of each.
 MOST_GENERATIONS: Final = 1_000_000
 _Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
@@ -209,7 +209,7 @@ class SwapsSpec(ReleasingSpec):
     )
     mask: SwapMask = Field(
         default="outliers",
-        description="What is masked; `outliers`: every outlier but those of `outliers.ignore`, down to the largest "
+        description="The masked regions; `outliers`: every outlier but those of `outliers.ignore`, down to the largest "
         "value that is none.",
     )
     protected_alphas: tuple[Annotated[float, Field(strict=True, gt=0, le=1)], ...] = Field(
@@ -230,11 +230,14 @@ class SwapsSpec(ReleasingSpec):
     )
     signal: SignalKind | None = Field(
         default=None,
-        description="What is masked: how many members a region has, or which share of its records. Default: the "
+        description="Signal that is masked: how many members a region has, or which share of its records. Default: the "
         "signal of the model's job; of a given model, the number. Bounds of `mask` are numbers in any case.",
     )
     sources: tuple[Region, ...] | None = Field(
-        default=None, min_length=1, max_length=MOST_VALUES, description="Where members leave; default: what is lowered."
+        default=None,
+        min_length=1,
+        max_length=MOST_VALUES,
+        description="Where members leave; default: lowered regions.",
     )
     targets: tuple[Region, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="Where they go; default: all others."
@@ -271,7 +274,7 @@ class SwapsSpec(ReleasingSpec):
 
 @dataclass(frozen=True, slots=True)
 class RecordModel:
-    """What a model says of the records, wherever it comes from; its rules are in a result."""
+    """What a model states about the records, wherever it comes from; its rules are in a result."""
 
     variables: tuple[FuzzyVariable, ...]
     recode: Recodings

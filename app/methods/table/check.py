@@ -1,4 +1,4 @@
-"""What the specification of `table` and the columns of what is audited decide before a job is accepted."""
+"""What the specification of `table` and the columns of the audited data decide before a job is accepted."""
 
 from collections.abc import Collection, Iterator
 
@@ -40,7 +40,7 @@ def _quasi_identifiers(spec: TableSpec, types: Collection[str]) -> Iterator[Fiel
 
 
 def _named(spec: TableSpec, types: dict[str, str]) -> Iterator[FieldError]:
-    """Columns beside the quasi-identifiers, with what they must be."""
+    """Columns besides the quasi-identifiers, with what they must be."""
     numeric: list[tuple[str, str]] = (
         [("/survey_weight_column", spec.survey_weight_column)] if spec.survey_weight_column is not None else []
     )

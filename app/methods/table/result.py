@@ -1,4 +1,4 @@
-"""What the audit `table` says."""
+"""What the audit `table` states."""
 
 from typing import Literal
 
@@ -28,7 +28,7 @@ class RecursiveDiversity(Contract):
     """Recursive diversity: (c, l)-diverse for every c above this one."""
 
     l: int = Field(description="Parameter l of recursive (c, l)-diversity, at least 1.")  # noqa: E741 - the field's own name
-    c: float = Field(description="Every c above it holds.")
+    c: float = Field(description="Least c; every larger one is met too.")
 
 
 class LDiversity(Contract):
@@ -187,7 +187,7 @@ class TableUtility(Contract):
         "(`20-39`, `[20, 40[`, `{a, b}`, `*`): 0 none, 1 all; null: it cannot be measured. Words are single values."
     )
     not_measured: tuple[str, ...] = Field(
-        default=(), description="Columns whose cells do not say how much they leave open: why `ncp` is null."
+        default=(), description="Columns whose cells do not state how much they leave open: why `ncp` is null."
     )
 
 

@@ -1,4 +1,4 @@
-"""Audit `table`: what the measures of the field say of a table, whoever anonymized it."""
+"""Audit `table`: what the measures of the field state about a table, whoever anonymized it."""
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -28,7 +28,7 @@ class DominanceRule(Contract):
 
 
 class SumsAudit(Contract):
-    """A table of sums that is to be published: which of its cells a contributor could see through."""
+    """A table of sums for publication, with the cells that a contributor could see through."""
 
     of: ColumnName = Field(description="The magnitude that is summed.")
     by: tuple[ColumnName, ...] = Field(min_length=1, max_length=10, description="Columns that make the cells.")
@@ -47,13 +47,13 @@ class TableSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
     examples: ClassVar[Examples] = {
-        "what is demanded of a table that others anonymized": {
+        "the demands on a table that others anonymized": {
             "dataset_id": DATASET,
             "quasi_identifiers": ["region", "age", "sex"],
             "sensitive": ["job"],
             "require": {"k": 5, "l": 2, "t": 0.3},
         },
-        "a sample, and sums by region that are to be published": {
+        "a sample, and sums by region for publication": {
             "dataset_id": DATASET,
             "quasi_identifiers": ["region", "age"],
             "missing_matches": "matches_anything",
@@ -68,7 +68,7 @@ class TableSpec(JobSpec):
     quasi_identifiers: tuple[ColumnName, ...] = Field(
         default=(),
         max_length=MOST_QUASI_IDENTIFIERS,
-        description="What an adversary may know; left out: they are proposed. `age` also stands for `age_lo` and "
+        description="What an adversary may know; left out: they are proposed. `age` also represents `age_lo` and "
         "`age_hi`, or for `age_set`.",
     )
     sensitive: tuple[ColumnName, ...] = Field(
@@ -82,10 +82,10 @@ class TableSpec(JobSpec):
         "reason to leave the record out.",
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
-        default=None, description="Share of the population that the table holds."
+        default=None, description="Share of the population that is in the table, above 0 and at most 1."
     )
     person_column: ColumnName | None = Field(
-        default=None, description="Column that says whose record it is (or of which household); k counts these."
+        default=None, description="Column that states whose record it is (or of which household); k counts these."
     )
     survey_weight_column: ColumnName | None = Field(
         default=None, description="Number of persons of the population that a record represents."
@@ -93,16 +93,14 @@ class TableSpec(JobSpec):
     region_columns: tuple[ColumnName, ...] = Field(
         default=(), max_length=10, description="Columns that make regions, whose population is looked at."
     )
-    sums: tuple[SumsAudit, ...] = Field(
-        default=(), max_length=20, description="Tables of sums that are to be published."
-    )
+    sums: tuple[SumsAudit, ...] = Field(default=(), max_length=20, description="Tables of sums for publication.")
     threshold: float = Field(default=0.2, strict=True, gt=0, lt=1, description="Risk above which records are counted.")
     require: TableDemands | None = Field(default=None, description="Demands; each is answered in `demands`.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.dataset_id is None) == (self.release_id is None):
-            msg = "one of `dataset_id` and `release_id` says what is audited"
+            msg = "one of `dataset_id` and `release_id` states the audited data"
             raise MisplacedError(msg, "dataset_id")
         check_different(field="quasi_identifiers", names=self.quasi_identifiers)
         check_different(field="sensitive", names=self.sensitive)
@@ -114,7 +112,7 @@ class TableSpec(JobSpec):
 
     @property
     def demanded(self) -> tuple[str, ...]:
-        """The names of what is required."""
+        """The names of the requirements."""
         if self.require is None:
             return ()
         return tuple(name for name in TableDemands.model_fields if getattr(self.require, name) is not None)

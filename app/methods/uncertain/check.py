@@ -24,10 +24,10 @@ from app.methods.uncertain.spec import CELL, DISMISS, DensityAxes, ScaleSharing,
 
 
 def fill_uncertain(spec: UncertainSpec, given: Given) -> UncertainSpec:
-    """The specification with the defaults that hang on its scales: what is suppressed, and how large cells are.
+    """The specification with the defaults that hang on its scales: the suppressed records, and how large cells are.
 
     They stay unset where they mean nothing, so that `check` can tell what the request has set. With `levels` no record
-    is suppressed unless the request says so: rare records have a level of their own.
+    is suppressed unless the request states it: rare records have a level of their own.
     """
     profile, updates = given.profile(), {}
     if spec.suppress_share is None and spec.scales in {ScaleSharing.COMMON, ScaleSharing.SHARED}:
@@ -81,7 +81,7 @@ def _names(spec: UncertainSpec) -> Iterator[FieldError]:
 def _source(spec: UncertainSpec, name: str, place: Mapping[str, int]) -> int | None:
     """The place of the column that gives the release one of this name: `x_scale`, or `x_axis_1` where noise is rotated.
 
-    It is told by the name's end: rotated noise has as many names as there are pairs of columns.
+    It is reported by the name's end: rotated noise has as many names as there are pairs of columns.
     """
     base, _, part = name.rpartition("_")
     if part == "scale":
@@ -140,7 +140,7 @@ def _feasible(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
     if spec.scales is ScaleSharing.SHARED and spec.cell_size is not None and spec.cell_size > records:
         yield FieldError(
             "/cell_size",
-            f"cells of {spec.cell_size} asked, {records_of(records, profile.rows)}: at most {records} fit into one",
+            f"cells of {spec.cell_size} requested, {records_of(records, profile.rows)}: at most {records} fit into one",
         )
 
 

@@ -64,7 +64,7 @@ class DensityAxes(StrEnum):
     ROTATED = "rotated"
 
 
-#: Share of rare records that is left out where nothing else is asked.
+#: Share of rare records that is left out where nothing else is requested.
 DISMISS = 0.01
 #: Kind of the entry among the public statistics that gives a column's unit in scaled space.
 SCALING_UNIT = "scaling_unit"
@@ -178,7 +178,7 @@ class UncertainResult(Contract):
 
 
 class EstimatedStatistic(Contract):
-    """A statistic of the original, estimated from what is published alone."""
+    """A statistic of the original, estimated from the published data alone."""
 
     kind: str = Field(description="Which statistic; `scaling_unit`: a column's unit in scaled space.")
     of: tuple[str, ...] = Field(description="Columns of the statistic.")

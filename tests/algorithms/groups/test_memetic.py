@@ -302,5 +302,5 @@ def test_an_unfinished_search_has_no_result_and_an_unreachable_target_is_said_be
     given = problem(np.random.default_rng(0), *PROBLEMS["lowered"])
     with pytest.raises(ValueError, match="not done"):
         memetic.result(given, memetic.init(given, SMALL, np.random.default_rng(0)), anything)
-    with pytest.raises(UnreachableError, match="9 asked, 4 is as far"):
+    with pytest.raises(UnreachableError, match="9 requested, 4 is as far"):
         problem(np.random.default_rng(0), [14, 5], [11, 1], [LOWER])

@@ -146,7 +146,7 @@ def test_what_cannot_be_masked_is_said() -> None:
     with pytest.raises(NoPartnerError):
         finished(masking_several(replace(problem, member=everybody)))
     closed = replace(problem, ceilings={1: 0, 2: 0, 3: 0})
-    with pytest.raises(UnreachableError, match=r"asked, 0 is as far as it can go: by all groups together"):
+    with pytest.raises(UnreachableError, match=r"requested, 0 is as far as it can go: by all groups together"):
         finished(masking_several(closed))
-    with pytest.raises(UnreachableError, match=r"asked, 2 is as far"):
+    with pytest.raises(UnreachableError, match=r"requested, 2 is as far"):
         finished(masking_several(replace(closed, ceilings={1: 0, 2: 0, 3: 1})))

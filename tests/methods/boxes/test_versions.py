@@ -117,7 +117,7 @@ def test_records_beyond_the_boxes_wait_until_they_are_k_and_then_a_new_base_is_n
     made = Versions(tmp_path, frame, domains={"age": [0, 120]})  # the wages' bounds are the data's
     rich = far(frame).tail(1)
     assert made.add(frame.vstack(rich)).result["pending"]["records_in_no_box"] == 1
-    with pytest.raises(InfeasibleError, match="5 records lie in no box"):
+    with pytest.raises(InfeasibleError, match="5 records are in no box"):
         made.add(frame.vstack(pl.concat([rich] * K)))
 
 

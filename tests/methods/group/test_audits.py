@@ -142,7 +142,7 @@ def test_findings_say_which_signal_tells_and_which_place() -> None:
     assert {one.severity for one in reported} == {"high"}
     together = Judge((0, 1, 2, 3), (), 0.01, True).standings([ProfileSignal("members", 0.5, np.arange(30.0))])
     one = next(findings("swaps", "", together, (0, 1, 2, 3)))
-    assert "lie together as by chance they would not, low; farthest out is 0" in one.detail
+    assert "are together as by chance they would not, low; farthest out is 0" in one.detail
     assert one.measured is not None
     assert one.measured > 2.5
 

@@ -75,7 +75,7 @@ def test_the_result_says_what_the_rules_have_in_common(client: httpx.Client) -> 
     assert {rule["text"] for rule in result["rules"]} == {
         "age is young and way is walks", "hours is long and way is walks",
     }  # fmt: skip
-    assert result["common"] == ["all 2 rules say that way is walks"]
+    assert result["common"] == ["all 2 rules state that way is walks"]
 
 
 def test_signals_records_and_left_out_are_those_of_slow_oracles(

@@ -134,6 +134,6 @@ def test_who_knows_no_record_of_any_box_is_refused_at_the_dataset_that_he_knows(
     bench.dataset("data", people(5))
     bench.dataset("far", people(6).with_columns(pl.col("x") + 1e6))
     bench.keep("made", bench.run(anonymization("boxes", "data", ["x", "y"], k=6) | {"bounds": "tight"}))
-    with pytest.raises(InvalidError, match="lies in any box") as caught:
+    with pytest.raises(InvalidError, match="is in any box") as caught:
         bench.run({"method": "linkage", "release_id": "made", "knowledge_dataset_id": "far"})
     assert [error.pointer for error in caught.value.errors] == ["/knowledge_dataset_id"]

@@ -110,7 +110,7 @@ def test_it_verifies_alone_and_what_was_changed_in_it_is_named(
             for other, raw in unpacked(bundle.content).items():
                 archive.writestr(other, raw.replace(b"1", b"2", 1) if other == name else raw)
         code, report = verified(capsys, whole, "--keys", keys)
-        assert (code, report["problems"][0]) == (1, f"{name}: not what was certified")
+        assert (code, report["problems"][0]) == (1, f"{name}: not as certified")
         assert all(one.startswith(f"{name}: ") for one in report["problems"]), "no other file is blamed"
     with zipfile.ZipFile(whole, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("release.csv", unpacked(bundle.content)["release.csv"])

@@ -83,7 +83,7 @@ def test_the_public_page_has_every_range_and_no_true_value(release: ReleaseFacts
     row = [text for text in page.texts[at : at + 12] if text]
     assert row[:6] == ["mean of age", "38.1", "39.1", "38.6", "no", "yes"]
     assert {"Value is known", "Narrowest range", "Note"} <= set(page.texts)
-    assert any("It does not say that the value is known: such a range may be wide." in text for text in page.texts)
+    assert any("It does not state that the value is known: such a range may be wide." in text for text in page.texts)
     assert "regression of age on hours: intercept" in page.texts
     assert not any("38.58" in text or "0.0687" in text for text in page.texts)
     assert not any("True value" in text for text in page.texts)
@@ -111,7 +111,7 @@ def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
 
 def test_sizes_and_widths_are_those_of_the_file(release: ReleaseFacts) -> None:
     page = Cells(rendered(runner.of_release(release)))
-    assert "301 boxes hold 5 to 7 records, half of them at most 5." in page.texts
+    assert "301 boxes contain 5 to 7 records, half of them at most 5." in page.texts
     at = page.texts.index("Bounds")
     row = [text for text in page.texts[at:] if text][7:13]
     assert row == ["age", "20", "64", "4", f"{4 / 44:.6g}", "0"]

@@ -70,7 +70,7 @@ def spec_for(small: str, **changes: Any) -> dict[str, Any]:
         ({"drop": ["job", "job"]}, "/drop/1", "twice"),
         ({"rules_model": MODEL | {"rules": [{"terms": [1, 1]}]}},
          "/rules_model/rules/0/terms", "3 variables have terms"),
-        ({"rules_model": MODEL | {"rules": [{"terms": [0, 0, 0]}]}}, "/rules_model/rules/0/terms", "says nothing"),
+        ({"rules_model": MODEL | {"rules": [{"terms": [0, 0, 0]}]}}, "/rules_model/rules/0/terms", "reveals nothing"),
         ({"rules_model": MODEL | {"rules": [{"terms": [4, 0, 0]}]}}, "/rules_model/rules/0/terms", "does not have"),
         ({"rules_model": MODEL | {"rules": [{"terms": [-1, 0, 0]}]}}, "/rules_model/rules/0/terms/0", ""),
         ({"rules_model": MODEL | {"variables": [VARIABLES[0] | {"column": "state"}], "rules": [{"terms": [1]}]}},

@@ -165,7 +165,7 @@ def test_places_are_masked_as_asked_and_others_left_alone(client: httpx.Client, 
     assert result["signal_after"][places["R04"]] == 3
     assert result["swap_count"] == result["signal_before"][places["R04"]] - 3
     assert result["attack_again"]["new_rules"] is None
-    assert result["attack_again"]["learned"] == "not asked for"
+    assert result["attack_again"]["learned"] == "not requested"
 
 
 @pytest.mark.parametrize("search", [QUICK, {"method": "assignment"}], ids=["memetic", "assignment"])
@@ -233,6 +233,6 @@ def test_a_group_larger_than_the_outside_of_all_targets_says_how_far_it_can_go(c
     }  # fmt: skip
     job = run(client, spec)
     assert job["state"] == "failed"
-    assert "25 asked, 2 is as far as it can go" in job["error"]["detail"]
+    assert "25 requested, 2 is as far as it can go" in job["error"]["detail"]
     nobody = run(client, spec | {"targets": ["A"], "mask": [{"region": "B", "at_most": 1}]})
     assert "no eligible partner" in nobody["error"]["detail"]

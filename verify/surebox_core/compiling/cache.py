@@ -1,8 +1,8 @@
-"""Where compiled kernels lie: in the installation, made at its set-up, the same for every service and checkout of it.
+"""Where compiled kernels are: in the installation, made at its set-up, the same for every service and checkout of it.
 
     <environment>/share/surebox/kernels/<tools>/<module>-<sources>/
 
-`tools` stands for numba, llvmlite, numpy, Python and the processor; `sources` for the module and every module of ours
+`tools` represents numba, llvmlite, numpy, Python and the processor; `sources` for the module and every module of ours
 that it imports, directly or not. So nothing depends on a path, and a kernel whose callee or constant changed in another
 file is another kernel: numba itself, which looks at the kernel's own file alone, would run the stale one.
 
@@ -40,7 +40,7 @@ _IMPORT = re.compile(rf"^[ \t]*(?:from ({_NAMES}) import (\([^)]*\)|[^\n]*)|impo
 
 
 class KernelLocator(_CacheLocator):
-    """Tells numba the folder of one kernel."""
+    """Gives numba the folder of one kernel."""
 
     def __init__(self, kernel: Callable[..., Any], file: str) -> None:
         self._py_file = file  # numba's warnings read it
@@ -57,11 +57,11 @@ class KernelLocator(_CacheLocator):
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """What it was made from: the folder's name says it already."""
+        """What it was made from: the folder's name states it already."""
         return self._folder.name
 
     def get_disambiguator(self) -> str:
-        """Tells kernels of one name in a file apart."""
+        """Distinguishes kernels of one name in a file."""
         return str(self._line)
 
 
@@ -166,7 +166,7 @@ def _read(module: str) -> tuple[str, frozenset[str]]:
 
 
 def _file(module: str) -> Path:
-    """Where a module of ours lies, or would lie."""
+    """Where a module of ours is, or would be."""
     package, *inner = module.split(".")
     return (_roots().get(package) or Path(package)).joinpath(*inner).with_suffix(".py")
 

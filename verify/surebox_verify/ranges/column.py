@@ -4,7 +4,7 @@ Notation
 --------
 lo_b, hi_b : (B,), bounds of the column in box b.
 m_b : (B,), mass of box b: its records, times the weight of each where weighted.  W : their sum.
-r, e : reference value and exponent; the arrays hold (lo_b - r) 2^-e and (hi_b - r) 2^-e, rounded outward,
+r, e : reference value and exponent; the arrays contain (lo_b - r) 2^-e and (hi_b - r) 2^-e, rounded outward,
     within [-1, 1].
 E, V : mean and variance (population form, or weighted with weights m / W) of any data consistent with the boxes.
 
@@ -14,7 +14,7 @@ record may be at the ends of more than one (ranges.forms counts those). Means an
 without it (science.md section 5, "Tight bounds are attained").
 
 Shifting by r leaves the variance and covariance as they are and powers of two are exact, so that nothing is lost to a
-mean far from zero. Ranges hold for the closed boxes, and therefore for the half-open ones.
+mean far from zero. Ranges are valid for the closed boxes, and therefore for the half-open ones.
 """
 
 import math
@@ -145,7 +145,7 @@ def _outward_tiny(values: FloatArray, towards: float) -> FloatArray:
 
 
 def mean_of(lower: FloatArray, upper: FloatArray, mass: Mass) -> Interval:
-    """E lies in [sum m lo / W, sum m hi / W]: exact, both ends reached."""
+    """E is in [sum m lo / W, sum m hi / W]: exact, both ends reached."""
     return Interval(mass.mean(lower).lower, mass.mean(upper).upper)
 
 
@@ -274,7 +274,7 @@ def divided_at_ends(lower: FloatArray, upper: FloatArray, counts: FloatArray, we
     """
     wide = lower < upper
     if (counts[wide] < 2.0).any():
-        msg = "a box of one record cannot have two different ends that are both somebody's"
+        msg = "a box of one record cannot have two different ends that are both someone's"
         raise ValueError(msg)
     rest = np.where(wide, counts - 2.0, counts)
     among, one = rest > 0.0, np.ones(int(wide.sum()))

@@ -2,7 +2,7 @@
 
 Notation
 --------
-beta : (q + 1,), coefficients of z = (1, x_1 .. x_q), the intercept first.  t : the one asked, or its negative.
+beta : (q + 1,), coefficients of z = (1, x_1 .. x_q), the intercept first.  t : the one requested, or its negative.
 r : the half-space is all beta with t >= r.
 apex : a beta with t = r.  d_1 .. d_D : directions in which t rests.  tau : a direction in which t rises.
 corner : (D + 2,), how much of apex, d_1 .. d_D and tau; never negative. A point if the apex counts, else a direction.
@@ -118,7 +118,7 @@ def raised(cone: Cone, steps: float) -> Cone | None:
 
     Notes
     -----
-    Where all its points lie below and tau is a corner, they go up along tau: all that is lost lies below. Without a
+    Where all its points are below and tau is a corner, they go up along tau: all that is lost is below. Without a
     direction in which t rises nothing is left. Other cones stay as they are.
     """
     corners = cone.corners
@@ -142,7 +142,7 @@ def regressors(moments: FloatArray) -> IntArray:
 
 
 def steep(moments: FloatArray) -> bool:
-    """Whether the predictors are collinear as far as rounding lets one tell, at data of given moments, (n, n)."""
+    """Whether the predictors are collinear as far as rounding lets one see, at given moments, (n, n)."""
     z = regressors(moments)
     return not np.linalg.cond(moments[np.ix_(z, z)]) < _STEEPEST
 
@@ -160,8 +160,8 @@ def half_space(moments: FloatArray, index: int, sign: float, references: FloatAr
 
     Notes
     -----
-    All is written in theta = beta but for theta_0 = beta_0 - references beta_1 .. beta_q where the intercept is asked:
-    then t is one of the coordinates throughout, and rests exactly in every d_k. O(q^3).
+    All is written in theta = beta but for theta_0 = beta_0 - references beta_1 .. beta_q where the intercept is
+    requested: then t is one of the coordinates throughout, and rests exactly in every d_k. O(q^3).
     """
     z = regressors(moments)
     to_beta = np.eye(len(z))

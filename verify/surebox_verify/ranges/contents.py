@@ -101,7 +101,7 @@ def content_column(
 
 
 def _outer(whole: BoxColumn) -> Interval:
-    """What the bounds alone say of the variance."""
+    """What the bounds alone state about the variance."""
     outer = whole.variance.outer
     return Interval(0.0, np.inf) if outer is None else outer
 

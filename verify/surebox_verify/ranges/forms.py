@@ -11,7 +11,7 @@ phi = (1/W) sum_b m_b max over box b of g(x, y) - p x - q y: a *plane* above the
 
 g has no maximum inside a rectangle (it is indefinite, convex, or a b = 1/4 and constant along a line), so it is one of
 four on the edges, each in closed form; two edges suffice where a >= 0. The largest values are taken at data, and the
-moments of those data are returned beside phi: what they reach bounds every range from inside.
+moments of those data are returned next to phi: what they reach bounds every range from inside.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from surebox_core.intervals import UNIT_ROUNDOFF, up
 from surebox_core.types import FloatArray, IndexArray
 from surebox_verify.ranges.column import BoxColumn
 
-EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound holds for each
+EVERY_ORDER = {"reassoc", "nsz", "contract", "nnan", "ninf"}  # sums in any order: the error bound is valid for each
 _STEEP = 1e300  # slope to place where a form is linear along an edge: an end
 _SLACK = 128.0
 _UNDERFLOW = 1e-300

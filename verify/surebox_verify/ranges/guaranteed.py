@@ -1,4 +1,4 @@
-"""A guaranteed range: what is certain, what is reached, and how far they are apart."""
+"""A guaranteed range: the certain range, the reached one, and how far they are apart."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Range:
 
     Attributes
     ----------
-    outer : certain to hold the number; None where no bound could be proven.
+    outer : certain to contain the number; None where no bound could be proven.
     inner : reached, at both ends, by some data consistent with the (closed) boxes; None where no data was found that
         leaves the number defined.
     gap : (width of outer - width of inner) / width of outer, outward rounding aside; None without both.
@@ -47,7 +47,7 @@ def certain(interval: Interval | None) -> Interval:
 
 
 def combine(outer: Interval | None, inner: Interval | None, noise: float = 0.0) -> Range:
-    """Return a range from its two parts; what is reached lies in what is certain, whatever its own rounding.
+    """Return a range from its two parts; the reached range is in the certain range, whatever its own rounding.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from surebox_verify.ranges.mass import Mass
 
 _NEWTON = 48
 _ROUNDINGS = 2.0**-44  # of the magnitudes summed: not a gap
-_STEEP = 1e-15  # gradient, relative, at which F is least as far as rounding lets one tell
+_STEEP = 1e-15  # gradient, relative, at which F is least as far as rounding lets one distinguish
 _UNDERFLOW = 1e-290
 
 

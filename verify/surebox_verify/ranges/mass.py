@@ -4,7 +4,7 @@ Notation
 --------
 c_b : (B,), records in box b.  w_b : (B,), weight of each of them, 1 where not weighted.
 m_b = c_b w_b : mass.  W : sum of masses, N where not weighted. A weighted mean is (1/W) sum_b m_b x_b.
-l_b, u_b : (B,), ends of the interval that holds w_b, where a release of a survey publishes no more of it; w_b is the
+l_b, u_b : (B,), ends of the interval that contains w_b, where a release of a survey publishes no more of it; w_b is the
     middle then.
 
 Of masses in intervals the largest mean is linear-fractional in each: m_b is c_b u_b where x_b is above it, else
@@ -91,7 +91,7 @@ def mass_of(
     counts : (B,) whole numbers, each at least 1, exact in float64.
     weights : (B,), finite, at least 0, of each record of a box; None for 1. Their unit does not matter: a statistic
         is that of the weights divided by their sum over all records.
-    ends : (B,) each, of intervals that hold the weights; None where they are known.
+    ends : (B,) each, of intervals that contain the weights; None where they are known.
 
     Raises
     ------

@@ -10,7 +10,7 @@ Upper end: max_law min_mu = min_mu max_law E (x - mu)^2 = min_mu of the largest 
 exact, and convex in mu. Lower end: min_mu h(mu), h(mu) the least mean of the squared distances d_b of mu from boxes.
 For given masses E d^2 is convex in mu, so on [mu - r, mu + r] it is no less than its tangent d^2 + 2 (mu - clip(mu)) t,
 |t| <= r: linear in t, so the least of its least means at t = -r and t = r is certain for the interval. Intervals are
-halved where that is least, for h itself need not be convex. What is reached is reached with the weights in the middle
+halved where that is least, for h itself need not be convex. The reached range is reached with the weights in the middle
 of their intervals, by whole records.
 """
 
@@ -31,7 +31,7 @@ _NEAR = 1e-9
 
 
 def with_masses(column: BoxColumn, lower: FloatArray, upper: FloatArray, mass: Mass) -> BoxColumn:
-    """The column with what is certain of it for all masses; what is reached stays what it is.
+    """The column with the certain range of it for all masses; the reached range stays what it is.
 
     Parameters
     ----------

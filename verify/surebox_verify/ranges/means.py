@@ -5,7 +5,7 @@ Notation
 X, Y : means.  L : log tau (ranges.objectives).  Cell : a box of (X, Y, L).
 Plane j (ranges.forms): E[g_j] <= phi_j + p_j X + q_j Y for all data; g_j(x - X, y - Y) has the mean E[g_j] - g_j(X, Y),
     so  excess <= phi_j + p_j X + q_j Y - g_j(X, Y) + bend (cosh(L - L_j) - 1) - offset  =: h_j(X, Y, L);
-    bend, offset : what ranges.objectives says of them.
+    bend, offset : what ranges.objectives states about them.
 The least over j of the largest h_j on a cell is certain for the cell; in (X, Y) that is on an edge (ranges.forms).
 A cell that is certain to stay below zero, roundings aside, is closed for good.
 
@@ -13,7 +13,7 @@ Splitting goes along the axis on which the plane that bounds a cell rises most: 
 gain, such as the mean of a column that is exactly known, is never split.
 
 No record is read, and the number of evaluations of h_j is bounded whatever the planes are: _EACH for each plane that
-there may be. When they are used up, cells stay open, and what is certain of them holds as it is.
+there may be. When they are used up, cells stay open, and the certain range over them is valid as it is.
 """
 
 import math
@@ -123,7 +123,7 @@ def _edge(s: float, a: float, b: float, p: float, q: float, x: float, y0: float,
 def _least(planes: FloatArray, s: float, bend: float, offset: float, c: FloatArray, first: int) -> tuple[float, int]:
     """Least over the planes of the largest h_j on a cell, and that plane's place.
 
-    Plane `first`, which is likely to be it, comes first: of most others two edges tell that they are not.
+    Plane `first`, which is likely to be it, comes first: of most others two edges reveal that they are not.
     """
     least, place = np.inf, first
     for turn in range(-1, len(planes)):
@@ -174,7 +174,7 @@ def _copy(source: FloatArray, target: FloatArray) -> None:
 
 @inner_kernel
 def _longest(plane: FloatArray, s: float, bend: float, c: FloatArray) -> tuple[int, float]:
-    """The axis of a cell along which h_j rises most, and its middle; -1 where no number lies between its ends."""
+    """The axis of a cell along which h_j rises most, and its middle; -1 where no number is between its ends."""
     x, y = 0.5 * (c[0] + c[1]), 0.5 * (c[2] + c[3])
     wide, tall, long = c[1] - c[0], c[3] - c[2], c[5] - c[4]
     a, b = plane[3], plane[4]

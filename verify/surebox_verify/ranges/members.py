@@ -1,4 +1,4 @@
-"""How many records of each box certainly, and possibly, lie in a set of values.
+"""How many records of each box certainly, and possibly, are in a set of values.
 
 Notation
 --------
@@ -66,7 +66,7 @@ def ranges_of_ranks(lower: FloatArray, upper: FloatArray, values: int, *, attain
     ----------
     lower, upper : (B,), whole numbers from 0 to `values` - 1, both included.
     values : m.
-    attained : whether both ends are some record's (tight boxes); what lies between need not be.
+    attained : whether both ends are some record's (tight boxes); values between need not be.
     """
     rank = np.arange(values)
     at_low, at_high = rank == lower[:, None], rank == upper[:, None]
@@ -89,7 +89,7 @@ class Members:
     counts: FloatArray
 
     def both(self, other: "Members") -> "Members":
-        """Records that lie in A and in another column's set: columns choose independently. Exact."""
+        """Records that are in A and in another column's set: columns choose independently. Exact."""
         least = np.maximum(self.least + other.least - self.counts, 0.0)
         return Members(least, np.minimum(self.most, other.most), self.counts)
 
@@ -116,7 +116,7 @@ def members_of(column: ValueSets, mask: BoolArray, counts: FloatArray) -> Member
 
 
 def held_in(sets: BoolArray, inside: Iterable[int]) -> IntArray:
-    """(B,), how many of some values are in each set. O(B) for each, quickest where sets lie by columns."""
+    """(B,), how many of some values are in each set. O(B) for each, quickest where sets are by columns."""
     counts = np.zeros(len(sets), dtype=np.int64)
     for value in inside:
         counts += sets[:, value]

@@ -1,4 +1,4 @@
-"""Regression coefficients from what is certain of the moments, where of the boxes' weights intervals are known.
+"""Regression coefficients from the certain facts about the moments, where of the boxes' weights intervals are known.
 
 Notation
 --------
@@ -7,7 +7,7 @@ C : covariances of the predictors, c : with the target; each within its certain 
 beta : the solution of C beta = c.  R : the inverse of C at the middle of the ranges.
 
 beta = R c + (I - R C) beta. Where the largest row sum rho of |I - R C| over the ranges is below 1, every |beta_i| is at
-most b = max |R c| / (1 - rho), and beta lies within R c +- |I - R C| b: certain, and no more than outer, since entries
+most b = max |R c| / (1 - rho), and beta is within R c +- |I - R C| b: certain, and no more than outer, since entries
 are taken as if they were free of each other. Where rho is not below 1 nothing is proven.
 """
 

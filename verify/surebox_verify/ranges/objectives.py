@@ -1,4 +1,4 @@
-"""What is to be bounded: covariance and correlation as questions about the mean of a quadratic form.
+"""The quantity to bound: covariance and correlation as questions about the mean of a quadratic form.
 
 Notation
 --------
@@ -59,7 +59,7 @@ class Objective:
         return up(r * self.divisor.upper) if self.kind == "correlation" and r > 0.0 else 0.0
 
     def offset(self, r: float) -> float:
-        """What the excess lacks beside the form's mean."""
+        """What the excess lacks next to the form's mean."""
         return r if self.kind == "covariance" else 0.0
 
     def ratio(self, at: Moments) -> float:

@@ -34,7 +34,7 @@ def quantile_range(
     ----------
     lower, upper : (B,), bounds.
     counts, mass : of the boxes.
-    p : in (0, 1); what its shortest decimal form says, so that 0.1 of 10 records is the first.
+    p : in (0, 1); what its shortest decimal form states, so that 0.1 of 10 records is the first.
     attained : whether both ends are some record's.
 
     Notes
@@ -57,7 +57,7 @@ def quantile_range(
 def _of_intervals(
     lower: FloatArray, upper: FloatArray, counts: FloatArray, ends: tuple[FloatArray, FloatArray], p: float
 ) -> Range:
-    """A quantile is least where what lies at or below it weighs most and all else least, and the reverse."""
+    """A quantile is least where the records at or below it weigh most and all else least, and the reverse."""
     play = 8.0 * (len(lower) + 4) * UNIT_ROUNDOFF
     low = _crossed(lower, counts * ends[1], counts * ends[0], p - play)
     high = _crossed(upper, counts * ends[0], counts * ends[1], p + play)
@@ -71,7 +71,7 @@ def _crossed(values: FloatArray, below: FloatArray, above: FloatArray, p: float)
     ordered = values[order]
     up_to = np.cumsum(below[order])
     beyond = np.concatenate([np.cumsum(above[order][::-1])[::-1][1:], [0.0]])
-    last = np.searchsorted(ordered, ordered, side="right") - 1  # equal values lie below together
+    last = np.searchsorted(ordered, ordered, side="right") - 1  # equal values are below together
     reached = up_to[last] >= p * (up_to[last] + beyond[last])
     return float(ordered[np.argmax(reached)]) if reached.any() else float(ordered[-1])
 

@@ -38,7 +38,7 @@ from surebox_verify.ranges.regression_ascent import MOST, CoefficientEnd, Reache
 from surebox_verify.ranges.regression_search import certain_end
 from surebox_verify.ranges.steps import RangeSteps, Work
 
-_PASSES = 40  # of each kind of effort: a regression has many ends, and is asked for seldom
+_PASSES = 40  # of each kind of effort: a regression has many ends, and is requested seldom
 # of the reached range: what each end may stay outside it, with one predictor, two, or more
 _NEAR = (5e-4, 4e-3, 1.2e-2)
 _LARGEST = 1000  # exponent of what is a number: twice as much, as a range's width, is one too
@@ -153,7 +153,7 @@ def _slopes(columns: tuple[BoxColumn, ...], coefficients: list["_Coefficient"]) 
 def _through_means(
     columns: tuple[BoxColumn, ...], slopes: list["_Coefficient"], at: Sequence[float]
 ) -> Interval | None:
-    """The line at x*, from the means and what is certain of the coefficients: E_0 + sum_k beta_k (x*_k - E_k)."""
+    """The line at x*, from the means and the certain facts about the coefficients: E_0 + sum_k beta_k (x*_k - E_k)."""
     line = certain(columns[0].mean.outer)
     for slope, x, value in zip(slopes, columns[1:], at, strict=True):
         if slope.outer is None:
@@ -223,7 +223,7 @@ def _range(
     above = yield from certain_end(boxes, objectives[0], reached[0], seen, tolerance, allowed // 2)
     rest = allowed - above.passes if above.certain is not None else 0
     below = yield from certain_end(boxes, objectives[1], reached[1], seen, tolerance, rest)
-    inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone tells them apart
+    inner = Interval(*sorted((-below.reached, above.reached)))  # of points, rounding alone distinguishes them
     outer = None
     if above.certain is not None and below.certain is not None:
         outer = Interval(-below.certain, above.certain)

@@ -6,7 +6,7 @@ z = (1, x_1 .. x_q), y : regressors and target.  M : (n, n), n = q + 2, means of
 beta : coefficients.  t : one of them, or its negative.
 
 t rises with the data by E[(lambda z)(y - beta z)], lambda the row of E[z z']^-1 that belongs to t; the data for which
-this is largest (ranges.products) usually reach more. What is reached bounds the range from inside.
+this is largest (ranges.products) usually reach more. The reached range bounds the range from inside.
 """
 
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ def climb(products: Products, objective: CoefficientEnd, start: FloatArray, seen
     ----------
     products, objective : the boxes, and the end that is climbed to.
     start : moments; of data or of a mixture.
-    seen : takes in what is met.
+    seen : takes in points met.
 
     Notes
     -----

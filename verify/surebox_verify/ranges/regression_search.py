@@ -11,7 +11,7 @@ t, r, cone, corner, residual : ranges.cones.
    chosen to keep the moments seen so far below 0 by the widest margin (ranges.separation).
 2. Where no lambda does that, a mixture of these moments fits in the cone. If it has t >= r, no bound so low is possible
    (records divided among corners come as close to it as one likes): the search begins anew about it, with a larger r.
-   Otherwise the cone is divided. When the passes allowed are spent, r is raised; what was refuted stays refuted.
+   Otherwise the cone is divided. When the passes allowed are spent, r is raised; refuted cones stay refuted.
    A cone that can be divided no more has a point too near for roundings: the search begins anew, with a larger r.
 
 Whatever the boxes are, the search ends within _LAST times the passes it was allowed, and what one more cone takes. No
@@ -37,7 +37,7 @@ _WIDER = 2.0
 _CLOSE = 0.5  # of the tolerance below r: no bound much below r is possible
 _WIDENED = 16  # times
 _ROUNDINGS = 8.0
-_LEAST = 1e-140  # added to lengths, so that the squares of what is divided by them are numbers
+_LEAST = 1e-140  # added to lengths, so that the squares of values divided by them are numbers
 _LOOSE = 1e4  # times the variance of a coefficient that predictors at the boxes' centres would give
 
 
@@ -68,8 +68,8 @@ def certain_end(
     ----------
     products, objective : the boxes, and the end that is bounded.
     reached : what the ascent reached.
-    seen : moments met; takes in what is met here.
-    tolerance : how far above what is reached the bound may stay, in t's unit.
+    seen : moments met; takes in points met here.
+    tolerance : how far above the reached range the bound may stay, in t's unit.
     passes : over the boxes, to spend; 0 for none. Never more than 1.5 times as many are made, and q + 16.
 
     Notes
@@ -86,7 +86,7 @@ def certain_end(
 
 
 def _noise(products: Products, space: HalfSpace) -> float:
-    """How far t must rise beyond what is reached for roundings not to hide it."""
+    """How far t must rise beyond the range reached for roundings not to hide it."""
     along, apex = space.residuals[-1], space.residuals[0]
     error = products.rounding(along, apex, space.off[0])
     return space.rise * error / (products.mass.middle * float(space.lengths(along[None])[0]) ** 2)
@@ -101,7 +101,7 @@ class _Open:
 
 
 class _Search:
-    """The cones still open, what is reached so far, and the passes spent."""
+    """The cones still open, the range reached so far, and the passes spent."""
 
     def __init__(self, products: Products, objective: CoefficientEnd, reached: Reached, seen: Seen) -> None:
         self._products, self._objective, self._seen = products, objective, seen
@@ -115,7 +115,7 @@ class _Search:
         self.passes = 0
 
     def run(self, tolerance: float, passes: int) -> Generator[int, None, float | None]:
-        """Refute, divide, raise and begin anew until no cone is open; what is certain then, None where one stays so."""
+        """Refute, divide, raise and begin anew until no cone is open; the certain range, None where one stays open."""
         self._begin(tolerance)
         allowed, widened = _FIRST * passes, 0
         self._most = _LAST * passes
@@ -193,7 +193,7 @@ class _Search:
         return _Open(hold.sum(axis=0), np.tensordot(weights / weights.sum(), seen, axes=1))
 
     def _all_below(self, multiplier: FloatArray, residuals: FloatArray, off: FloatArray, order: IntArray) -> bool:
-        """Whether (1) is certainly below 0 at all corners; moments that say otherwise are taken in."""
+        """Whether (1) is certainly below 0 at all corners; moments that state otherwise are taken in."""
         for corner in order:
             self.passes += 1
             touched = self._products.largest(multiplier, residuals[corner], off[corner])
@@ -203,7 +203,7 @@ class _Search:
         return True
 
     def _reaches(self, mixture: FloatArray, tolerance: float) -> Generator[int, None, bool]:
-        """Yields passes; whether a mixture of moments raises the floor; and with it, perhaps, what is reached."""
+        """Yields passes; whether a mixture of moments raises the floor; and with it, perhaps, the reached range."""
         value = self._objective.value(mixture)
         if not value > self._space.value(self._steps) - _CLOSE * tolerance:
             return False

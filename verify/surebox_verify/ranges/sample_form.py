@@ -15,7 +15,7 @@ def sample_form(population: Range, records: int, ddof: int) -> Range:
 
     Notes
     -----
-    What was certainly not negative stays so.
+    Values that were certainly not negative stay so.
     """
     if ddof == 0:
         return population

@@ -8,7 +8,7 @@ H(X, Y) : the largest E[g] of data with these means, records divided at will: co
 (X_j, Y_j, H_j) : means and E[g] of the data that touch plane j; points of the surface H, or below it.
 
 1. Climb: the plane whose slopes are g's at the means of some data touches better data; repeated, this converges fast,
-   because records change corners in few boxes only. What is reached bounds the range from inside.
+   because records change corners in few boxes only. The reached range bounds the range from inside.
 2. Bound: r a little above that, branch and bound over the means and tau proves that nothing exceeds r. Where the bound
    is highest, the next plane is aimed by a Newton step. Every plane is certain, however it was aimed; when the planes
    allowed are spent, what the open cells leave is added to r.
@@ -118,7 +118,7 @@ def bound(
     Returns
     -------
     Ends
-        The bound, and what was reached while looking for it.
+        The bound, and the range reached while looking for it.
     """
     least, left = math.inf, most
     planes: list[_Aimed] = []

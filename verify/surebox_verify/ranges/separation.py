@@ -6,7 +6,7 @@ p_j : (J, n), vectors.  x : the point nearest to the origin of their convex hull
 corral : the vectors with pi_j > 0, at most n + 1.
 
 -x has the largest margin: every p_j x is at least x x, and no other direction of that length does better. Where x = 0
-there is no such direction, and pi says which vectors hold each other in check.
+there is no such direction, and pi states which vectors hold each other in check.
 
 Source: Wolfe 1976, Finding the nearest point in a polytope.
 """
@@ -30,7 +30,7 @@ class Nearest:
 
     Attributes
     ----------
-    point : (n,), x; zeros where the hull holds the origin.
+    point : (n,), x; zeros where the hull contains the origin.
     weights : (J,), pi.
     """
 

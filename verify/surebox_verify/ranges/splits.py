@@ -39,7 +39,7 @@ def divided(pair: Pair, objective: Objective, plane: Plane, boxes: IndexArray) -
 
     Parameters
     ----------
-    pair, objective : what is asked.
+    pair, objective : the request.
     plane : whose touching data to start from.
     boxes : (T,), from `decisive`.
 

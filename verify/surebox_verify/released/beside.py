@@ -1,13 +1,13 @@
-"""Columns that rows of a release have as they are, beside their boxes: boxes divided by these columns' values.
+"""Columns that rows of a release have as they are, next to their boxes: boxes divided by these columns' values.
 
-The rows of a box that agree in such columns are a part of it: its bounds hold for the part, and the value of the column
-is known of all its records. So a statistic of boxes and of columns beside them is one of the parts, each with the
-column as an interval of one point or a set of one value, and its range is as certain as any other; of columns beside
-boxes alone nothing is open. What a release says of a whole box does not hold of its parts: neither that its bounds are
-some record's, nor its means.
+The rows of a box that agree in such columns are a part of it: its bounds are valid for the part, and the value of the
+column is known of all its records. So a statistic of boxes and of columns next to them is one of the parts, each with
+the column as an interval of one point or a set of one value, and its range is as certain as any other; of columns next
+to boxes alone nothing is open. What a release states about a whole box is not true of its parts: neither that its
+bounds are some record's, nor its means.
 
 Where design weights are published of whole boxes, what a part weighs is not: rows of a box share its weight in unknown
-parts. Then boxes stay whole, and a column beside them is bounded in each by its values there (`whole_boxes`): the
+parts. Then boxes stay whole, and a column next to them is bounded in each by its values there (`whole_boxes`): the
 weighted law of a column in a box is some law on these.
 """
 
@@ -76,11 +76,11 @@ class Beside:
 
 
 def beside(kept: pa.Table, form: Form) -> Beside:
-    """A column beside the boxes, in the form that a question takes it.
+    """A column next to the boxes, in the form that a question takes it.
 
     Parameters
     ----------
-    kept : the columns beside the boxes, a row for each of the release's.
+    kept : the columns next to the boxes, a row for each of the release's.
     form : of one of them.
 
     Raises
@@ -125,7 +125,7 @@ def _is_numeric_value(value: Any) -> bool:
 
 
 def has_numbers(kept: pa.Table, name: str) -> bool:
-    """Whether a column beside the boxes has numbers or days.
+    """Whether a column next to the boxes has numbers or days.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ def has_numbers(kept: pa.Table, name: str) -> bool:
 
 
 def number_of_values(kept: pa.Table, name: str) -> int:
-    """How many values a column beside the boxes has, 0 of one that no question is about; as `has_numbers`."""
+    """How many values a column next to the boxes has, 0 of one that no question is about; as `has_numbers`."""
     column = _plain(kept.column(name))
     return len(pc.unique(column).drop_null()) if _is_numeric(column.type) or _is_nominal(column.type) else 0
 
 
 def divided(boxes: ReleasedBoxes, columns: Sequence[Beside], own: Sequence[Form] = ()) -> ReleasedBoxes:
-    """The boxes, divided by the values of columns beside them, with these columns after their own.
+    """The boxes, divided by the values of columns next to them, with these columns after their own.
 
     Parameters
     ----------
     boxes : of a release; a design weight of a box counts as that of each of its records.
-    columns : beside them.
+    columns : next to them.
     own : conditions on the boxes' own columns of numbers; each becomes one more column of truths.
     """
     codes = np.column_stack([boxes.of_row, *(column.codes for column in columns)])
@@ -188,7 +188,7 @@ def _with_columns(
     sets: Sequence[BoolArray],
     own: Sequence[Form],
 ) -> ReleasedBoxes:
-    """Boxes with more columns: those beside them, and conditions on their own."""
+    """Boxes with more columns: those next to them, and conditions on their own."""
     numeric = [column for column in columns if column.ends is not None]
     nominal = [column for column in columns if column.ends is None]
     conditions = [_condition(boxes, form) for form in own]
@@ -213,7 +213,7 @@ def _condition(boxes: ReleasedBoxes, form: Form) -> BoolArray:
 
 
 def whole_boxes(boxes: ReleasedBoxes, columns: Sequence[Beside], own: Sequence[Form] = ()) -> ReleasedBoxes:
-    """The boxes with columns beside them, each bounded by its values among the rows that have all of the columns.
+    """The boxes with columns next to them, each bounded by its values among the rows that have all of the columns.
 
     What these rows weigh of a box in which others lack a column is between nothing and all of it. Where one of the
     columns is a condition the bounds of the numbers are those of the rows that meet it: statistics are about these.
@@ -266,7 +266,7 @@ def _held(boxes: ReleasedBoxes, column: Beside, there: BoolArray) -> BoolArray:
 
 
 def meaning_of_parts(meaning: Meaning) -> Meaning:
-    """What is said of the parts of boxes: nothing of their bounds; columns beside them are after the others."""
+    """The statement about the parts of boxes: nothing of their bounds; columns next to them are after the others."""
     return replace(meaning, attained=False)
 
 

@@ -14,7 +14,7 @@ from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.readings import Readings
 
-#: Ends of the interval that holds the mean weight of a box's records.
+#: Ends of the interval that contains the mean weight of a box's records.
 WEIGHT_ENDS: Final = ("weight_mean_lo", "weight_mean_hi")
 WEIGHT: Final = "weight"
 #: Values of ordinal columns in their order.
@@ -62,7 +62,7 @@ class ReleasedBoxes(PublishedBoxes):
 
         Parameters
         ----------
-        meaning : what the release says of its bounds and columns.
+        meaning : what the release states about its bounds and columns.
         """
         return Readings(self, meaning, self.weights)
 
@@ -149,7 +149,7 @@ def boxes_of(
 def _weights(
     one_each: pa.Table, weight: str | tuple[str, str] | None
 ) -> tuple[FloatArray | None, tuple[FloatArray, FloatArray] | None]:
-    """What the records of each box weigh, or the interval that holds their mean."""
+    """What the records of each box weigh, or the interval that contains their mean."""
     if weight is None:
         return None, None
     if isinstance(weight, str):
@@ -186,7 +186,7 @@ def taking_rows(boxes: ReleasedBoxes, rows: BoolArray) -> ReleasedBoxes:
 def weight_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> str | tuple[str, str] | None:
     """The column of the rows' weights, of rare records or of a survey; None where all rows count 1.
 
-    Where boxes of a survey have an interval that holds the mean weight of their records, its two ends.
+    Where boxes of a survey have an interval that contains the mean weight of their records, its two ends.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _bounds(parameters: Mapping[str, Any]) -> set[str]:
 
 
 def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns that say what rows weigh.
+    """The columns that state what rows weigh.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def weight_columns(parameters: Mapping[str, Any], columns: Mapping[str, str]) ->
 
 
 def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Meaning:
-    """What a release says of its bounds, beside the boxes.
+    """What a release states about its bounds, next to the boxes.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What a question means by a value: which of the values that a release shows its records may have.
 
 A release shows a column without numbers as sets of codes. A question names values as a person knows them, and a certain
-answer is certain about these: a value may stand under `other` with all that were too rare to be shown, a class of a
+answer is certain about these: a value may be under `other` with all that were too rare to be shown, a class of a
 hierarchy means all of its values, and a text and a number may be the same value. So each value that is named has two
 sets of codes: a record with a code in `sure` has the value, one with a code outside `perhaps` has not. The lower end of
 a range is of the one, the upper end of the other.
@@ -17,7 +17,7 @@ from typing import Any, Final
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.boxes import ReleasedBoxes
 
-#: What a codebook that nobody declared has in the place of values that too few records have.
+#: What a codebook that no one declared has in the place of values that too few records have.
 OTHER: Final = "other"
 _TRUTH: Final = {True: ("true", "1", "1.0"), False: ("false", "0", "0.0")}
 _SHOWN: Final = 12
@@ -55,8 +55,8 @@ class Codebook:
     listed : all values that were declared, in a box or not; None where the codebook is taken from the data.
     rows : of its hierarchy, each a value, its class, the class of that, …, and everything.
     classes_unknown : whether there is a hierarchy that is not known here.
-    complete : whether rows have the column as it is, so that nothing stands under another name.
-    verbatim : whether `other` means what stands under it, as in statistics that a release publishes, and never a value
+    complete : whether rows have the column as it is, so that nothing is under another name.
+    verbatim : whether `other` means the values under it, as in statistics that a release publishes, and never a value
         of that name.
     """
 
@@ -121,12 +121,12 @@ class Codebook:
 
     @cached_property
     def _rest(self) -> frozenset[int]:
-        """The code that may hold values that nobody declared."""
+        """The code that may contain values that no one declared."""
         return frozenset(code for code, known in enumerate(self.values) if known == OTHER and not self.complete)
 
     @cached_property
     def _classes(self) -> Mapping[str, Sequence[frozenset[int]]]:
-        """Codes of each class: a set for each level at which it stands."""
+        """Codes of each class: a set for each level at which it is."""
         by_level: dict[tuple[str, int], set[int]] = {}
         lacking = [code for code, known in enumerate(self.values) if known is None]
         for row in self.rows:
@@ -149,7 +149,7 @@ class Codebook:
         if not readings and not self._keys_listed.isdisjoint(keys):
             readings = [frozenset()]  # declared, and in no box
         if self.listed is None and not (self.verbatim or self.complete) and value == OTHER and readings:
-            readings.append(frozenset())  # all that stands under it, or the records that have this very value
+            readings.append(frozenset())  # all that is under it, or the records that have this very value
         if readings and not exact and self.listed is None and self._rest and _is_spelt_in_several_ways(keys):
             readings.append(self._rest)  # another text for the same, which too few records have
         return [*readings, *self._classes.get(_text(value), ())]
@@ -178,9 +178,9 @@ def codebooks_of(
     ----------
     boxes : of the release.
     parameters : how it was made, as far as that is public; None where that is not known.
-    classed : columns of which the file has classes beside their sets.
+    classed : columns of which the file has classes next to their sets.
     beside : columns that rows have as they are: their values are all there are.
-    verbatim : whether `other` means what stands under it.
+    verbatim : whether `other` means the values under it.
     """
     declared = (parameters or {}).get("nominal") or {}
     codebooks = {}

@@ -1,4 +1,4 @@
-"""Whether the files of a release hold the same rows, in whatever formats they are.
+"""Whether the files of a release contain the same rows, in whatever formats they are.
 
 A certificate is about all files of a release, and ranges are computed again from one of them. So another one that was
 certified with other rows would pass by its digest: every file that is there is held against the first, cell by cell.
@@ -24,7 +24,7 @@ _EXCEL: Final = "csv.excel"
 
 
 def difference(one: tuple[bytes, str], other: tuple[bytes, str], types: Mapping[str, str]) -> str | None:
-    """What two files of a release do not have in common; None where they hold the same rows in the same order.
+    """What two files of a release do not have in common; None where they contain the same rows in the same order.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _cells(data: bytes, file_format: str, types: Mapping[str, str], *, escaped: 
 
 
 def _as_said(data: bytes, file_format: str, types: Mapping[str, str]) -> pa.Table:
-    """A file of text with its columns as texts, or as what the certificate says: no type is guessed from cells."""
+    """A file of text with its columns as texts, or as what the certificate states: no type is guessed from cells."""
     names = names_in(data, file_format)
     if file_format == "ndjson":
         sets = [name for name in names if types.get(name) == "list"]

@@ -40,7 +40,7 @@ def _end(text: str) -> int | float | str | None:
 
 
 def wrong_interval(kind: str, values: Any, interval: Any) -> str | None:
-    """What is wrong with the interval of a statistic; None where nothing is.
+    """The faults of the interval of a statistic; None where nothing is.
 
     Parameters
     ----------

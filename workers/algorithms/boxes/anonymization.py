@@ -2,12 +2,12 @@
 
 Notation
 --------
-x : (N, n), records, in the columns' units; only the columns asked for.
+x : (N, n), records, in the columns' units; only the columns requested.
 k : least records per box.
 
-What decides (moments, influences, cuts, what a box must hold, which boxes are rare) sees the records with their values
-beyond the k-th from either end winsorized, and declared domains; bounds, counts and means of boxes are the records' own
-(core.winsorized, boxes.deciding).
+What decides (moments, influences, cuts, what a box must contain, which boxes are rare) sees the records with their
+values beyond the k-th from either end winsorized, and declared domains; bounds, counts and means of boxes are the
+records' own (core.winsorized, boxes.deciding).
 
 Every step takes at most about half a second, so that a job can beat, report and be cancelled between two.
 """
@@ -46,14 +46,14 @@ Stage = Literal["influence", "partition", "bounds", "uncertainty", "ranges", "do
 
 
 def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
-    """Check what is asked.
+    """Check the request.
 
     Parameters
     ----------
     x : (N, n) float64, finite, NaN where missing if `request.patterns`; copied once where it is not C-contiguous, or
         where multiples of a step such as 0.1 are to be the floats that they are read as. n may be 0 where there are
         nominal columns.
-    request : what is asked.
+    request : the request.
 
     Raises
     ------

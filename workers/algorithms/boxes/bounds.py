@@ -7,8 +7,8 @@ domain : (n,) pairs of declared bounds, or None where none is declared.
 
 Privacy (science.md section 1, "Cells"): a cut at the midpoint of a gap gives whoever knows one neighbour the other
 one; so each cut is a random point strictly inside its open gap (partition.places), and a gap without a float inside is
-never cut (partition.selection). Boxes are numbered by their published bounds, so that numbers tell nothing of the order
-of records or of cuts.
+never cut (partition.selection). Boxes are numbered by their published bounds, so that numbers reveal nothing of the
+order of records or of cuts.
 """
 
 from collections.abc import Sequence
@@ -109,7 +109,7 @@ def cells(x: FloatArray, partition: Partition, domains: Sequence[Domain | None],
 
 
 def tight(x: FloatArray, partition: Partition) -> Boxes:
-    """Extremes of each group's records: narrower than cells, but every bound is somebody's value."""
+    """Extremes of each group's records: narrower than cells, but every bound is someone's value."""
     groups = len(partition.starts) - 1
     lower = np.empty((groups, x.shape[1]))
     upper = np.empty((groups, x.shape[1]))

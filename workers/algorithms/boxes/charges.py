@@ -1,8 +1,8 @@
-"""What sides of boxes cost the statistics asked, for columns of all kinds.
+"""What sides of boxes cost the statistics requested, for columns of all kinds.
 
 Notation as in surebox_core.influence and partition.arrays, and
 --------
-p_A : share of the records with a value in A, not below k/N (nor above 1 - k/N): with fewer no box could tell it.
+p_A : share of the records with a value in A, not below k/N (nor above 1 - k/N): with fewer no box could reveal it.
 mu_A : mean of y among them.  f(q) : density of x at its quantile q.  h : width of the window it is estimated in.
 v : design weight over its mean; all influences of a record are multiplied by it.
 
@@ -124,7 +124,7 @@ def embedded(x: FloatArray, nominal: tuple[NominalColumn, ...], dummies: tuple[t
 class Sides:
     """Costs while they are summed, in the statistics' weighted unit; `worth` per numeric column and unit of it.
 
-    `omega` and `deviations` hold those of each statistic's numbers (cells, values), nothing for one of moments.
+    `omega` and `deviations` contain those of each statistic's numbers (cells, values), nothing for one of moments.
     """
 
     value: list[FloatArray]
@@ -136,11 +136,11 @@ class Sides:
 
 
 def sides(statistics: tuple[Statistic, ...], records: ChargedRecords) -> Sides:
-    """What nominal sides cost, and numeric ones beside the statistics of moments.
+    """What nominal sides cost, and numeric ones next to the statistics of moments.
 
     Parameters
     ----------
-    statistics : all that are asked; those of moments are passed over.
+    statistics : all that are requested; those of moments are passed over.
     records : N of them.
     """
     n = records.x.shape[1]

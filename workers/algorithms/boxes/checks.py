@@ -1,4 +1,4 @@
-"""What can be told of a request before any work.
+"""What can be determined of a request before any work.
 
 Notation as in boxes.sides.
 """
@@ -20,12 +20,12 @@ from workers.algorithms.core.winsorized import ends
 
 
 def check(x: FloatArray, request: BoxesRequest) -> None:
-    """Refuse what `anonymization.init` says it refuses.
+    """Refuse what `anonymization.init` states it refuses.
 
     Parameters
     ----------
     x : (N, n) records.
-    request : what is asked of them.
+    request : the request about them.
     """
     _check_numbers(x, request)
     check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal], request.ranks)
@@ -56,7 +56,7 @@ def rare_fault(request: BoxesRequest) -> str | None:
 
     Parameters
     ----------
-    request : what is asked.
+    request : the request.
 
     Notes
     -----
@@ -80,7 +80,7 @@ def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) ->
     Parameters
     ----------
     x : records that are left.
-    request : what is asked.
+    request : the request.
     demands : of these records.
 
     Raises
@@ -100,7 +100,7 @@ def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
         check_records(x)
         return
     if x.ndim != 2 or x.dtype != np.float64 or len(x) == 0 or x.shape[1] + len(request.nominal) == 0:
-        msg = f"records must be a float64 matrix with a column, or beside nominal ones, got {x.shape} of {x.dtype}"
+        msg = f"records must be a float64 matrix with a column, or besides nominal ones, got {x.shape} of {x.dtype}"
         raise ValueError(msg)
     missing = np.isnan(x)
     if x.shape[1]:
@@ -114,7 +114,7 @@ def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
         if strays := column.strays(x[:, index]):
             raise InvalidColumnError(index, f"{strays} values are no multiples of {column.step:g}")
         low, high = ends(x[:, index], request.k, request.demands.persons) if column.min_width > 0.0 else (0.0, 0.0)
-        if high - low < column.min_width:  # of what the search sees: a refusal says nothing of one value
+        if high - low < column.min_width:  # of what the search sees: a refusal reveals nothing of one value
             raise InvalidColumnError(index, f"its values do not span the least width {column.min_width:g}")
     for index, nominal in enumerate(request.nominal):
         least = -1 if request.patterns else 0

@@ -84,7 +84,7 @@ def _staying(boxes: Boxes, judged: Boxes, kept: BoolArray, x: FloatArray, seen: 
 def choose(state: Choosing, derivatives: int) -> Choosing | Anticipating:
     """Judge the next boxes; after the last one leave the rare ones out, or weigh them.
 
-    Bounds that nobody declared shrink when boxes are left out. Weights must follow from the bounds that boxes are
+    Bounds that no one declared shrink when boxes are left out. Weights must follow from the bounds that boxes are
     judged by: those that stay are weighed again, by the same criterion, until none leaves.
     """
     published, criterion = state.published, state.criterion

@@ -1,4 +1,4 @@
-"""Means inside boxes: the interval that holds the sum of a box's records, published as an interval of their mean.
+"""Means inside boxes: the interval that contains the sum of a box's records, published as an interval of their mean.
 
 Notation
 --------
@@ -9,17 +9,18 @@ omega : rho w f, or ceil(rho max(2 w/h, w/h + 1) f) whole numbers of steps.
 u : in [0, 1), a function of the column's secret and the box.
 A : r (w/h - g + 1), least sum in steps where r records are among the g greatest multiples of a box.
 
-`rounded`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that holds s
-is published. The division follows from the box and the secret alone, so what is left out says nothing of the records:
-a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour where they
-are shorter than omega / 2 or hold one multiset only: else a sum at an end would say every value. The same box has the
-same cells in every release. A `grid` bound that moved says that records share the last step of its grid, so that no sum
-of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two sums, for either would,
-alone in it, say every value. `exact`: every sum is a cell of its own. Of whole numbers the three sums at either end are
-one cell, for sums 0 and 1 say all values; width 1 says all values by any sum, and such boxes have no mean. Where the p
-%-rule fails there is none either: the largest value could be told within p % by whoever has the second largest.
+`rounded`: the possible sums are divided by the points low + (u + i) omega into cells, and the cell that contains s
+is published. The division follows from the box and the secret alone, so an omission reveals nothing of the
+records: a box whose sums are all in one cell has no mean. The first and the last cell are joined to their neighbour
+where they are shorter than omega / 2 or contain one multiset only: else a sum at an end would state every value. The
+same box has the same cells in every release. A `grid` bound that moved states that records share the last step of its
+grid, so that no sum of whole numbers is below A, or above c w - A: no cell of whole numbers ends next to these two
+sums, for either would, alone in it, state every value. `exact`: every sum is a cell of its own. Of whole numbers the
+three sums at either end are one cell, for sums 0 and 1 state all values; width 1 states all values by any sum, and such
+boxes have no mean. Where the p %-rule fails there is none either: the largest value could be determined within p % by
+whoever has the second largest.
 
-What is left to whoever knows all but one record of a box: science.md section 5, "Means inside boxes", and
+The information left to whoever knows all but one record of a box: science.md section 5, "Means inside boxes", and
 docs/boxes-options.md.
 """
 
@@ -58,7 +59,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class MeanIntervals:
-    """What is published of each box's mean.
+    """The published part of each box's mean.
 
     Attributes
     ----------
@@ -201,7 +202,7 @@ def _rounded(
     offset = np.floor(share * number)
     least = np.maximum(np.ceil(0.5 * number), 2.0)
     unit = np.rint(first / step), np.rint(last / step)
-    # a boundary before the whole number t stands at t - 1/2
+    # a boundary before the whole number t is at t - 1/2
     start, barred = unit[0] - 0.5 + offset, [end for a in least_sums for end in (a + 0.5, unit[1] - a - 0.5)]
     low, high = _cell(np.rint(rise / step), unit[0] - 0.5, unit[1] + 0.5, start, number, least, 0.5, barred)
     return (low + 0.5) * step, (high - 0.5) * step
@@ -217,7 +218,7 @@ def _cell(
     play: float,
     barred: list[FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends of the cell that holds each value, of [low, high] divided at start + i omega but where that is barred."""
+    """Ends of the cell that contains each value, of [low, high] divided at start + i omega but where that is barred."""
     first = np.where(start - low >= least, 0.0, 1.0)
     last = np.floor((high - least - start) / omega)
     index = np.clip(np.floor((value - start + 0.25 * play) / omega), -1.0, None)
@@ -246,7 +247,7 @@ def _exact(
 
 
 def _dominated(values: FloatArray, boxes: Boxes, order: np.ndarray, starts: np.ndarray, p_percent: float) -> BoolArray:
-    """Boxes where the p %-rule fails: what is left of the sizes beside the two largest is under p % of the largest."""
+    """Boxes where the p %-rule fails: the rest of the sizes next to the two largest is under p % of the largest."""
     size = np.abs(values)
     rank = np.lexsort((-size, boxes.box[order]))
     ordered = size[rank]

@@ -139,7 +139,7 @@ def nominal_uncertainty(charges: Sides, boxes: Boxes, share: FloatArray) -> floa
 
 
 def deviations(charges: Sides, field: Influences, records: ChargedRecords) -> tuple[FloatArray, FloatArray]:
-    """Weights and standard deviations of the influence functions of all numbers asked, those of moments first."""
+    """Weights and standard deviations of the influence functions of all numbers requested, those of moments first."""
     own = influence_deviations(influence_squares(field, records.filled), len(records.x))
     omega = [number for numbers in charges.omega for number in numbers]
     beside = [number for numbers in charges.deviations for number in numbers]

@@ -6,9 +6,9 @@ x : (N, n), records, NaN where missing.
 m : max(k, 0.5 % of the records, or persons, that have a value of the column).
 E, C, sigma, rho : as in surebox_core.moments, over records whose values beyond the m-th from an end count as it.
 
-Natural scales and influences go into every cut, so they say of all boxes what one record does to them. Winsorized, they
-are the same wherever the m - 1 outermost of a column lie beyond the m-th; on rungs, any other record moves them rarely,
-and then by a rung (science.md section 4, "Moments on rungs"):
+Natural scales and influences go into every cut, so they state about all boxes what one record does to them. Winsorized,
+they are the same wherever the m - 1 outermost of a column are beyond the m-th; on rungs, any other record moves them
+rarely, and then by a rung (science.md section 4, "Moments on rungs"):
 
 - sigma : the lowest rung of the ladder that is not below it, ten to a decade;
 - E : the nearest multiple of sigma / 4;
@@ -17,7 +17,7 @@ and then by a rung (science.md section 4, "Moments on rungs"):
 - of a column that winsorizing leaves constant sigma is the width of its declared domain. Where none is declared, it has
   no natural scale: statistics of it have no default weight, and count with a weight that was given.
 
-E and C have signs: no ladder of ratios holds them.
+E and C have signs: no ladder of ratios contains them.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def tempered(x: FloatArray, k: int, persons: IndexArray) -> FloatArray:
 
 
 def on_rungs(at: Moments, domains: Sequence[tuple[float, float] | None]) -> Moments:
-    """Moments rounded as the notation says; sigma is 0 in a column that has no scale.
+    """Moments rounded as the notation states; sigma is 0 in a column that has no scale.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def deciding_influences(statistics: Sequence[Statistic], at: Moments) -> Influen
 
     Notes
     -----
-    Which statistics the records leave undefined is not asked here: that would tell a column of one value from one in
-    which a single record differs. It follows from the published bounds.
+    Which statistics the records leave undefined is not requested here: that would reveal a column of one value from one
+    in which a single record differs. It follows from the published bounds.
     """
     lacking = at.deviation == 0.0
     weighed = [

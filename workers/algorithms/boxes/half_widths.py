@@ -45,8 +45,8 @@ def asymptotic_half_widths(
 
     Notes
     -----
-    XK slide 9; XF slides 11 and 12 where there is a least. With all columns at their least the box may hold more than
-    k records, and is admitted only then: as printed it always is. Logarithms keep products of many columns finite.
+    XK slide 9; XF slides 11 and 12 where there is a least. With all columns at their least the box may contain more
+    than k records, and is admitted only then: as printed it always is. Logarithms keep products of many columns finite.
     O(m n log n).
     """
     n = a.shape[1]

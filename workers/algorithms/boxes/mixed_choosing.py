@@ -1,6 +1,6 @@
 """Which boxes of columns of all kinds are published, or marked as the core: rare records marked or left out.
 
-Notation as in rare.points. Whole boxes stay or go, so what holds in every box holds in those that stay.
+Notation as in rare.points. Whole boxes stay or go, so a demand that every box meets is met by those that stay.
 """
 
 from dataclasses import replace
@@ -18,12 +18,12 @@ from workers.algorithms.boxes.values import derivatives, pairwise, shares
 
 
 def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
-    """Boxes of the core, from what is to be published of all.
+    """Boxes of the core, from the part to be published of all.
 
     Parameters
     ----------
     boxes : all boxes as they are published.
-    request : what is asked.
+    request : the request.
     """
     return core_boxes(
         boxes,
@@ -50,7 +50,7 @@ def left_in(mixed: Mixed, boxes: Boxes, judged: Boxes, kept: BoolArray) -> tuple
     -----
     Weights are those at all records, so that uncertainties before and after are in one unit; of shares, cells, means
     within sets and quantiles those at the records that stay. A codebook stays what it is: with the other boxes it is
-    what a release says that marks them.
+    what a release states that marks them.
     """
     rows = np.flatnonzero(kept[boxes.box])
     given, request = mixed.given, mixed.request

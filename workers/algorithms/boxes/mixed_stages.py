@@ -50,7 +50,7 @@ def begin(state: Checked) -> MixedCutting:
     given = admit(
         x, request.nominal, request.demands, request.k, request.max_suppressed_classes, width, patterns=request.patterns
     )
-    if len(given.rows) < given.of and not request.patterns:  # patterns were left out until they hold all
+    if len(given.rows) < given.of and not request.patterns:  # patterns were left out until they contain all
         check_left(given.x, request, given.demands)
     survey = None if request.survey is None else request.survey[given.rows]
     request = replace(request, nominal=given.nominal, demands=given.demands, survey=survey)
@@ -105,7 +105,7 @@ def _seen_weights(request: BoxesRequest) -> FloatArray:
 def _mixed(
     given: Admitted, x: FloatArray, request: BoxesRequest, deciding: Influences, charges: Sides, seen: ChargedRecords
 ) -> Mixed:
-    """The records that take part, as they are beside as they are seen."""
+    """The records that take part, as they are next to as they are seen."""
     share = shares(request.survey, len(x))
     at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
     records = ChargedRecords(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
@@ -124,7 +124,7 @@ def _groups(patterns: IntArray, survey: FloatArray | None) -> IntArray:
 def _weighed(boxes: Boxes, survey: FloatArray, request: BoxesRequest, judged: Boxes, key: KeyArray) -> Boxes:
     """The boxes with an interval for their mean design weight; where all of their records have one, with that.
 
-    Where an interval ends follows from the boxes that the search sees: a value that lies farther out moves none.
+    Where an interval ends follows from the boxes that the search sees: a value that is farther out moves none.
     """
     if not request.weights_apart:
         ends = weight_intervals(survey, judged, key, request.demands.persons)
@@ -190,7 +190,7 @@ def _chosen(mixed: Mixed, boxes: Boxes, judged: Boxes) -> MixedCertifying:
     """The boxes to publish and the core among them, as their readers will have them."""
     request = mixed.request
     steps = tuple(column.step for column in request.columns)
-    # a box of a survey is a mass that lies anywhere within its bounds: no record of the box's weight is at an end
+    # a box of a survey is a mass that is anywhere within its bounds: no record of the box's weight is at an end
     attained = request.bounds == "tight" and (request.survey is None or request.weights_apart)
     meaning = Meaning(attained, steps, least=request.k, ranks=request.ranks)
     everyone = core = marked = None

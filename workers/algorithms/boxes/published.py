@@ -5,13 +5,13 @@ Notation as in boxes.bounds, and of grid bounds, cells drawn in to the grid cell
 h : step of a column's grid.  c_z = [(z + 0.37) h, (z + 1.37) h) : its cells, z whole.
 m, M : least and greatest value of a box's records in a column.
 
-The lower bound of a box moves up to the start of the cell of the grid that holds m, the upper one down to the end of
-that which holds M, where that is narrower: where these lie beyond the column's outer bounds, these stay. A column that
-no cut of a box goes through is drawn in likewise, or it would be published whole. The shift of 0.37 of a step is
-public: round values lie inside cells of the grid (on an unshifted one 91 % of Adult's capital gains were published as
-[0, 0]). In a column of whole multiples a step holds two of them at least.
+The lower bound of a box moves up to the start of the cell of the grid that contains m, the upper one down to the end of
+that which contains M, where that is narrower: where these are beyond the column's outer bounds, these stay. A column
+that no cut of a box goes through is drawn in likewise, or it would be published whole. The shift of 0.37 of a step is
+public: round values are inside cells of the grid (on an unshifted one 91 % of Adult's capital gains were published as
+[0, 0]). In a column of whole multiples a step contains two of them at least.
 
-Privacy (science.md section 5, "Grid bounds"): a bound that moved says that `sharing` records of the box are within a
+Privacy (science.md section 5, "Grid bounds"): a bound that moved states that `sharing` records of the box are within a
 step of it. With `sharing` = 1 an adversary who knows all records but the outermost one has that one to a step; with 2 a
 bound moves only where two records share the step, so that an adversary who knows all records but one could have put it
 there by the other, unless these two are the outermost ones and he knows that one is there.
@@ -69,7 +69,7 @@ def bounds_of_records(request: BoxesRequest, n: int) -> bool:
 
 
 def with_content(boxes: Boxes, x: FloatArray, request: BoxesRequest, keys: KeyArray) -> Boxes:
-    """The boxes with what is published of their records' means; ranks have none.
+    """The boxes with the published part of their records' means; ranks have none.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _start(cell: FloatArray, h: float) -> FloatArray:
 
 
 def _cells(values: FloatArray, h: float) -> FloatArray:
-    """The cell of the grid that holds each value, its ends as they are published: 137 = 1.37 * 100 lies below one."""
+    """The cell of the grid that contains each value, its ends as they are published: 137 = 1.37 * 100 is below one."""
     cell = np.floor(values / h - _SHIFT)
     cell = np.where(_start(cell, h) > values, cell - 1.0, cell)
     return np.where(_start(cell + 1.0, h) <= values, cell + 1.0, cell)

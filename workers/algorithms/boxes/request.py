@@ -30,7 +30,7 @@ class BoxesRequest:
     partition : `optimal`, `fast` or `mondrian`.
     bounds : `cells`, `tight` or `grid`.
     domains : declared bounds per numeric column, None where none; empty for none at all.
-    demands : what a box must hold beside k records (l-diversity, t-closeness, alpha, kept classes, persons).
+    demands : what a box must contain besides k records (l-diversity, t-closeness, alpha, kept classes, persons).
     confidence : of the statistical uncertainty, in (0, 1).
     rare_records : whether rare boxes are kept, kept and marked, suppressed or left with a smaller weight.
     objective : what decides which boxes are suppressed: `bias_aware` also counts how that shifts the statistics
@@ -49,14 +49,14 @@ class BoxesRequest:
     max_suppressed_classes : largest share of the records that are left out for a class of kept columns too rare for
         any box.
     survey : (N,) positive design weights of the records; None for equal ones.
-    weights_apart : whether a box has records of one design weight only, which is then each row's own; kept classes tell
-        these weights apart.
+    weights_apart : whether a box has records of one design weight only, which is then each row's own; kept classes
+        distinguish these weights.
     box_means : whether boxes also have their records' means, or intervals for them (boxes.content); not with weights,
         nor where rare records are not kept.
     mean_interval_in_boxes : rho of rounded means.
     p_percent : p of the p %-rule, for exact means.
     separation : of each numeric column how far apart its l values are, 0 where that is not demanded; empty for none.
-    effort : how much the partition of columns of all kinds tries; None for what is usual for so many records.
+    effort : how much the partition of columns of all kinds tries; None for the usual number for so many records.
     """
 
     k: int
@@ -101,7 +101,7 @@ class BoxesRequest:
 
     @property
     def plain(self) -> bool:
-        """Whether the columns are numbers, complete and of equal weight, and boxes hold k records, or l values."""
+        """Whether the columns are numbers, complete and of equal weight, and boxes contain k records, or l values."""
         demands = self.demands
         return (
             not self.nominal
@@ -117,11 +117,11 @@ class BoxesRequest:
 
 @dataclass(frozen=True)
 class Certificate:
-    """One statistic: what may be published, and what is restricted to the job's result.
+    """One statistic: what may be published, and the part restricted to the job's result.
 
     Attributes
     ----------
-    statistic : as asked.
+    statistic : as requested.
     published : one per component (regression: intercept first), from the boxes and counts alone.
     omega : weights used; restricted where they are default ones, being computed from the records.
     true_value, shift : value over the kept (weighted) records, and over all records less that; restricted. None where
@@ -141,7 +141,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is published of all boxes, and how much each counts.
+    """The published part of all boxes, and how much each counts.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class BoxesOutcome:
-    """Boxes and what they say of the statistics.
+    """Boxes and what they state about the statistics.
 
     Attributes
     ----------

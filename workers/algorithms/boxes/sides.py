@@ -18,7 +18,7 @@ import numpy as np
 from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
 
-_UNITS = 4.0  # in the last place, that a value may lie beside its multiple
+_UNITS = 4.0  # in the last place, that a value may be next to its multiple
 
 
 def multiples(numbers: FloatArray, step: float) -> FloatArray:
@@ -64,7 +64,7 @@ class NumericColumn:
         return self.step is not None and not float(self.step).is_integer()
 
     def snapped(self, values: FloatArray) -> FloatArray:
-        """Values that do not stray as the multiples that they are: what lies on a bound then lies in the box."""
+        """Values that do not stray as the multiples that they are: a value on a bound then is in the box."""
         if self.step is None or not self.fractional:
             return values
         return multiples(np.rint(values / self.step), self.step)
@@ -165,7 +165,7 @@ def numbered_like(boxes: Boxes, others: Boxes) -> Boxes:
 
     Notes
     -----
-    Numbers by published bounds would change with the bounds of one box, and say of all others where it lies.
+    Numbers by published bounds would change with the bounds of one box, and state about all others where it is.
     """
     of = np.empty(len(boxes.counts), dtype=np.int64)
     of[others.box] = boxes.box

@@ -216,7 +216,7 @@ def _certificate(
     true = [
         part.guaranteed.clip(value)
         if part.guaranteed and value is not None
-        else value  # the exact value lies inside: only rounding goes
+        else value  # the exact value is inside: only rounding goes
         for part, value in zip(published, _list(kept.values, own) or nothing, strict=True)
     ]
     return Certificate(

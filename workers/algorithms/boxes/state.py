@@ -1,4 +1,4 @@
-"""Where the work on boxes stands between two steps: one frozen class per stage."""
+"""Where the work on boxes is between two steps: one frozen class per stage."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,12 +17,12 @@ from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest, Certificate, Chosen
 from workers.algorithms.boxes.sides import Boxes
 
-__all__ = ["BoxesOutcome", "BoxesRequest", "Certificate", "Chosen"]  # what stages are about, beside these
+__all__ = ["BoxesOutcome", "BoxesRequest", "Certificate", "Chosen"]  # what stages are about, besides these
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The request can be met as far as its wording tells. `seen` are the records as what decides sees them."""
+    """The request can be met as far as its wording reveals. `seen` are the records as what decides sees them."""
 
     x: FloatArray
     seen: FloatArray
@@ -181,7 +181,7 @@ class Mixed:
 
     Attributes
     ----------
-    given : who takes part, with what is left of their values, as what decides sees these. Restricted, like all of it.
+    given : who takes part, with the rest of their values, as what decides sees these. Restricted, like all of it.
     x : (M, n), the same values as they are.
     request : with the nominal columns, demands and design weights of these records.
     records : the records as they are, with their own moments.
@@ -215,8 +215,8 @@ class MixedCertifying:
     """Boxes are there; ranges are computed statistic by statistic, in steps.
 
     `delta` is that of the statistics of moments at the true records; `readings` keeps prepared columns. Where boxes are
-    `marked` what is said of their core comes after what is said of all, which is `found` meanwhile; where rare ones
-    were asked to be left out `everyone` are the records before.
+    `marked` the statement about their core comes after the statement about all, which is `found` meanwhile; where rare
+    ones were requested to be left out `everyone` are the records before.
     """
 
     mixed: Mixed

@@ -119,10 +119,10 @@ def present(nominal: tuple[NominalColumn, ...], partition: Partition) -> tuple[B
 
 
 def numbered(boxes: Boxes) -> Boxes:
-    """The same, numbered by what is published of them: lower corners, sets, upper corners, counts.
+    """The same, numbered by the published part of them: lower corners, sets, upper corners, counts.
 
-    Numbers then tell nothing of the order of records or of cuts. Only boxes that a cut of kept classes parted may agree
-    in all of it.
+    Numbers then reveal nothing of the order of records or of cuts. Only boxes that a cut of kept classes parted may
+    agree in all of it.
     """
     keys = [boxes.counts, *boxes.upper.T[::-1]]
     for sets in boxes.sets[::-1]:

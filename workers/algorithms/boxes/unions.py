@@ -9,7 +9,7 @@ cost(U) : n_U sum_i w_i(U): what a reader of the union loses.
 n_b(v) : rows of box b with kept values v, where k counts both together: then n_U(v) is 0 or at least k for all v.
 
 science.md section 6, "A series is post-processing": a function of what the base publishes, bounds, sets and counts, so
-that any number of unions tells no more than the base. Boxes whose missing values differ are not united.
+that any number of unions reveals no more than the base. Boxes whose missing values differ are not united.
 """
 
 from collections.abc import Generator
@@ -213,7 +213,7 @@ def _best_cut(
 
 
 def _positions(units: Units, members: IntArray) -> list[FloatArray]:
-    """Where boxes lie in each column: centres, and of sets the mean place of their values in the codebook."""
+    """Where boxes are in each column: centres, and of sets the mean place of their values in the codebook."""
     positions = [units.lower[members, i] + units.upper[members, i] for i in range(units.lower.shape[1])]
     for one in units.sets:
         held = one[members]

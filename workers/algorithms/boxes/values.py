@@ -50,7 +50,7 @@ def pairwise(x: FloatArray, share: FloatArray, ddof: int) -> Moments:
 
 
 def axes_of(of: tuple[int, ...], records: ChargedRecords) -> tuple[int, ...]:
-    """Numeric columns and indicators that some columns stand for.
+    """Numeric columns and indicators that some columns represent.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def derivatives(statistics: Sequence[Statistic], records: ChargedRecords, decidi
 
     Parameters
     ----------
-    statistics : all that are asked.
+    statistics : all that are requested.
     records : with their moments.
     deciding : of all statistics of moments, at the moments that decide; its weights are used, so that uncertainties are
         in one unit whichever records stay.

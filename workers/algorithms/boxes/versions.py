@@ -4,30 +4,30 @@ Notation
 --------
 B : boxes of the release before, disjoint; N : records of today, M : rows as published before.
 n_b(v), m_b(v) : records of today, rows published before, of kept values v in box b.
-A_b = sum_v max(n_b(v) - m_b(v), 0), R_b = sum_v max(m_b(v) - n_b(v), 0) : what has come to a box and left it.
-S_b = sum_v min(n_b(v), m_b(v)) : what has stayed.
+A_b = sum_v max(n_b(v) - m_b(v), 0), R_b = sum_v max(m_b(v) - n_b(v), 0) : rows that came to a box, and that left it.
+S_b = sum_v min(n_b(v), m_b(v)) : records that stayed.
 
 science.md section 6, "New versions of the data". A box shows today's records where A_b and R_b are each 0 or at least
-k; the others show what was published before, and wait. Beyond that, S_b too is 0 or at least k: else the values that
-both versions have would tell of the few who are known to have stayed. A function of what was published and of today's
+k; the others show the publications before, and wait. Beyond that, S_b too is 0 or at least k: else the values that
+both versions have would reveal of the few who are known to have stayed. A function of the published data and of today's
 records alone: what a box has shown need not be kept elsewhere, and rows that changed in nothing that is published have
 not changed. So between a version and the one before every box that both have differs by nothing or by what at least k
 records did.
 
 *Persons with several rows.* Whose the published rows are is not kept, so an adversary who has both versions is answered
-by what today's data prove. Every row that came is somebody's of today: of value v at least d(v) = max(n_b(v) - m_b(v),
+by what today's data prove. Every row that came is someone's of today: of value v at least d(v) = max(n_b(v) - m_b(v),
 0) came, of which a person with c(v) rows brought at most min(c(v), d(v)). So at least as many persons came as are
 needed, those who can have brought most first, to reach A_b in all; these are k, or A_b is 0. Of rows that left nothing
-of the kind is known: five may have been one person's. They are shown where nobody has left, or where all rows of the
+of the kind is known: five may have been one person's. They are shown where no one has left, or where all rows of the
 box have, for those are of k persons, as the version before held. Then whoever stayed are k persons too, or none.
 
 *Sensitive values* (l, alpha). Who is known to have come is among the rows that came, who left among those that left,
-who stayed among those that stayed: where the sensitive column is published, all three hold the demand, each by itself
-or by being nothing, and so does the box. Where it is not, nothing that is published tells its values, and the demand is
-that of the box alone.
+who stayed among those that stayed: where the sensitive column is published, all three contain the demand, each by
+itself or by being nothing, and so does the box. Where it is not, nothing that is published reveals its values, and the
+demand is that of the box alone.
 
 *Counted kept columns.* The class of a row is its box with its kept values: every class shows or waits by itself, with
-the conditions above for each. A class too rare for the release is one that nobody sees come.
+the conditions above for each. A class too rare for the release is one that no one sees come.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ class Sensitive:
 
 @dataclass(frozen=True)
 class Demanded:
-    """What holds of every box, and of what changes in it.
+    """Demands on every box, and on changes in it.
 
     Attributes
     ----------
@@ -104,9 +104,9 @@ def renewed(
     Parameters
     ----------
     before : (M,) each, box and number of the kept values of the rows that were published.
-    today : (N,) each, the same of the records, each of which lies in a box.
+    today : (N,) each, the same of the records, each of which is in a box.
     boxes : B.
-    demands : what holds of every box.
+    demands : on every box.
 
     Notes
     -----
@@ -200,8 +200,8 @@ def risen(boxes: PublishedBoxes, counts: IntArray, k: int) -> IntArray:
 
     Notes
     -----
-    Cuts divide the space, so the boxes on both sides of each can be told apart again from their sides: halves are cut
-    in two as evenly as can be. The lowest part with k records becomes one box, and covers what its boxes covered.
+    Cuts divide the space, so the boxes on both sides of each can be distinguished again from their sides: halves are
+    cut in two as evenly as can be. The lowest part with k records becomes one box, and covers what its boxes covered.
     """
     if int(counts.sum()) < k:
         raise InfeasibleKError(k, int(counts.sum()))
@@ -251,7 +251,7 @@ def _parts(boxes: PublishedBoxes, members: IntArray) -> tuple[IntArray, IntArray
 
 
 def _numeric_cuts(boxes: PublishedBoxes, members: IntArray) -> list[tuple[IntArray, IntArray]]:
-    """Of each column with two ends: the members in its order, and how many may stand before a cut."""
+    """Of each column with two ends: the members in its order, and how many may be before a cut."""
     cuts = []
     for j in range(boxes.lower.shape[1]):
         lower, upper = boxes.lower[members, j], boxes.upper[members, j]

@@ -1,4 +1,4 @@
-"""What is published of the design weights of a box: an interval that holds their sum, as one of their mean.
+"""The published part of the design weights of a box: an interval that contains their sum, as one of their mean.
 
 Notation
 --------
@@ -7,11 +7,11 @@ u_0, u : in [0, 1), functions of the column's secret alone, and of it and the bo
 omega = 2^(e + u_0), e whole, L/2 < omega <= L; of whole weights rounded up, at least 2.
 
 An exact mean gives the last weight away to an adversary who knows the others, and two releases subtract. So the sums
-are divided at (u + i) omega, and the cell that holds S is published. omega is on a ladder of factors of two whose rungs
-are secret: an adversary who knows all weights of a box but one person's has that one to an interval as long as half the
-largest of the box, or longer, and of the ladder no more than which factor of two the largest lies in. The same box has
-the same interval in every release; other boxes of the same data have others, so that intervals are published for one of
-them (docs/boxes-options.md).
+are divided at (u + i) omega, and the cell that contains S is published. omega is on a ladder of factors of two whose
+rungs are secret: an adversary who knows all weights of a box but one person's has that one to an interval as long as
+half the largest of the box, or longer, and of the ladder no more than which factor of two the largest is in. The same
+box has the same interval in every release; other boxes of the same data have others, so that intervals are published
+for one of them (docs/boxes-options.md).
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""Points in spatial blocks: a balanced tree of boxes, so that searches pass over what lies far.
+"""Points in spatial blocks: a balanced tree of boxes, so that searches pass over far points.
 
 Notation
 --------
 x : (N, n), points in the columns' units; divided by `unit` (n,) where extents along axes are compared.
 L : number of blocks, a power of two; nodes are numbered as in a heap: root 1, children of i are 2 i and 2 i + 1, block
     b is node L + b. Node 0 is unused.
-order : (N,), the points block by block; those of block b stand at start[b] to start[b + 1].
+order : (N,), the points block by block; those of block b are at start[b] to start[b + 1].
 low, high : (2 L, n), extremes of the points of each node, and so of all below it.
 stack, size : nodes that are still to be looked at, the next one last.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray, IntArray
 
-#: Places a stack needs: two children a level and the nodes beside them.
+#: Places a stack needs: two children a level and the nodes next to them.
 DEPTH = 128
 
 
@@ -50,7 +50,7 @@ class Blocks:
 
 
 def blocks(x: FloatArray, unit: FloatArray, size: int = 64) -> Blocks:
-    """Halve the points along their longest axis until no block holds more than `size`.
+    """Halve the points along their longest axis until no block contains more than `size`.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Notation
 --------
-state : (16,) uint32, constants (4), key (8), and what tells blocks apart (4): counter and nonce.
+state : (16,) uint32, constants (4), key (8), and what distinguishes blocks (4): counter and nonce.
 block : (16,) uint32, what the state is turned into.
 
 Whoever sees any number of blocks and their places learns nothing of the key, nor of any other block. Source: Bernstein

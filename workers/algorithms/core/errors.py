@@ -13,10 +13,10 @@ class InfeasibleKError(ValueError):
 
 
 class OutsideDomainError(InvalidColumnError):
-    """A column with values outside its declared domain; `count` says how many."""
+    """A column with values outside its declared domain; `count` states how many."""
 
     def __init__(self, column: int, count: int) -> None:
-        super().__init__(column, f"{count} values lie outside the declared domain")
+        super().__init__(column, f"{count} values are outside the declared domain")
         self.count = count
 
 
@@ -27,7 +27,7 @@ class InfeasibleDiversityError(ValueError):
     """
 
     def __init__(self, column: int, required: int, largest: int) -> None:
-        super().__init__(f"l = {required} asked, column {column} of those counted has {largest} values")
+        super().__init__(f"l = {required} requested, column {column} of those counted has {largest} values")
         self.column = column
         self.required = required
         self.largest = largest
@@ -47,7 +47,7 @@ class InfeasibleAlphaError(ValueError):
     """Even all records together have a value in too large a share; `column` counts the sensitive ones."""
 
     def __init__(self, column: int, required: float, least: float) -> None:
-        super().__init__(f"alpha = {required:g} asked, a value of sensitive column {column} has a share of {least:g}")
+        super().__init__(f"alpha = {required:g} requested, a value of sensitive column {column} has share {least:g}")
         self.column = column
         self.required = required
         self.least = least

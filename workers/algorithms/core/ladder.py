@@ -4,14 +4,14 @@ Notation
 --------
 s_i : rung number i; s_0 = 1, s_10 = 10, s_-10 = 0.1. Numbers of one or two significant digits (three at 3.15).
 
-A published scale that is solved for tells of whoever decides it how far the others are; a rung tells a quarter more or
-less of it (science.md section 3, "Published scales identify records").
+A published scale that is solved for reveals of whoever decides it how far the others are; a rung reveals a quarter more
+or less of it (science.md section 3, "Published scales identify records").
 """
 
 import math
 from typing import Final
 
-#: A deviation below this is none: squares of what is scaled by it would overflow.
+#: A deviation below this is none: squares of values scaled by it would overflow.
 SMALLEST: Final = 1e-74
 
 _RUNGS = ("1.0", "1.25", "1.6", "2.0", "2.5", "3.15", "4.0", "5.0", "6.3", "8.0")

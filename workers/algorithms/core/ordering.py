@@ -28,12 +28,12 @@ def canonical_order(x: FloatArray, *, then: FloatArray | None = None) -> IntArra
     Parameters
     ----------
     x : (N, n), without NaN.
-    then : (N, q), by which records stand that are equal in x.
+    then : (N, q), by which records are that are equal in x.
 
     Returns
     -------
     (N,) int64
-        Equal records stand together, in any order among themselves but for `then`. By the leading bits of h; where
+        Equal records are together, in any order among themselves but for `then`. By the leading bits of h; where
         those are the same for different records, by h; where that is too, which happens once in 10^7 sets of a million,
         by value.
         O(N n + N log N).

@@ -6,9 +6,9 @@ x : (N, n), records, NaN where a value is missing.
 m : how many records, or persons, must reach as far as a value that counts as it is.
 P : persons (records, where none are named) that have a value of a column.
 
-A record that lies far out moves plain moments, extents and counts, and with these the bounds of all other boxes: with
+A record that is far out moves plain moments, extents and counts, and with these the bounds of all other boxes: with
 the others' values one computes its value from them (science.md section 4, "The search sees winsorized values"). A
-table in which the m - 1 outermost of a column count as the m-th is the same wherever these lie beyond it, and so is all
+table in which the m - 1 outermost of a column count as the m-th is the same wherever these are beyond it, and so is all
 that follows from it. Ties are counted: of five least values alike all are among the first five. Where m is above
 (P - 1) / 2 the median is left.
 """

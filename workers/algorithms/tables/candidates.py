@@ -1,4 +1,4 @@
-"""Joint candidates: rows that may be one person's in all releases, by what is kept beside the boxes.
+"""Joint candidates: rows that may be one person's in all releases, by the columns kept next to the boxes.
 
 Notation
 --------
@@ -16,7 +16,7 @@ from surebox_core.compiling.kernels import kernel
 from surebox_core.types import IntArray
 
 ABSENT: Final = -1
-#: Where a record was cannot be told.
+#: Where a record was cannot be determined.
 UNPLACED: Final = -2
 
 
@@ -26,10 +26,10 @@ class Placed:
 
     Attributes
     ----------
-    places : (N,), place of each record; ABSENT where it is in none, UNPLACED where that cannot be told.
+    places : (N,), place of each record; ABSENT where it is in none, UNPLACED where that cannot be determined.
     published_place, published_kept, published_rows : (M,) each, M the pairs of place and kept values: how many rows
         were published with it. None together: unknown.
-    compared : whether what was published is compared with today's records.
+    compared : whether the published data are compared with today's records.
     kept : (T,) and (M,), numbers of kept values that both today's records and the pairs have; None: none are compared.
     """
 
@@ -47,11 +47,11 @@ def joint_candidates(releases: Sequence[Placed], records: IntArray) -> IntArray 
     Parameters
     ----------
     releases : all of them.
-    records : the records that are asked about.
+    records : the records that are queried.
 
     Returns
     -------
-    (number of records,), the largest integer for those in none; None where what was published is not known.
+    (number of records,), the largest integer for those in none; None where the published data are not known.
 
     Notes
     -----
@@ -77,7 +77,7 @@ def _sorted(one: Placed) -> tuple[IntArray, IntArray, IntArray]:
     """Where the pairs of each place begin; kept values and rows, ascending by place, then by kept values."""
     place, kept, rows = one.published_place, one.published_kept, one.published_rows
     if place is None or kept is None or rows is None:
-        raise ValueError("what was published is not known")
+        raise ValueError("the published data are not known")
     order = np.lexsort((kept, place)) if len(kept) and kept.min() != kept.max() else np.argsort(place, kind="stable")
     place, kept, rows = place[order], kept[order], rows[order]
     new = np.r_[True, (np.diff(place) != 0) | (np.diff(kept) != 0)][: len(place)]

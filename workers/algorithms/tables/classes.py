@@ -3,7 +3,7 @@
 Notation
 --------
 N, d : records, quasi-identifiers.
-codes : (d, N) int32, what stands in each cell: equal codes for equal values; -1 for a missing one.
+codes : (d, N) int32, values of each cell: equal codes for equal values; -1 for a missing one.
 m_j : codes of column j, counted from the missing one: 1 + the largest + 1.
 key : (N,), sum_j (codes_j + 1) * m_1 ... m_{j-1}: the same for records that agree in all columns, and for no others.
 G : classes; class numbers follow the order in which classes first occur among the records.
@@ -63,7 +63,7 @@ def _group(key: IntArray, table: IntArray, of_record: IntArray, first: IntArray,
 
 @kernel
 def _numbered(key: IntArray, low: int, table: NDArray[np.int32]) -> tuple[IntArray, IntArray, IntArray]:
-    """The same for keys from `low` on that lie close: `table` (-1) has a place for each of them."""
+    """The same for keys from `low` on that are close: `table` (-1) has a place for each of them."""
     of_record = np.empty(len(key), np.int64)
     first, size = np.empty(min(len(key), len(table)), np.int64), np.empty(min(len(key), len(table)), np.int64)
     groups = 0

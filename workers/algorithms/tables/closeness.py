@@ -1,4 +1,4 @@
-"""What a class tells of a sensitive value: diversity, closeness to the whole table, and likeness.
+"""What a class reveals of a sensitive value: diversity, closeness to the whole table, and likeness.
 
 Notation
 --------
@@ -106,7 +106,7 @@ def closeness(parts: Iterable[Histograms], shares: FloatArray, number: int) -> C
 
     Parameters
     ----------
-    parts : histograms that together hold each class once.
+    parts : histograms that together contain each class once.
     shares : (m,) q, positive, values in their order.
     number : G.
 
@@ -130,7 +130,7 @@ def recursive_c(parts: Iterable[Histograms], least: int) -> float:
 
     Parameters
     ----------
-    parts : histograms that together hold each class once.
+    parts : histograms that together contain each class once.
     least : l, at most the values of every class.
 
     Returns

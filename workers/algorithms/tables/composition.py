@@ -1,17 +1,18 @@
-"""What several releases tell together of the same persons (science.md section 6, "Composed k").
+"""What several releases reveal together of the same persons (science.md section 6, "Composed k").
 
 Notation
 --------
 R releases of the same data, N records of today.
 b_r(i) : place of record i in release r (its box); ABSENT, which is a place too, for a record that is anywhere; or
-    UNPLACED: where it was cannot be told, so that it is hidden among nobody.
-tuple of i : (b_1(i), ..., b_R(i)). Records with one tuple are an overlay group: nothing in the boxes tells them apart.
-n_r(b, v) : published rows of release r in place b whose kept values, in the columns that all releases keep, are v.
+    UNPLACED: where it was cannot be determined, so that it is hidden among no one.
+tuple of i : (b_1(i), ..., b_R(i)). Records with one tuple are an overlay group: nothing in the boxes distinguishes
+them. n_r(b, v) : published rows of release r in place b whose kept values, in the columns that all releases keep, are
+v.
 T : the records of today, which come first; the others have left.
 a_r(b), d_r(b) : sum_v max(n'_r(b, v) - n_r(b, v), 0) and sum_v max(n_r(b, v) - n'_r(b, v), 0), n' the records of T in
-    place b: what has come to a box, and left it. With persons, as few of them as can have been so many rows.
-k_overlay : persons in the smallest overlay group: what is left to whoever can join the rows of one person.
-k_candidates : min over i of sum_v min_{r : i in r} n_r(b_r(i), v): to whoever joins them by what is kept alone.
+    place b: rows that came to a box, and that left it. With persons, as few of them as can have been so many rows.
+k_overlay : persons in the smallest overlay group: the information left to whoever can join the rows of one person.
+k_candidates : min over i of sum_v min_{r : i in r} n_r(b_r(i), v): to whoever joins them by kept columns alone.
 delta_ij^2 = sum_u sum_c ((x_ic - x_jc) / s_uic)^2 over the gaussian releases u, scales s of record i.
 A(i) = sum_{j in the overlay group of i} P(j fits the rows of i at least as well as i), the rows' posteriors multiplied:
     gaussian 1 - Phi(delta_ij / 2) (AG eq. 8), uniform prod_uc max(1 - |x_ic - x_jc| / s_uic, 0) (AG eq. 15).
@@ -53,7 +54,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class CompositionRequest:
-    """What is composed.
+    """The composition.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class CompositionRequest:
     noise : the uncertain releases.
     presence : (N,) each, of releases without places: 0 where a record is in it, ABSENT, UNPLACED.
     today : T; None: all are there.
-    others : (N,) each, numbers of persons by other columns: what is left is the least by any of them.
+    others : (N,) each, numbers of persons by other columns: the rest is the least by any of them.
     """
 
     releases: Sequence[Placed]
@@ -102,7 +103,7 @@ class Composed:
     records, groups : records that are in some release, and their overlay groups.
     overlay : persons in the smallest group.
     overlay_below : share of the persons in groups below k.
-    candidates, candidates_below : the same of joint candidates; None where what was published is not known.
+    candidates, candidates_below : the same of joint candidates; None where the published data are not known.
     changed : the smallest positive a_r(b) or d_r(b): so few have come to a place or left it, counted by kept values.
         None: nothing differs.
     expected, expected_below : least A(i), and the share of the records below k; None without noise.
@@ -224,7 +225,7 @@ def _diversity(group: IntArray, codes: IntArray, sizes: IntArray) -> Diversity:
 
 
 def _changed(request: CompositionRequest) -> int | None:
-    """Smallest positive a_r(b) or d_r(b) of all releases that say what they have published."""
+    """Smallest positive a_r(b) or d_r(b) of all releases that state what they have published."""
     figures = [one for release in request.releases for one in _moved(release, request)]
     return min(figures, default=None)
 
@@ -294,7 +295,7 @@ def expected_fitting(  # noqa: C901
     start: IntArray,
     end: IntArray,
 ) -> FloatArray:
-    """A(i) of the records asked for (AG eqs. 8 and 15, several releases multiplied).
+    """A(i) of the records requested (AG eqs. 8 and 15, several releases multiplied).
 
     Parameters
     ----------
@@ -302,7 +303,7 @@ def expected_fitting(  # noqa: C901
     uniform : (m,), whether a column's densities are uniform.
     sample : (q,) records.
     order : (N,) records sorted by group.
-    start, end : (q,) where the group of each such record lies in `order`.
+    start, end : (q,) where the group of each such record is in `order`.
 
     Returns
     -------

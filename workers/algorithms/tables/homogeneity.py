@@ -2,7 +2,7 @@
 
 Notation
 --------
-N : rows; their class: what is published of them beside the value. p_v, q_v as in tables.closeness.
+N : rows; their class: the published part of them next to the value. p_v, q_v as in tables.closeness.
 certain, nearly certain : rows of classes in which one value that is not missing has a share of 1, of at least 0.9.
 CAP : mean over rows of the share that a row's own value has in its class: how often a guess drawn from the class is
     right; baseline: the same with the whole table as one class.
@@ -25,7 +25,7 @@ _ROUNDING: Final = 1e-9  # of a bound, within which it may be a multiple of a st
 
 @dataclass(frozen=True)
 class Homogeneity:
-    """What classes tell of one column.
+    """What classes reveal of one column.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Homogeneity:
 
 
 def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
-    """What rows published together tell of a value.
+    """What rows published together reveal of a value.
 
     Parameters
     ----------
-    of_class : (N,) number of what is published beside the value, from 0 on; N at least 1.
+    of_class : (N,) number of the published part next to the value, from 0 on; N at least 1.
     value : (N,) codes in the order of the values, without gaps, from 0 on; -1 where missing.
 
     Returns

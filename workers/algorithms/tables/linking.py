@@ -5,8 +5,8 @@ Notation
 x, y : keys of the records of two tables of the same persons: equal where what both tables know of them agrees.
 alike : of each record, what else is known of it, here or there; records of one key that are alike are as good as
     each other: whichever of them is paired with whichever of the other table, the same is composed.
-A key with a records here and b there pairs min(a, b) of them. The pairs tell who is who unless records that are not
-alike are left to choose from on a side where a choice remains (science.md section 6, "Placing persons"): then nobody of
+A key with a records here and b there pairs min(a, b) of them. The pairs reveal who is who unless records that are not
+alike are left to choose from on a side where a choice remains (science.md section 6, "Placing persons"): then no one of
 it is placed.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from surebox_core.types import BoolArray, IntArray
 from workers.algorithms.tables.classes import grouped
 
-#: Instead of the other table's record: there is none; or which it is cannot be told.
+#: Instead of the other table's record: there is none; or which it is cannot be determined.
 NONE: Final = -1
 UNTOLD: Final = -2
 
@@ -30,7 +30,7 @@ class Linked:
     Attributes
     ----------
     other : (N,), the record of the other table that each record is; NONE, UNTOLD.
-    left : records of the other table that are nobody's here.
+    left : records of the other table that are no one's here.
     """
 
     other: IntArray

@@ -1,4 +1,4 @@
-"""In which published box a record lies: by geometry, for links to records are not kept.
+"""In which published box a record is: by geometry, for links to records are not kept.
 
 Source: science.md section 6, "The ledger".
 
@@ -11,8 +11,8 @@ words : (B, .), the sets of all nominal columns side by side, bit by bit; start 
 A record on a bound that two boxes share is in the upper one: cells are half-open.
 
 Boxes that come of cuts are divided by cuts again, at lower bounds, so that those that end at a cut stay on one side of
-it; a record goes down these on its own, to few boxes. Boxes that overlap stand on both sides, up to a few times as
-many places as boxes; what is left then is looked at one after the other.
+it; a record goes down these on its own, to few boxes. Boxes that overlap are on both sides, up to a few times as
+many places as boxes; the rest then is looked at one after the other.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _FEW = 4  # boxes that are looked at one after the other
 _TRIED = 32  # boxes that propose cuts and judge them, more where there are very many
 _TRIED_OF_MANY = 192
 _MANY = 4_096
-_GROWTH = 4  # times as many places in leaves as boxes, at most: boxes that overlap stand in several
+_GROWTH = 4  # times as many places in leaves as boxes, at most: boxes that overlap are in several
 _LEAF = -1
 _PARTS = 64  # of a column's values, which a nominal cut is put together of
 
@@ -73,7 +73,7 @@ def rehearse() -> IntArray:
 
 
 def near(columns: Sequence[FloatArray]) -> IntArray:
-    """An order of records in which those that lie near each other are near each other; O(N) for each of the first five.
+    """An order of records in which those that are near each other are near each other; O(N) for each of the first five.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _looked_at(
     x: FloatArray, codes: IntArray, i: int, start: IntArray, boxes: IntArray, ends: FloatArray, words: WordArray,
     first: int, last: int, previous: tuple[int, int],
 ) -> tuple[int, int]:  # fmt: skip
-    """The best box of a record in a leaf, or the one that was found before; and on how many upper bounds it lies."""
+    """The best box of a record in a leaf, or the one that was found before; and on how many upper bounds it is."""
     best, least = previous
     n = x.shape[1]
     for place in range(first, last):
@@ -141,7 +141,7 @@ def box_of(
     x: FloatArray, codes: IntArray, start: IntArray,
     nodes: NodeArray, side: WordArray, boxes: IntArray, ends: FloatArray, words: WordArray,
 ) -> IntArray:  # fmt: skip
-    """The box of each record; the one on whose upper bounds it lies least, then the first; -1 where there is none.
+    """The box of each record; the one on whose upper bounds it is least, then the first; -1 where there is none.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def box_of(
 
 @inner_kernel
 def _judged(first: int, other: int) -> float:
-    """What a cut costs: boxes that stand on both sides go on to do so at every cut that follows."""
+    """What a cut costs: boxes that are on both sides go on to do so at every cut that follows."""
     return first + other + 0.2 * max(first, other)
 
 

@@ -34,7 +34,7 @@ class Sensitive:
     remainder: FloatArray
 
     def dominated(self, percent: float) -> BoolArray:
-        """(C,), cells that fail the rule of dominance; an empty sum dominates nobody."""
+        """(C,), cells that fail the rule of dominance; an empty sum dominates no one."""
         return self.share > percent / 100.0
 
     def estimable(self, percent: float) -> BoolArray:
@@ -74,7 +74,7 @@ def sensitive_cells(cell: IntArray, person: IntArray, value: FloatArray, *, larg
     first = of_largest(1)
     positive = first > 0.0
     share = np.divide(of_largest(largest), total, out=np.zeros(cells), where=total > 0.0)
-    # the others one by one: a difference of sums would leave a rounding where there is nobody
+    # the others one by one: a difference of sums would leave a rounding where there is no one
     others = np.bincount(of_pair, weights=np.where(rank >= 2, given, 0.0), minlength=cells)
     remainder = np.divide(others, first, out=np.full(cells, np.inf), where=positive)
     return Sensitive(np.bincount(of_pair, minlength=cells).astype(np.int64), share, remainder)

@@ -1,4 +1,4 @@
-"""Neighbourhoods: what an adversary sees of the records that he cannot tell from one of a class.
+"""Neighbourhoods: what an adversary sees of the records that he cannot distinguish from one of a class.
 
 Notation
 --------
@@ -23,7 +23,7 @@ from workers.algorithms.tables.classes import Classes, grouped, keys
 
 @dataclass(frozen=True)
 class Histograms:
-    """What values the neighbourhoods of classes hold.
+    """What values the neighbourhoods of classes contain.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def histograms(classes: Classes, value: IntArray) -> Histograms:
     Returns
     -------
     Histograms
-        Of all classes. O(N log N), by one sort of numbers that hold class and value.
+        Of all classes. O(N log N), by one sort of numbers that contain class and value.
     """
     values = int(value.max(initial=-1)) + 1
     ordered = classes.of_record * max(values, 1) + value

@@ -1,4 +1,4 @@
-"""How many persons of the population nobody else resembles, estimated from a sample of it.
+"""How many persons of the population no one else resembles, estimated from a sample of it.
 
 Notation
 --------

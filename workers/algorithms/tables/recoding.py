@@ -7,7 +7,7 @@ map : (values of old,), code of the new value that each old one is.
 h : bits by which a map is more than chance: -log2 of the probability that the old values, dealt at random to records of
     known keys, fall to these keys as often as they do: prod_k n_k! prod_v n_v! / (N! prod_kv n_kv!).
 
-Any two columns without ties have a map, so a proposal is but a question: what is asked of it stands where it is used.
+Any two columns without ties have a map, so a proposal is but a question: the demands on it are where it is used.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from workers.algorithms.tables.classes import grouped
 
 #: Maps that are tried of two columns whose values occur equally often.
 _MOST: Final = 24
-#: Different values up to which classes are told apart by their counts alone.
+#: Different values up to which classes are distinguished by their counts alone.
 _CLASSES: Final = 64
 
 
@@ -65,7 +65,7 @@ def _by_counts(was: IntArray, now: IntArray) -> Iterator[IntArray]:
         return
     ties = [(np.flatnonzero(was == count), np.flatnonzero(now == count)) for count in np.unique(was)]
     if prod(factorial(len(mine)) for mine, _ in ties) > _MOST:
-        return  # all of them are looked at, or none: which hold must not hang on where one stops
+        return  # all of them are looked at, or none: which are valid must not depend on where one stops
     for chosen in product(*(permutations(theirs.tolist()) for _, theirs in ties)):
         mapping = np.empty(len(was), dtype=np.int64)
         for (mine, _), theirs in zip(ties, chosen, strict=True):
@@ -95,7 +95,7 @@ def bits(keys: IntArray, codes: IntArray) -> float:
 
     Parameters
     ----------
-    keys, codes : (N,), what is known of records, and their values.
+    keys, codes : (N,), the known facts of records, and their values.
     """
     key, value = grouped(keys), grouped(codes)
     both = grouped(key.of_record * len(value.size) + value.of_record)

@@ -4,7 +4,7 @@ Notation
 --------
 f_g, F_g : records of class g in the table, persons of the same kind in the population; n = sum f_g.
 prosecutor : he knows that his person is in the table: a record's risk is 1 / f_g.
-journalist : he does not, and looks for anybody: 1 / F_g.
+journalist : he does not, and looks for anyone: 1 / F_g.
 marketer : he matches all records: the expected share that he gets right is the average of what single ones risk.
 highest, average, share above tau : of the records' risks; the journalist's average is the larger of
     G / sum F_g and 1/n sum f_g / F_g.
@@ -33,7 +33,7 @@ def prosecutor(size: IntArray, records: IntArray, threshold: float) -> Risk:
 
     Parameters
     ----------
-    size : (G,) records that cannot be told apart, f_g.
+    size : (G,) records that cannot be distinguished, f_g.
     records : (G,) how many records see that size; the same but where neighbourhoods overlap.
     threshold : tau.
     """
@@ -41,7 +41,7 @@ def prosecutor(size: IntArray, records: IntArray, threshold: float) -> Risk:
 
 
 def journalist(size: IntArray, records: IntArray, population: FloatArray, threshold: float) -> Risk:
-    """Risks of an adversary who looks for anybody.
+    """Risks of an adversary who looks for anyone.
 
     Parameters
     ----------

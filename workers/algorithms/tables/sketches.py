@@ -1,4 +1,4 @@
-"""By what the same rows are recognised, without keeping them (science.md section 6, "What is the same data").
+"""By what the same rows are recognised, without keeping them (science.md section 6, "Sameness of data").
 
 Notation
 --------
@@ -15,8 +15,8 @@ m_c : how many different rows occur c times. Drawn from one population without h
     small that the ratio is mostly noise, c* = c: noise could only lower it, and any two populations of a few ages and
     towns would be one.
 bits : -log2 of the probability (n! / prod_v c_v!) prod_v (c_v / n)^c_v that n draws at the observed shares are as often
-    each value as these were: how much it says that two multisets are equal. 16 for three columns of two values each in
-    600 records, 860 for 600 different values.
+    each value as these were: how much it states that two multisets are equal. 16 for three columns of two values each
+    in 600 records, 860 for 600 different values.
 """
 
 import math
@@ -33,7 +33,7 @@ from surebox_core.types import FloatArray, IntArray
 SKETCH: Final = 1024
 #: By so much more than independent draws must datasets overlap to be the same data.
 MORE: Final = 0.1
-#: Multisets that are equal by chance once in a million times say nothing.
+#: Multisets that are equal by chance once in a million times reveal nothing.
 BITS: Final = 20.0
 _COUNTED: Final = 20  # least m_c for which the ratio is a rate
 _MOST_TERMS: Final = 400  # of a Poisson sum; beyond it the rate is so large that the normal limit is used
@@ -110,7 +110,7 @@ def same_rows(a: Sketch, b: Sketch) -> bool:
 
 
 def bits(counts: IntArray) -> float:
-    """How much it says that two multisets of values are equal.
+    """How much it states that two multisets of values are equal.
 
     Parameters
     ----------

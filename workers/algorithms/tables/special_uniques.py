@@ -1,4 +1,4 @@
-"""Scores of special uniques (SUDA), and the risk they stand for (DIS), as statistical offices use them.
+"""Scores of special uniques (SUDA), and the risk they represent (DIS), as statistical offices use them.
 
 Notation
 --------
@@ -64,7 +64,7 @@ def scored(before: Special, minimal: Iterable[Minimal], *, depth: int) -> Specia
 
     Parameters
     ----------
-    before : used up by this: its arrays become those of what is returned.
+    before : used up by this: its arrays become those of the returned ones.
     minimal : as `uniques.minimal_uniques` yields them, each once.
     depth : as of `uniques.minimal_uniques`.
     """

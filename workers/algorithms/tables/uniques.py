@@ -5,7 +5,7 @@ Notation
 N, d, codes : as in tables.classes.
 unique on S : no other record agrees with a record in all columns of S (or might, where a missing value may be any).
 minimal on S : unique on S and on no part of S (Elliot, Manning, Ford 2002: MSU).
-passed(S) : records that are unique on no proper part of S. A record that is unique on a part agrees with nobody on S,
+passed(S) : records that are unique on no proper part of S. A record that is unique on a part agrees with no one on S,
     so that only these need be compared, and those of them that are unique are the minimal ones.
 """
 
@@ -49,7 +49,7 @@ def _alone(
     held: IntArray,
     out: BoolArray,
 ) -> None:
-    """Which of those that passed agree with no other one of them; `table` holds a record in a slot, `held` its key."""
+    """Which of those that passed agree with no other one of them; `table` has a record in a slot, `held` its key."""
     mask = len(table) - 1
     shift = np.uint64(64)
     while (1 << (np.int64(64) - np.int64(shift))) < len(table):
@@ -74,7 +74,7 @@ def _alone(
 
 
 class _Search:
-    """Sets of columns one after the other; `alone` holds what is known of smaller ones."""
+    """Sets of columns one after the other; `alone` contains the known facts of smaller ones."""
 
     def __init__(self, codes: IndexArray, *, anything: bool) -> None:
         self.codes = np.ascontiguousarray(codes)
@@ -84,7 +84,7 @@ class _Search:
         self.table, self.held = np.empty(slots, dtype=np.int64), np.empty(slots, dtype=np.int64)
 
     def fits(self, columns: tuple[int, ...]) -> bool:
-        """Whether a number holds the codes of these columns."""
+        """Whether a number contains the codes of these columns."""
         return float(np.prod(self.radix[list(columns)].astype(np.float64))) < _LARGEST_KEY
 
     def alone(self, columns: tuple[int, ...], passed: BoolArray) -> BoolArray:
@@ -114,7 +114,7 @@ def minimal_uniques(codes: IndexArray, *, depth: int, anything: bool = False) ->
     ------
     Minimal
         Of every set of at most `depth` columns, those without any included. O(N) a set, with d^depth / depth! sets.
-        Sets whose codes no number can hold (three columns of more than two million values each) are left out.
+        Sets whose codes no number can contain (three columns of more than two million values each) are left out.
     """
     search = _Search(codes, anything=anything)
     everybody = np.ones(codes.shape[1], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the gate of a release demands of audits: they are run on what is to be published, before the job ends."""
+"""What the gate of a release demands of audits: they are run on the data to be published, before the job ends."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -102,7 +102,7 @@ def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None
 
 
 def _known(release: ReleaseInput) -> list[str]:
-    """What an adversary may know, unless the gate says it: what was anonymized, or all that is published."""
+    """What an adversary may know, unless the gate states it: the anonymized columns, or all that is published."""
     return list(release.spec.get("quasi_identifiers") or [one.name for one in release.columns[:MOST_QUASI_IDENTIFIERS]])
 
 

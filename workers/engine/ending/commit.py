@@ -1,4 +1,4 @@
-"""One transaction says that a job has succeeded: its result, its release, their provenance, and what is published."""
+"""One transaction states that a job has succeeded: its result, its release, provenance, and publication."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def succeed(
         When the release has to be composed once more.
     """
     made, review, row = stored.release, reviewed.review, None
-    if made is not None:  # while publishing is held, the release says why it stays a draft
+    if made is not None:  # while publishing is held, the release states why it stays a draft
         review = replace(review, findings=with_held(connection, review.findings))
     finished_at = claims.finish(connection, claimed=claimed, ending=_ending(claimed, stored, review))
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
@@ -117,7 +117,7 @@ def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
 
 
 def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease, reviewed: Reviewed) -> None:
-    """The release, which record each of its rows stands for, and what composing others with it will need."""
+    """The release, which record each of its rows represents, and what composing others with it will need."""
     releases.insert_release(connection, new=row, files=made.files)
     if made.link is not None:
         key, size = made.link
@@ -136,7 +136,7 @@ def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease
 
 
 def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, review: Review, end: Certifier) -> None:
-    """Publish what the job was asked to publish, now that it was composed again."""
+    """Publish what the job was requested to publish, now that it was composed again."""
     if stored.outcome.publishes is not None:
         accepted, readers = claimed.spec.get("accept_findings", ()), claimed.spec.get("readers")
         publish_reviewed(

@@ -36,9 +36,9 @@ class Candidate:
     owner
         Whose it is.
     release, path
-        What is known of it, and its Parquet file.
+        The known facts of it, and its Parquet file.
     link
-        Which record each of its rows stands for, as .npy; None where rows do not stand for one.
+        Which record each of its rows represents, as .npy; None where rows do not represent one.
     original, dataset
         The data that it was made from, and their typed copy; None of a later release of a series.
     scratch
@@ -74,7 +74,7 @@ class Candidate:
 
 
 def own_ledger(candidate: Candidate) -> Path | None:
-    """What is kept of the release once it is published; None for a method of which its name says all."""
+    """The stored record of the release once it is published; None for a method of which its name states all."""
     if candidate.release.method not in LEDGERED:
         return None
     path = candidate.scratch / "ledger.parquet"
@@ -86,7 +86,7 @@ def own_ledger(candidate: Candidate) -> Path | None:
 
 
 def composed(candidate: Candidate, *, at: WorkerResources) -> Review:
-    """Compose the release with what was published of its family until now; a series adds nothing to its base."""
+    """Compose the release with the publications of its family until now; a series adds nothing to its base."""
     if candidate.release.base is not None:
         return _composed_series(candidate, at, base=candidate.release.base)
     if candidate.dataset is None:
@@ -134,7 +134,7 @@ def _composed_series(candidate: Candidate, at: WorkerResources, *, base: str) ->
 
 
 def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> FamilyTerms:
-    """What a family says of its tables, for the data that a release was made from."""
+    """What a family states about its tables, for the data that a release was made from."""
     name = families.persons_secret(family_id)
     with at.database.read() as connection:
         named = families.persons_of(connection, family_id=family_id)
@@ -195,7 +195,7 @@ def own_persons(candidate: Candidate, ledger: Path, terms: FamilyTerms) -> Path 
 
 
 def fetched(entry: LedgerEntry, candidate: Candidate, at: WorkerResources, there: Mapping[str, Path]) -> Earlier:
-    """An earlier release and what is kept of it.
+    """An earlier release and the stored record of it.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _file(
         try:
             at.storage.fetch(key, part)
         except FileNotFoundError:
-            if gone:  # its dataset is being deleted, or it was lost: then nobody is placed by it
+            if gone:  # its dataset is being deleted, or it was lost: then no one is placed by it
                 return None
             raise
         part.rename(path)
@@ -258,7 +258,7 @@ def _versions_before(candidate: Candidate, entries: list[LedgerEntry]) -> dict[s
 
 
 def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:
-    """Whether a release tells no more than its base, which was published too."""
+    """Whether a release reveals no more than its base, which was published too."""
     return entry.base_release_id is not None and any(one.release_id == entry.base_release_id for one in entries)
 
 

@@ -1,6 +1,6 @@
 """Provenance of a job: the record kept in Postgres, and its W3C PROV-JSON, restricted and public.
 
-The public document goes out with the release. It says how the release was made and by which code, and nothing of the
+The public document goes out with the release. It states how the release was made and by which code, and nothing of the
 data it was made from: neither checksum nor number of records of the original, no duration (it grows with both), no
 owner, no seed, and of the specification only what the runner gives for publication.
 """

@@ -1,4 +1,4 @@
-"""The review of a release before its job ends: compared, composed with what was published of the same data, audited.
+"""The review of a release before its job ends: compared, composed with the publications of the same data, audited.
 
 What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
 """
@@ -39,7 +39,7 @@ COMPOSED: Final = LEDGERED | OPAQUE
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What was found of the release that a job has made or publishes; nothing where there is none.
+    """The findings about the release that a job has made or publishes; nothing where there is none.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Reviewed:
     audited
         Findings of its audits, which stay what they are when it is composed again.
     ledger
-        Key and size of what its family keeps of what it says.
+        Key and size of what its family keeps of what it states.
     persons
         Key and size of who is where in the release, and the name of the secret that it is keyed by.
     person
@@ -119,7 +119,7 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
 
 
 def _compare(candidate: Candidate, *, storage: Storage, at: WorkerResources, tick: Callable[[], None]) -> None:
-    """Look for the same rows among all data of the owner, over what is to be published."""
+    """Look for the same rows among all data of the owner, over the data to be published."""
     if candidate.dataset is None:
         return
     spec = candidate.spec
@@ -148,7 +148,7 @@ def _with_way_out(finding: Finding, family_id: str | None) -> Finding:
     if family_id is None:
         return finding
     clean = (
-        f"What the data are composed with and why says `GET /v1/families/{family_id}`; to start clean after trials an "
+        f"`GET /v1/families/{family_id}` shows what the data are composed with, and why. After trials, an "
         f"admin forgets it all with `DELETE /v1/families/{family_id}`, or `surebox families erase {family_id}`"
     )
     return finding.model_copy(update={"detail": f"{finding.detail.rstrip('.')}. {clean}"})
@@ -167,7 +167,7 @@ def _kept(candidate: Candidate, at: WorkerResources) -> list[Finding]:
 def _keep(
     candidate: Candidate, *, storage: Storage, at: WorkerResources
 ) -> tuple[tuple[str, int] | None, tuple[str, int, str] | None]:
-    """What its family keeps of a release: what it says, and where everybody is in it, with the name of the key."""
+    """What its family keeps of a release: what it states, and where everyone is in it, with the name of the key."""
     path = own_ledger(candidate)
     if path is None:
         return None, None

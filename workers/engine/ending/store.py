@@ -1,4 +1,4 @@
-"""Store what an attempt has computed, before the transaction that says so; nothing stays of what did not succeed.
+"""Store what an attempt has computed, before the transaction that states it; nothing stays of what did not succeed.
 
 A process that dies between the two leaves objects that no row points to; housekeeping removes them. Keys are an
 attempt's own, and what a row points to by now is kept: a commit whose answer was lost may have succeeded.
@@ -35,7 +35,7 @@ from workers.engine.families import Recognised, recognised
 from workers.engine.resources import WorkerResources
 from workers.methods.outcome import DatasetDraft, Outcome, ReleaseDraft
 
-#: What a release says of its making that names columns of the dataset, published or not.
+#: What a release states about its making that names columns of the dataset, published or not.
 _NAMING: Final = ("quasi_identifiers", "keep", "sensitive", "person_column", "survey_weight_column")
 #: Names that a warning spells out.
 _MANY: Final = 20
@@ -54,7 +54,7 @@ class StoredRelease:
     draft
         As the runner has left it, in the scratch folder.
     link
-        Key and size of what says which record each row stands for.
+        Key and size of what states which record each row represents.
     """
 
     row: ReleaseRow
@@ -85,7 +85,7 @@ class Stored:
 
 
 def store(claimed: Claim, outcome: Outcome, *, storage: Storage, at: WorkerResources) -> Stored:
-    """Store what is too large for a row, under its checksum."""
+    """Store values too large for a row, under its checksum."""
     outcome = with_inferred_types(outcome, claimed.inputs.dataset)
     release = None if outcome.release is None else _store_release(claimed, outcome.release, storage=storage)
     dataset = None if outcome.dataset is None else _store_dataset(claimed, outcome.dataset, storage=storage, at=at)
@@ -93,7 +93,7 @@ def store(claimed: Claim, outcome: Outcome, *, storage: Storage, at: WorkerResou
 
 
 class Traces:
-    """A storage that remembers the keys it was asked to write; else as the one it stands before."""
+    """A storage that remembers the keys it was requested to write; else as the one it is before."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -144,7 +144,7 @@ def _store_release(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> 
 
 
 def _row(claimed: Claim, draft: ReleaseDraft, *, release_id: str) -> ReleaseRow:
-    """What is known of a release before its review; until that says otherwise it is a draft."""
+    """The known facts of a release before its review; until that states otherwise it is a draft."""
     base, previous = claimed.inputs.base, claimed.inputs.previous
     flags = (*draft.flags, *((Flag.REPRODUCIBLE,) if claimed.seed is not None else ()))
     return ReleaseRow(
@@ -184,7 +184,7 @@ def _made_from(claimed: Claim) -> DatasetInput:
 
 
 def _store_link(claimed: Claim, draft: ReleaseDraft, *, storage: Storage) -> tuple[str, int] | None:
-    """Key and size of what says which record each row stands for: among what is the job's, not among what is served."""
+    """Key and size of the link of rows to records: it belongs to the job, and is not served."""
     if draft.link is None:
         return None
     key = f"jobs/{claimed.id}/link-{claimed.attempt}.npy"

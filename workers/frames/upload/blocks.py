@@ -11,7 +11,7 @@ from app.errors import TooLargeError, UnreadableError
 from workers.frames.upload.cells import Bytes
 
 BLOCK_BYTES = 1 << 22
-#: A record has to fit into the buffer; what is longer is a quote that was never closed, or no table.
+#: A record has to fit into the buffer; longer texts are a quote that was never closed, or no table.
 MAX_RECORD_BYTES = 1 << 26
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -26,7 +26,7 @@ class BadByteError(UnreadableError):
         self.before = before
         self.what, self.remedy = what, remedy
 
-    def at(self, where: str) -> UnreadableError:  # type: ignore[override] # says more of the same error
+    def at(self, where: str) -> UnreadableError:  # type: ignore[override] # reveals more of the same error
         """The same with the place on the line, such as a column."""
         return UnreadableError(f"Line {self.line}, {where}: {self.what}; {self.remedy}")
 
@@ -37,7 +37,7 @@ def count_lines(data: bytes) -> int:
 
 
 class Blocks:
-    """A file read through one buffer; whoever parses it says with :meth:`consume` how far the records went.
+    """A file read through one buffer; whoever parses it states with :meth:`consume` how far the records went.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Blocks:
         self.line = line
 
     def __iter__(self) -> Iterator[tuple[Bytes, bool]]:
-        """Blocks, each with whether it is the last; what was not consumed stands at the head of the next one."""
+        """Blocks, each with whether it is the last; the part not consumed is at the head of the next one."""
         with self._path.open("rb", buffering=0) as file:
             self._skip_byte_order_mark(file)
             final = self._fill(file)
@@ -109,7 +109,7 @@ class Blocks:
             line = self.line + count_lines(self._buffer[: begin + zero].tobytes())
             raise BadByteError(
                 line, self._buffer[: begin + zero].tobytes(), "there is a NUL byte, which no text has",
-                "remove it, or say by `charset` what the file is (`utf-16` has such bytes).",
+                "remove it, or state by `charset` what the file is (`utf-16` has such bytes).",
             )  # fmt: skip
         return self._filled < self._buffer.size
 
@@ -130,5 +130,5 @@ class Blocks:
             return
         raise BadByteError(
             line, data[: error_start], "there is a byte that is not UTF-8",
-            "say by `charset` what the file is (such as `windows-1252`), or save it as UTF-8.",
+            "state by `charset` what the file is (such as `windows-1252`), or save it as UTF-8.",
         )  # fmt: skip

@@ -109,7 +109,7 @@ def _texts(cells: Cells, column: slice) -> pa.Array:
 
 
 def _numbers(texts: pa.Array) -> pa.Array:
-    """The nearest doubles; NaN becomes missing, for a number that is none says nothing."""
+    """The nearest doubles; NaN becomes missing, for a number that is none reveals nothing."""
     if pc.any(pc.starts_with(texts, "+")).as_py():
         texts = pc.utf8_ltrim(texts, "+")
     numbers = pc.cast(texts, pa.float64())

@@ -1,4 +1,4 @@
-"""Cells: where the fields of a run of records lie in a buffer, before they have a type.
+"""Cells: where the fields of a run of records are in a buffer, before they have a type.
 
 The readers of text (`delimited`, `objects`) fill them in compiled code; `lexemes` finds which types a cell can have and
 `building` makes typed arrays of them. No cell becomes a Python object on the way.
@@ -73,5 +73,5 @@ class CellReader(Protocol):
     trailing_blanks: int
 
     def batches(self) -> Iterator[Cells]:
-        """Runs of records in the file's order; a run's arrays are only good until the next one is asked for."""
+        """Runs of records in the file's order; a run's arrays are only good until the next one is requested."""
         ...

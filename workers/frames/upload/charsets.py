@@ -59,10 +59,10 @@ def check_is_text(source: Path) -> None:
 
 
 def charset_of(source: Path, options: ReadOptions) -> str | None:
-    """The encoding of a file of text, as the options say, or as its bytes do; None for UTF-8.
+    """The encoding of a file of text, as the options state, or as its bytes do; None for UTF-8.
 
     A file that begins with a mark of UTF-16, or has zero bytes at every other place, is UTF-16. One that is no UTF-8 is
-    Windows-1252, unless some of it can only be UTF-8: then single bytes are damaged, and reading says where.
+    Windows-1252, unless some of it can only be UTF-8: then single bytes are damaged, and reading states where.
     """
     if options.charset is not None:
         return options.charset
@@ -103,12 +103,12 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
     charset
         Of the file.
     max_bytes
-        Limit on what is written.
+        Limit on the written data.
 
     Raises
     ------
     UnreadableError
-        It is not in this encoding; says on which line.
+        It is not in this encoding; states on which line.
     TooLargeError
         It takes more bytes in UTF-8 than are accepted.
     """
@@ -121,7 +121,7 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
                 text = decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
                 line += error.object[: error.start].count(b"\n")
-                detail = f"Line {line}: a byte that is not {charset}; say what the file is by `charset`."
+                detail = f"Line {line}: a byte that is not {charset}; state what the file is by `charset`."
                 raise UnreadableError(detail) from None
             encoded = text.encode("utf-8", "surrogatepass")
             size += out.write(encoded)
@@ -133,7 +133,7 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
 
 
 def separator_line(source: Path) -> str | None:
-    """What a first line such as ``sep=;``, which spreadsheets write, says; None where there is no such line."""
+    """What a first line such as ``sep=;``, which spreadsheets write, states; None where there is no such line."""
     with source.open("rb") as file:
         match = _SEPARATOR.match(file.read(16))
     return None if match is None else match["mark"].decode("latin-1")

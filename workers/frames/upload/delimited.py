@@ -18,14 +18,14 @@ from workers.frames.upload.blocks import BLOCK_BYTES, BadByteError, Blocks
 from workers.frames.upload.cells import Bytes, Cells, Positions
 from workers.frames.upload.names import check_names, column_at
 
-#: For readers that were not told what was found out.
+#: For readers that did not learn the result.
 _DEFAULT_DELIMITER = {FileFormat.CSV: ",", FileFormat.TSV: "\t"}
 _MANY = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How fields are told apart; `quote` is -1 where there is none."""
+    """How fields are distinguished; `quote` is -1 where there is none."""
 
     delimiter: int
     quote: int
@@ -238,6 +238,6 @@ class DelimitedReader:
                 "missing."
             )
         return UnreadableError(
-            f"{counted}: there is more after {column_at(width, self.names)}; put fields that hold the delimiter in "
-            "quotes, or say by `delimiter` what separates them."
+            f"{counted}: there is more after {column_at(width, self.names)}; put fields that contain the delimiter in "
+            "quotes, or state by `delimiter` what separates them."
         )

@@ -17,7 +17,7 @@ OK, UNTERMINATED, AFTER_QUOTE, TOO_LONG, RAGGED = 0, 1, 2, 3, 4
 # Slots of a kernel's report.
 ROWS, CONSUMED, LINE, CODE, ERROR_LINE, COLUMN, FOUND, TRAILING, BEGIN = range(9)
 REPORT: Final = 9
-#: In `kind` while splitting: a quoted field that still holds doubled quotes.
+#: In `kind` while splitting: a quoted field that still contains doubled quotes.
 _ESCAPED: Final = 4
 _CR, _LF, _TAB, _SPACE = 13, 10, 9, 32
 

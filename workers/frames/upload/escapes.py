@@ -5,7 +5,7 @@ from typing import Any, Final
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import STRING
 
-#: Kind of a string that still holds escapes.
+#: Kind of a string that still contains escapes.
 ESCAPED: Final = 5
 _QUOTE, _BACKSLASH, _SLASH = 34, 92, 47
 

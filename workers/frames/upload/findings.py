@@ -73,7 +73,7 @@ def name_warnings(names: Sequence[str]) -> Iterator[JobWarning]:
 
 def charset_warning(charset: str) -> JobWarning:
     """Of a file of text that is not UTF-8."""
-    detail = f"the file is not UTF-8 and was read as {charset}: where texts look wrong, say what it is by `charset`"
+    detail = f"the file is not UTF-8 and was read as {charset}: where texts look wrong, state what it is by `charset`"
     return warning(WarningCode.CHARSET_FOUND, detail, "/options/charset")
 
 
@@ -84,7 +84,7 @@ def width_warning(delimiter: str, other: tuple[str, int]) -> JobWarning:
     advice = (
         f"`delimiter` {quoted} would make {width} of it"
         if width > 1 and separator != delimiter
-        else "say what separates its fields by `delimiter`, if anything does"
+        else "state what separates its fields by `delimiter`, if anything does"
     )
     return warning(WarningCode.ONE_COLUMN, f"the file was read as one column; {advice}", "/columns")
 
@@ -103,7 +103,7 @@ def column_warnings(
     types
         What each column became.
     declared
-        Whether the request says its type, shape (columns,).
+        Whether the request states its type, shape (columns,).
     """
     texts = [j for j, column in enumerate(types) if column is ColumnType.STRING]
     nearly = [(j, reading) for j in texts if not declared[j] and (reading := _nearly(classes[j])) is not None]
@@ -144,7 +144,7 @@ def whole_warnings(names: Sequence[str], pointed: Sequence[bool]) -> Iterator[Jo
 def _limited(code: WarningCode, warnings: list[JobWarning]) -> Iterator[JobWarning]:
     yield from warnings[:_MANY]
     if len(warnings) > _MANY:
-        yield warning(code, f"the same holds for {len(warnings) - _MANY} more columns", "/columns")
+        yield warning(code, f"the same is valid for {len(warnings) - _MANY} more columns", "/columns")
 
 
 def _nearly(counts: Counts) -> _Reading | None:

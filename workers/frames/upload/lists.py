@@ -76,7 +76,7 @@ def _plain(value: Any) -> Any:
 
 
 def _order(value: Any, text: str) -> tuple[Any, ...]:
-    """By which members are sorted: equal numbers (1, 1.0) by their texts, so that their order says nothing."""
+    """By which members are sorted: equal numbers (1, 1.0) by their texts, so that their order reveals nothing."""
     if value is None:
         return (2,)
     return (0, value, text) if isinstance(value, (bool, int, float)) else (1, value)

@@ -31,7 +31,7 @@ def column_at(position: int, names: Sequence[str]) -> str:
 def check_names(names: Sequence[str], where: str) -> None:
     """Refuse names a release could not be written with.
 
-    A header may really be the first record of somebody's data, so the problem gives positions, not names.
+    A header may really be the first record of someone's data, so the problem gives positions, not names.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_names(names: Sequence[str], where: str) -> None:
     Raises
     ------
     UnreadableError
-        A name is empty, too long, has a NUL character, or stands twice.
+        A name is empty, too long, has a NUL character, or occurs twice.
     """
     seen: dict[str, int] = {}
     for position, name in enumerate(names, 1):

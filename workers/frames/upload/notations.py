@@ -1,7 +1,7 @@
 """Numbers and days as they are written in different places, found and rewritten by compiled code.
 
 A number: an optional sign, digits (in groups of three if a separator is given), an optional fraction behind the decimal
-mark, an optional exponent. A day: as a pattern says, or ``YYYY-MM-DD``.
+mark, an optional exponent. A day: as a pattern states, or ``YYYY-MM-DD``.
 """
 
 import re

@@ -126,7 +126,7 @@ class ObjectReader:
             row, column = divmod(wrong, cells.width)
             raise UnreadableError(
                 f"Line {cells.line[row]}, key {self.names[column]!r}: the string has a wrong escape, or one for a "
-                "character that text cannot hold (NUL, half a surrogate pair); leave that character out."
+                "character that text cannot contain (NUL, half a surrogate pair); leave that character out."
             )
 
     def _learn(self, rest: Bytes, line: int) -> None:
@@ -163,7 +163,7 @@ class ObjectReader:
                 "its own. An array of plain values is read as a set."
             )
         if code == kernel.DUPLICATE:
-            return UnreadableError(f"{where}: the key stands twice in the object; give each value a key of its own.")
+            return UnreadableError(f"{where}: the key occurs twice in the object; give each value a key of its own.")
         return TooLargeError(f"{where}: the value is longer than {self._max_field} bytes; shorten it or leave it out.")
 
 

@@ -1,6 +1,6 @@
 """Parquet uploads to the typed copy, in bounded memory.
 
-A small file can stand for a huge table: run lengths and dictionaries expand without limit. Rows times fixed widths are
+A small file can represent a huge table: run lengths and dictionaries expand without limit. Rows times fixed widths are
 checked before anything is read; texts are read as dictionaries and measured before they are expanded.
 """
 
@@ -86,7 +86,7 @@ def read_parquet(
 
 
 def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
-    """Open the file and check what its metadata say."""
+    """Open the file and check what its metadata state."""
     try:
         schema = pq.read_schema(source)
         texts = [f.name for f in schema if parquet_types.is_text(parquet_types.value_type(f.type))]
@@ -183,7 +183,7 @@ def _source(name: str, kind: pa.DataType, options: ReadOptions) -> TypeSource:
 
 
 def _as_expected(array: pa.Array) -> bool:
-    """Whether floats are whole, and other values what their column's type says."""
+    """Whether floats are whole, and other values what their column's type states."""
     return parquet_types.are_whole(array) if pa.types.is_floating(array.type) else parquet_types.fits(array)
 
 
@@ -314,7 +314,7 @@ class _Converter:
         return self._survey.classes[0], self._survey.formulas[0]
 
     def check(self) -> None:
-        """Refuse the column if texts could not be read as asked."""
+        """Refuse the column if texts could not be read as requested."""
         for _, count, row in self._survey.refusals():
             detail = (
                 f"column {self._name!r}: {count} cells cannot be read as {self._column}, the first in record {row}; "
@@ -323,7 +323,7 @@ class _Converter:
             raise InvalidError(f"`type`: {detail}.", errors=[FieldError("?type", detail)])
 
     def _problem(self, array: pa.Array) -> Exception:
-        """What to say of an array that cannot be held: in which record first, and what would work."""
+        """What to state about an array that cannot be held: in which record first, and what would work."""
         bad = next((row for row in range(len(array)) if not self._can_hold(array.slice(row, 1))), 0)
         record = f"the value in record {self._done + bad + 1}"
         if self._declared:

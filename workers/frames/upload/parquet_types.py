@@ -80,7 +80,7 @@ def must_look(kind: pa.DataType) -> bool:
 
 
 def column_type(kind: pa.DataType) -> ColumnType | None:
-    """The type to take if no value says otherwise; None: refused."""
+    """The type to take if no value states otherwise; None: refused."""
     kind = value_type(kind)
     is_ = pa.types
     if is_list(kind):
@@ -99,14 +99,14 @@ def column_type(kind: pa.DataType) -> ColumnType | None:
 
 
 def are_whole(array: pa.Array) -> bool:
-    """Whether all values of an array of floats are whole numbers that a double holds exactly."""
+    """Whether all values of an array of floats are whole numbers that a double represents exactly."""
     numbers = array.cast(pa.float64()).drop_null().to_numpy(zero_copy_only=False)
     numbers = numbers[~np.isnan(numbers)]
     return bool((np.abs(numbers) <= _EXACT).all() and (numbers == np.rint(numbers)).all())
 
 
 def fits(array: pa.Array) -> bool:
-    """Whether the values of an array allow what :func:`column_type` says."""
+    """Whether the values of an array allow what :func:`column_type` states."""
     if pa.types.is_timestamp(array.type):
         stamps = array.cast(pa.int64())
         days = pc.multiply(pc.divide(stamps, _DAY[array.type.unit]), _DAY[array.type.unit])

@@ -21,7 +21,7 @@ from workers.frames.upload.sink import Tick
 from workers.frames.upload.text import read_text
 
 #: Tried in this order; a file that reads alike with several has the first: in files with `;` a comma is often a decimal
-#: mark, and what is in a cell seldom stands the same number of times in each.
+#: mark, and a mark within cells seldom is the same number of times in each.
 DELIMITERS: Final = ";	,|"
 DEFAULT_DELIMITER: Final = ","
 _SAMPLE_BYTES: Final = 1 << 18
@@ -123,7 +123,7 @@ def _read_text(
 
 
 def _completed(source: Path, options: ReadOptions) -> ReadOptions:
-    """The options with what was not given: how the file is read, and shown."""
+    """The options with defaults filled in: how the file is read, and shown."""
     mark = separator_line(source) if options.format is FileFormat.CSV and not options.skip_rows else None
     if mark is not None:
         options = options.model_copy(update={"skip_rows": 1, "delimiter": options.delimiter or mark})
@@ -183,7 +183,7 @@ def found_delimiter(path: Path, options: ReadOptions) -> tuple[str, int]:
 
 
 def _width(sample: Bytes, final: bool, delimiter: str, options: ReadOptions) -> int:
-    """Fields of every record of the sample; 0 where they differ or cannot be told."""
+    """Fields of every record of the sample; 0 where they differ or cannot be determined."""
     quote = '"' if options.quote is None else options.quote
     dialect = np.array([ord(delimiter), ord(quote) if quote.isascii() and quote else -1, options.trim], np.int64)
     comment = np.frombuffer((options.comment or "").encode(), np.uint8)

@@ -51,7 +51,7 @@ def _other_day(buffer: Any, s: int, e: int) -> Any:
 
 @inner_kernel
 def reading(buffer: Any, s: int, e: int) -> Any:
-    """The class of a cell (not empty) that is only text as it stands."""
+    """The class of a cell (not empty) that is only text as it is."""
     c = buffer[s]
     if not (48 <= c <= 57 or c == 45 or c == 43 or c == 44):
         return TEXT

@@ -20,7 +20,7 @@ Tick = Callable[[float], None]
 ROW_GROUP_ROWS = 250_000
 #: A row group is closed early at this size, so that long texts do not add up in memory.
 ROW_GROUP_BYTES = 1 << 27
-#: Encoded bytes of a column whose distinct values are told apart at once; a larger one is done in parts.
+#: Encoded bytes of a column whose distinct values are distinguished at once; a larger one is done in parts.
 _DISTINCT_BYTES = 1 << 26
 
 
@@ -125,7 +125,7 @@ class TableSink:
             self._pending = None
 
     def profile(self, tick: Tick) -> Profile:
-        """The profile of what was written; call it once the sink is closed.
+        """The profile of the written data; call it once the sink is closed.
 
         Parameters
         ----------

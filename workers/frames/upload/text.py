@@ -60,7 +60,7 @@ def _meant(name: str, names: Sequence[str]) -> str:
 
 
 def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) -> Profile:
-    """Read a file of text into the typed copy; warnings of columns stand in the profile.
+    """Read a file of text into the typed copy; warnings of columns are in the profile.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
     Returns
     -------
     Profile
-        What was found.
+        The findings.
 
     Raises
     ------

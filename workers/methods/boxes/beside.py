@@ -1,7 +1,7 @@
 """Statistics that boxes are not made narrow for: of kept columns, and within intervals.
 
 They are answered from the rows as they are released, once the boxes are there, as a later question is, and as a
-verification of the release computes them. So they decide nothing: neither where boxes are cut nor what is left out.
+verification of the release computes them. So they decide nothing: neither where boxes are cut nor the left-out records.
 """
 
 import re
@@ -62,7 +62,7 @@ def repointed(error: SureboxError, spec: BoxesSpec) -> SureboxError:
     Parameters
     ----------
     error
-        What was raised.
+        The error that was raised.
     spec
         The whole specification.
     """

@@ -47,7 +47,7 @@ def ordered(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], secrets: Mapping[s
     Parameters
     ----------
     spec
-        What is asked.
+        The request.
     kinds, secrets
         Of its columns.
     """
@@ -105,7 +105,7 @@ def in_canonical_order(
     Parameters
     ----------
     spec
-        What is asked.
+        The request.
     order
         Of its columns.
     books

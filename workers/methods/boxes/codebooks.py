@@ -1,11 +1,12 @@
 """Codebooks of nominal columns: which values there are, under which classes, and the code that each record has.
 
 A codebook is what the specification declares, or what its hierarchy has. Where neither is given it is taken from the
-data, and says so: then it lists only values that k records have, for a value that one record has is that record's. All
-rarer ones are together `other`. Where they are fewer than k together, they would pull a frequent value with them, and
-all who have it would lose it for a handful: then the handful is left out instead (`rare`), as long as that is within
-the limit, and the next rarest value goes along only beyond it. How many records have each value decides, nothing else
-of them. Booleans are two, whatever the data have, and below a hierarchy rare values stand in the sets of their class.
+data, and states it: then it lists only values that k records have, for a value that one record has is that record's.
+All rarer ones are together `other`. Where they are fewer than k together, they would pull a frequent value with them,
+and all who have it would lose it for a handful: then the handful is left out instead (`rare`), as long as that is
+within the limit, and the next rarest value goes along only beyond it. How many records have each value decides, nothing
+else of them. Booleans are two, whatever the data have, and below a hierarchy rare values are in the sets of their
+class.
 """
 
 from collections.abc import Sequence
@@ -40,9 +41,9 @@ class Codebook:
     labels
         Names of the tree's nodes, the values' first.
     from_data
-        Whether nobody declared it.
+        Whether no one declared it.
     merged_values, merged_records
-        How many values stand under `other`, and how many records have one of them.
+        How many values are under `other`, and how many records have one of them.
     """
 
     name: str
@@ -70,7 +71,7 @@ def rare(coded: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[n
     people
         Number of each record's person, where k counts persons.
     k
-        Records, or persons, that have a value which nobody declared.
+        Records, or persons, that have a value which no one declared.
     """
     values: list[Any] = coded.values.to_pylist()
     gone = _gone(values, _counts(coded, people), k)
@@ -91,13 +92,13 @@ def codebook(
     name, column
         The column and its type.
     declared
-        What the specification says of it.
+        What the specification states about it.
     coded
         The records that take part.
     people
         Number of each record's person, where k counts persons.
     k
-        Records, or persons, that have a value which nobody declared.
+        Records, or persons, that have a value which no one declared.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def declared_codebook(name: str, column: ColumnType, declared: NominalColumn) ->
 
 
 def _tree(hierarchy: Hierarchy, rows: Sequence[_Row | None]) -> tuple[sides.Hierarchy, tuple[str | None, ...]]:
-    """The tree over values, from the row of each; a missing value, which has none, stands right below everything."""
+    """The tree over values, from the row of each; a missing value, which has none, is right below everything."""
     top = len(hierarchy.rows[0]) - 1
     above = {(level, row[level]): row[level + 1] for row in rows if row is not None for level in range(1, top)}
     classes = [*sorted(above, key=lambda node: node[0]), (top, hierarchy.rows[0][top])]

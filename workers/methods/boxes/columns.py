@@ -1,4 +1,4 @@
-"""The columns of a box release: two ends of what has an order, sets of what has none, each in the column's own type."""
+"""The columns of a box release: two ends of ordered values, sets of others, each in the column's own type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def release_columns(
         In the specification's order.
     weights
         Of a record of each box, shape (B,); None where records are not weighed. Where the boxes have intervals that
-        hold it, these are shown.
+        contain it, these are shown.
     of_row
         Box of each row.
     core

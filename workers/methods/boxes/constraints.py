@@ -1,4 +1,4 @@
-"""What a specification demands of every box beside k records: persons, classes of kept columns, sensitive values."""
+"""What a specification demands of every box besides k records: persons, classes of kept columns, sensitive values."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def demands(
     path
         The dataset, in Parquet.
     spec
-        What is asked.
+        The request.
     rows
         The records that take part, shape (M,).
     persons

@@ -1,4 +1,4 @@
-"""Kept columns beside boxes: how few rows agree in both, and which of them a demand of variety protects."""
+"""Kept columns next to boxes: how few rows agree in both, and which of them a demand of variety protects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ def kept_classes(kept: Any, of_row: npt.NDArray[Any], spec: BoxesSpec) -> KeptCl
     ----------
     kept : the kept columns, row by row.
     of_row : box of each row.
-    spec : what was asked.
+    spec : the request.
     """
     hidden = protected(spec)
     others = [name for name in spec.keep if name not in hidden]

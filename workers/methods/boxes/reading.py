@@ -56,9 +56,9 @@ class BoxRecords:
     books
         Their codebooks, by name.
     rows
-        Where each record stands in the dataset, shape (M,).
+        Where each record is in the dataset, shape (M,).
     persons, survey
-        Number of each record's person, and its design weight, shape (M,); None where none are asked for.
+        Number of each record's person, and its design weight, shape (M,); None where none are requested.
     rare
         How many records are left out because too few others have a value of theirs.
     """
@@ -80,7 +80,7 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
     path
         The typed copy.
     spec
-        What is asked.
+        The request.
     order
         Of its columns.
     types
@@ -214,7 +214,7 @@ def _without_rare(
 ) -> NDArray[np.int64]:
     """The records but those whose rare values would take frequent ones along, as long as few are left out.
 
-    Columns by name, again from the start after each that left any out: what remains counts. `codebooks` says why.
+    Columns by name, again from the start after each that left any out: what remains counts. `codebooks` states why.
     """
     columns = dict(zip(order.nominal, table.coded, strict=True))
     texts = [
@@ -239,9 +239,9 @@ def _in_order(
 ) -> NDArray[np.int64]:
     """Places of the records in an order that follows from what the search sees of them.
 
-    Beside the columns that it cuts these are persons and design weights: where records are the same in those columns,
+    Next to the columns that it cuts these are persons and design weights: where records are the same in those columns,
     weights are summed, and persons left out for a rare class, in an order that follows from what they are. Records that
-    it sees alike stand by their own values.
+    it sees alike are by their own values.
     """
     others = [] if survey is None else [survey]
     true = np.column_stack([x, *others]) + 0.0  # zero has no sign

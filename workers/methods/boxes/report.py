@@ -1,4 +1,4 @@
-"""What a box release and its job say in words and numbers: result, flags, parameters."""
+"""What a box release and its job state in words and numbers: result, flags, parameters."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +18,7 @@ from workers.methods.boxes.statistic_entries import statistics
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """Records of the dataset; those that took part; those that are published; least rows that agree in what is kept.
+    """Records of the dataset; those that took part; those that are published; least rows alike in kept columns.
 
     `rare` did not take part because of a rare value.
     """
@@ -38,7 +38,7 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: RecordCounts, exposur
     shown
         The columns.
     outcome
-        What was made, in the specification's order.
+        The outcome, in the specification's order.
     counts
         Records.
     exposure
@@ -73,7 +73,7 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: RecordCounts, exposur
     return made.model_dump(mode="json")
 
 
-#: Of a specification, what a release may say of how it was made.
+#: Of a specification, what a release may state about how it was made.
 _PUBLIC: Final = frozenset({
     "method", "quasi_identifiers", "nominal", "ordinal", "k", "person_column", "statistics", "unlisted_column_weight",
     "ddof", "domains", "bounds", "value_step", "min_records_at_bound", "min_width", "rare_records", "objective",
@@ -83,7 +83,7 @@ _PUBLIC: Final = frozenset({
 
 
 def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
-    """What a release may say of how it was made; weights can be computed again from it and the boxes alone."""
+    """What a release may state about how it was made; weights can be computed again from it and the boxes alone."""
     means = () if spec.box_means is BoxMeans.NONE else ("mean_interval_in_boxes", "p_percent")
     parameters = spec.model_dump(mode="json", include={*_PUBLIC, *means})
     for name in (BASE, PREVIOUS):

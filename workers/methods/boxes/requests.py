@@ -54,7 +54,7 @@ def request(
     kinds: Mapping[str, ColumnKind],
     held: BoxConstraints,
 ) -> BoxesRequest:
-    """What is asked of the algorithm.
+    """The request about the algorithm.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def begin(records: BoxRecords, boxes_request: BoxesRequest, spec: BoxesSpec, can
 
 
 def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> SureboxError:
-    """What to say of one of `REFUSALS`."""
+    """What to state about one of `REFUSALS`."""
     match error:
         case InfeasibleKError() | SuppressionError():
             return left_out(error, spec)
@@ -121,15 +121,15 @@ def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> Su
             return undefined(error, spec, canonical)
         case InfeasibleAlphaError():
             share = f"one value of {spec.sensitive[error.column]!r} has a share of {error.least:.3g} of all records"
-            detail, where = f"alpha = {error.required:g} asked, {share}", "/alpha"
+            detail, where = f"alpha = {error.required:g} requested, {share}", "/alpha"
         case InfeasibleDiversityError():
             name = (*spec.sensitive, *spec.min_separation)[error.column]
             counted = f"{spec.min_separation[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
             has = f"column {name!r} has {error.largest} values {counted}: that is the largest l"
-            detail, where = f"l = {error.required} asked, {has}", "/l"
+            detail, where = f"l = {error.required} requested, {has}", "/l"
         case OutsideDomainError():
             name = canonical.name(error.column)
-            detail = f"{error.count} values of column {name!r} lie outside its domain"
+            detail = f"{error.count} values of column {name!r} are outside its domain"
             return InvalidError.at(pointer("domains", name), detail)
         case InvalidColumnError():
             name = canonical.name(error.column)
@@ -141,7 +141,7 @@ def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> Su
 
 
 def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> SureboxError:
-    """What to say where too many records, or all, fit in no box."""
+    """What to state where too many records, or all, fit in no box."""
     if isinstance(error, InfeasibleKError):
         detail = k_too_large(error.required, f"{error.largest} {_counted(spec)}", error.largest)
         return InfeasibleError.at("/k", detail)
@@ -156,7 +156,7 @@ def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> Sur
 
 
 def undefined(error: UndefinedStatisticError, spec: BoxesSpec, canonical: CanonicalOrder) -> SureboxError:
-    """What to say of a statistic that these records leave undefined."""
+    """What to state about a statistic that these records leave undefined."""
     index = canonical.statistics[error.index]
     names = ", ".join(map(repr, (spec.statistics or ())[index].of))
     reason = error.in_words(lambda column: repr(canonical.name(column)))

@@ -46,7 +46,7 @@ _RECORDS: Final = 5000  # more than `optimal` sorts at a time
 
 @dataclass(frozen=True, slots=True)
 class Anonymizing:
-    """Where the work stands: the algorithm's state, and which records it works on."""
+    """State of the work: the algorithm's state, and which records it works on."""
 
     shown: Shown
     total: int
@@ -55,7 +55,7 @@ class Anonymizing:
     algorithm: BoxesState
     #: The t that is searched with: at most the one that every box is to have.
     closeness: float | None = None
-    #: What the boxes say of sensitive columns, where `t` had to be measured before they were settled.
+    #: What the boxes state about sensitive columns, where `t` had to be measured before they were settled.
     sensitive: SensitiveExposure | None = None
 
 
@@ -74,7 +74,7 @@ class BoxesRunner:
         return (*spec.quasi_identifiers, *(() if spec.survey_weight_column is None else (spec.survey_weight_column,)))
 
     def init(self, job: JobContext) -> Anonymizing | Later:
-        """Read the columns and leave out what the specification says; of a series, read the base alone.
+        """Read the columns and leave out what the specification states; of a series, read the base alone.
 
         Raises
         ------
@@ -167,7 +167,7 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
     if excess <= _ROUNDING:
         return replace(state, sensitive=sensitive)
     if state.closeness < 0.0:
-        detail = f"t = {spec.t:g} was asked, and no search found boxes so close; the closest have {spec.t + excess:.3g}"
+        detail = f"t = {spec.t:g} was requested; no search found boxes so close; the closest have {spec.t + excess:.3g}"
         raise InfeasibleError(detail, errors=[FieldError("/t", detail)])
     closeness = _UNCUT
     if state.closeness > 0.0:
@@ -228,7 +228,7 @@ def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.Recor
 
 
 def _specification(job: JobContext) -> BoxesSpec:
-    """The job's specification; the seed stands beside it, never in it."""
+    """The job's specification; the seed is next to it, never in it."""
     return BoxesSpec.model_validate({**_BEFORE, **job.spec, "seed": job.seed})
 
 
@@ -246,7 +246,7 @@ def warm_numeric() -> None:
 
 
 def warm_mixed() -> None:
-    """A nominal column beside those of numbers."""
+    """A nominal column next to those of numbers."""
     codes = NominalColumn(np.arange(_RECORDS, dtype=np.int32) % 7, 7)
     statistics = (Statistic("mean", (0,)), Statistic("share", (3,)))
     _run(BoxesRequest(250, statistics, "optimal", "cells", nominal=(codes,), unlisted_column_weight=0.03))

@@ -1,7 +1,7 @@
 """Later releases of a series: made from what their base publishes; no dataset is read, and none is given.
 
 science.md section 6, "A series is post-processing": other columns among the base's, a larger k by unions of its boxes,
-other statistics. Whatever the base holds, all of its series hold together.
+other statistics. Whatever the base contains, all of its series hold together.
 """
 
 from collections.abc import Generator, Mapping
@@ -55,7 +55,7 @@ _INHERITED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Where the rows' kept values stand, and what of a new version is said beside its boxes.
+    """Where the rows' kept values are, and what of a new version is said next to its boxes.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A later release while its statistics are computed: its boxes are there, `fraction` says how much else."""
+    """A later release while its statistics are computed: its boxes are there, `fraction` states how much else."""
 
     shown: Shown
     boxes: Boxes
@@ -94,7 +94,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     Raises
     ------
     InfeasibleError
-        Boxes that lack the same values have fewer than k records together; a statistic cannot be asked so.
+        Boxes that lack the same values have fewer than k records together; a statistic cannot be requested so.
     InvalidError
         A statistic about a value that no box has.
     """

@@ -1,4 +1,4 @@
-"""Statistics as they are reported: one entry for each that was asked, or for each value where none was named."""
+"""Statistics as they are reported: one entry for each that was requested, or for each value where none was named."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -13,12 +13,12 @@ from surebox_verify.questions import terms
 from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
 
-#: What a release says of a statistic; everything else is restricted to the job's owner.
+#: What a release states about a statistic; everything else is restricted to the job's owner.
 PUBLIC = tuple(StatisticResult.model_fields)
 
 
 def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[RestrictedStatistic]:
-    """What is said of each statistic.
+    """The statement about each statistic.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[Re
 
 
 def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The statistics without what is restricted."""
+    """The statistics without restricted data."""
     return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
 
 

@@ -45,7 +45,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     Raises
     ------
     InfeasibleError
-        k records or more lie in no box, or fewer are left altogether; a statistic cannot be asked so.
+        k records or more are in no box, or fewer are left altogether; a statistic cannot be requested so.
     InvalidError
         A statistic about a value that no box has.
     """
@@ -58,7 +58,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     outside = len(beyond)
     if (outside if persons is None else len(np.unique(persons[beyond]))) >= spec.k:
         detail = (
-            f"{outside} records lie in no box of the release before: values beyond its `domains`, or that its boxes do "
+            f"{outside} records are in no box of the release before: values beyond its `domains`, or that its boxes do "
             "not have. Make a new base that has room for them"
         )
         raise InfeasibleError.at("/previous_release_id", detail)
@@ -92,7 +92,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
 
 
 def _waits(shown: Renewed, *, boxes: int) -> tuple[JobWarning, ...]:
-    """A word to the keeper where most of what has changed is not seen yet."""
+    """A word to the keeper where most of the changes is not seen yet."""
     if 2 * shown.pending <= shown.changes:
         return ()
     detail = (
@@ -100,7 +100,7 @@ def _waits(shown: Renewed, *, boxes: int) -> tuple[JobWarning, ...]:
         f"{shown.waiting} of {boxes} boxes: fewer than k rows of a box (or of its kept values) came, left or stayed, "
         "and such a box shows what it showed before. Readers see the older rows there. What helps: a version for "
         "several deliveries, a base with larger boxes (a larger k, fewer columns); where most of the "
-        "table is new, a base of its own (`previous_release_id: null`, composed with what was published)"
+        "table is new, a base of its own (`previous_release_id: null`, composed with the published data)"
     )
     return (warning(WarningCode.MOST_CHANGES_WAIT, detail, "/spec/previous_release_id"),)
 

@@ -1,6 +1,6 @@
 """What of a box release will disappoint or expose: warnings for the job, and those of them that the release may bear.
 
-A release's warnings follow from what it publishes. The job's also say what is restricted: how many records are left
+A release's warnings follow from what it publishes. The job's also state restricted data: how many records are left
 out, and what the boxes show of sensitive columns that are not published.
 """
 
@@ -26,11 +26,11 @@ _SPREADS = {StatisticKind.VARIANCE: 2.0, StatisticKind.STANDARD_DEVIATION: 1.0}
 def released(
     shown: Shown, boxes: Boxes, result: Mapping[str, Any], certain: Mapping[str, float], kept: KeptClasses
 ) -> list[JobWarning]:
-    """Warnings of the job that follow from what is published.
+    """Warnings of the job that follow from the published data.
 
     Parameters
     ----------
-    shown : the columns, and what was asked.
+    shown : the columns, and the request.
     boxes : as published.
     result : the job's result.
     certain : share of rows whose value in a kept column is that of their whole box.
@@ -70,7 +70,7 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarnin
     records : of the dataset.
     """
     spec = shown.spec
-    ways = "declare its values (`nominal`, `values`), or a `hierarchy`: rare values then stand in the sets of a class"
+    ways = "declare its values (`nominal`, `values`), or a `hierarchy`: rare values then are in the sets of a class"
     for index, name in enumerate(spec.quasi_identifiers):
         book = shown.books.get(name)
         if book is not None and book.merged_values:
@@ -97,7 +97,7 @@ def _k(spec: BoxesSpec) -> Iterator[JobWarning]:
 def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[JobWarning]:
     spec = shown.spec
     if len(boxes.counts) == 1:
-        detail = "one box holds everybody: the release tells no record from another. " + _larger(spec)
+        detail = "one box contains everyone: the release reveals no record from another. " + _larger(spec)
         yield warning(WarningCode.ONE_BOX, detail, "/spec/k")
         return
     extent = {name: _extent(boxes, index) for index, name in enumerate(shown.numeric)}
@@ -147,7 +147,7 @@ def _ranges(
     names = "; ".join(f"{one['kind']} of {', '.join(map(repr, one['of']))}" for one in shown)
     more = f" and {len(silent) - _SHOWN} more" if len(silent) > _SHOWN else ""
     detail = (
-        f"{len(silent)} of {len(result['statistics'])} guaranteed ranges say nothing: {names}{more}. Fewer columns, a "
+        f"{len(silent)} of {len(result['statistics'])} guaranteed ranges show nothing: {names}{more}. Fewer columns, a "
         "smaller k, `domains`, or only the statistics that matter make boxes narrower"
     )
     one_each = len(spec.statistics or ()) == len(result["statistics"])  # one for each value is several
@@ -156,9 +156,9 @@ def _ranges(
 
 
 def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether the range is what anybody knew who knew the columns' extents."""
+    """Whether the range is what anyone knew who knew the columns' extents."""
     bounds, kind = statistic["guaranteed"], statistic["kind"]
-    if bounds is None:  # of a mean over no record there is nothing to say
+    if bounds is None:  # of a mean over no record there is nothing to state
         return not statistic["domain_may_be_empty"]
     if kind == StatisticKind.REGRESSION:
         return None in bounds
@@ -185,7 +185,7 @@ def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iter
     hidden = protected(spec)
     below = ", ".join(f"{name!r} ({kept.alone[name]})" for name in spec.keep if kept.alone.get(name, spec.k) < spec.k)
     which = f"alone: {below}" if below else "none alone, but together"
-    said = f"as few as {least} rows agree in box and kept columns, {spec.k} were asked for ({which})"
+    said = f"as few as {least} rows agree in box and kept columns, {spec.k} were requested ({which})"
     if kept.unprotected is None or kept.unprotected >= spec.k:
         names = ", ".join(map(repr, hidden))
         detail = (
@@ -208,7 +208,7 @@ def _certain(spec: BoxesSpec, field: str, certain: Mapping[str, float]) -> Itera
     for index, name in enumerate(getattr(spec, field)):
         if certain.get(name, 0.0) > 0.0:
             detail = (
-                f"for a share of {certain[name]:.2g} of the rows the whole box has one value of {name!r}: who knows "
-                "that a person is in the box knows it. `l` with `sensitive` asks for variety"
+                f"for a share of {certain[name]:.2g} of the rows the whole box has one value of {name!r}: anyone who "
+                "knows that a person is in the box knows it. `l` with `sensitive` asks for variety"
             )
             yield warning(WarningCode.VALUES_CERTAIN, detail, pointer("spec", field, index))

@@ -1,4 +1,4 @@
-"""Runner of the audit `composition`: releases and the original in, what they tell together out."""
+"""Runner of the audit `composition`: releases and the original in, what they reveal together out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,21 +29,21 @@ from workers.methods.released.placing import located
 #: Share of its boxes that a version has in common with others.
 _HALF: Final = 0.5
 MEANING: Final = {
-    "overlay": "Who can tell which rows of the releases are one person's finds at least so many who it could be.",
+    "overlay": "An attacker who links a person's rows across releases finds at least so many who it could be.",
     "overlay_below": "The share of the persons who are hidden among fewer than k others in that way.",
     "candidates": "Who joins the releases by what they keep unchanged finds at least so many rows for a person.",
     "candidates_below": "The share of the persons for whom it is fewer than k rows.",
     "expected": "So many records are expected to fit all noisy rows of a person at least as well as their own.",
     "expected_below": "The share of the records for which it is fewer than k.",
-    "changed": "So few rows differ between a box as it was published and what it holds today, or in another version.",
-    "unplaced": "Of so many persons it cannot be told where they were: each of them counts as alone.",
-    "sensitive": "What persons who cannot be told apart have in common: values that are learned without naming them.",
+    "changed": "So few rows differ between a box as it was published and its rows of today, or of another version.",
+    "unplaced": "Of so many persons it cannot be determined where they were: each of them counts as alone.",
+    "sensitive": "Values that indistinguishable persons have in common: they are learned without naming the persons.",
     "composed_k": "The fewest persons or records that remain by any of these.",
 }
 _SERIES: Final = (
     "the boxes of one cut those of the other: plan one release that serves all uses, and later ones as its series"
 )
-_ALONE: Final = "it is one release: what it leaves follows from its own k, and from what has changed in the data since"
+_ALONE: Final = "it is one release: what it leaves follows from its own k, and from the changes in the data since"
 _VERSIONS: Final = (
     "they are versions, which differ by nothing or by k rows where they follow each other, and may differ by less "
     "where they do not: publish less often, or ask a larger k"
@@ -87,7 +87,7 @@ class CompositionRunner:
         Raises
         ------
         InvalidError
-            What only the records could tell.
+            What only the records could reveal.
         """
         job.tick(0.0, "read")
         spec = job.specification(CompositionSpec)
@@ -129,7 +129,7 @@ def _with_versions(composed: Composed, versions: list[Chain], *, alone: bool, pr
     """What is left with new versions of data among the releases, by what each of these and two of them show."""
     smallest = min((chain.smallest for chain in versions), default=composed.overlay)
     moved = [chain.changed for chain in versions if chain.changed is not None]
-    if promised is not None and versions:  # rows do not say of how many more persons they are
+    if promised is not None and versions:  # rows do not state about how many more persons they are
         smallest, moved = min(smallest, int(promised)), [min(one, int(promised)) for one in moved]
     changed = min([*moved, *([] if composed.changed is None or alone else [composed.changed])], default=None)
     if alone:
@@ -138,7 +138,7 @@ def _with_versions(composed: Composed, versions: list[Chain], *, alone: bool, pr
 
 
 def earlier(job: JobContext, spec: CompositionSpec, roles: Sequence[str]) -> list[Earlier]:
-    """The releases with what is kept of each, those of whose rows ledgers are made.
+    """The releases with the stored record of each, those of whose rows ledgers are made.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def ledger(job: JobContext, role: str) -> Path:
 
 
 def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | None) -> Path | None:
-    """The noise of each record, as .npy, where the link says which record each row stands for."""
+    """The noise of each record, as .npy, where the link states which record each row represents."""
     if release.method != "uncertain" or dataset is None or job.link_path(role) is None:
         return None
     densities, link = released_densities(job, field=role), read_link(job, field=role)
@@ -186,7 +186,7 @@ def _scale(job: JobContext, role: str, release: ReleaseInput, dataset: Path | No
 
 
 def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
-    """What the audit says of the tables."""
+    """What the audit states about the tables."""
     roles = listed(job.releases, "release_ids")
     keys = (job.fetch(InputFile.PERSONS_KEY, role) for role in roles)
     key = next((one.read_bytes() for one in keys if one is not None), None)
@@ -281,14 +281,14 @@ def _chain(roles: Sequence[str], ledgers: Mapping[str, Path]) -> Chain:
 
 @dataclass(frozen=True)
 class Together:
-    """What was composed.
+    """The composition.
 
     Attributes
     ----------
     releases
         How many releases and tables.
     has_boxes, is_open
-        Whether one has boxes; whether one hides nobody among others.
+        Whether one has boxes; whether one hides no one among others.
     unplaced, new, left
         Persons of whom it is not known where they were, who have come, who have left.
     versions
@@ -357,7 +357,7 @@ def result(spec: CompositionSpec, composed: Composed, of: Together, *, sensitive
 def _advice(of: Together) -> str:
     """What helps where a demand is not met."""
     if of.unplaced:
-        return f"of {of.unplaced} persons it cannot be told where they were: {_UNPLACED}"
+        return f"of {of.unplaced} persons it cannot be determined where they were: {_UNPLACED}"
     if of.versions and of.releases > 1:
         return _VERSIONS
     return _ALONE if of.releases == 1 else _SERIES
@@ -366,7 +366,7 @@ def _advice(of: Together) -> str:
 def _judged(
     require: CompositionDemands, made: CompositionResult, advice: str
 ) -> tuple[dict[str, MeasuredDemand], tuple[Finding, ...]]:
-    """Each demand with what was measured, and a finding for each that is not met."""
+    """Each demand with its measurement, and a finding for each that is not met."""
     below = [one for one in (made.overlay_below, made.expected_below) if one is not None]
     least_l = min((one.l_diversity for one in made.sensitive), default=None)
     alpha = max((one.alpha for one in made.sensitive), default=None)
@@ -375,7 +375,7 @@ def _judged(
         "candidates": (made.candidates, True, "rows are left to whoever joins the releases by what they keep"),
         "expected": (made.expected, True, "records fit all noisy rows of a person"),
         "l": (least_l, True, "sensitive values are left"),
-        "alpha": (alpha, False, "of the persons who cannot be told apart share one sensitive value"),
+        "alpha": (alpha, False, "of the persons who cannot be distinguished share one sensitive value"),
         "share_below": (max(below, default=None), False, "of the persons have fewer than k others"),
     }
     demands, failed = {}, []
@@ -407,7 +407,7 @@ def _verdict(made: CompositionResult, *, passed: bool) -> str:
     several = (
         f"Taken together the {made.release_count} releases leave" if made.release_count > 1 else "The release leaves"
     )
-    sentence = f"{several} {made.composed_k:.4g} persons where {made.k_required:.4g} are to remain"
+    sentence = f"{several} at least {made.composed_k:.4g} persons together; {made.k_required:.4g} are required"
     if below:
-        sentence += f", and fewer than {made.k_required:.4g} for {below:.1%} of them"
-    return f"{sentence}{'' if passed else ': what is required is not met'}."
+        sentence += f". For {below:.1%} of the persons fewer than {made.k_required:.4g} remain"
+    return f"{sentence}.{'' if passed else ' A requirement is not met.'}"

@@ -26,7 +26,7 @@ _READ, _GROUPED, _MADE = 0.05, 0.75, 0.85
 
 @dataclass(frozen=True, slots=True)
 class Condensing:
-    """Where the work stands: the algorithm's state, and which records it works on."""
+    """State of the work: the algorithm's state, and which records it works on."""
 
     spec: CondensationSpec
     records: CompleteRecords
@@ -44,12 +44,12 @@ class CondensationRunner:
             state = condensation.step(state, rng)
 
     def init(self, job: JobContext) -> Condensing:
-        """Read the columns and leave out what the specification says.
+        """Read the columns and leave out what the specification states.
 
         Raises
         ------
         InfeasibleError
-            What only the records could tell.
+            What only the records could reveal.
         """
         spec = job.specification(CondensationSpec)
         job.tick(0.0, "read")
@@ -65,7 +65,7 @@ class CondensationRunner:
         return Condensing(state.spec, state.records, condensation.step(state.algorithm, job.rng))
 
     def done(self, state: Condensing) -> bool:
-        """Whether every record has its stand-in."""
+        """Whether every record has its substitute."""
         return condensation.done(state.algorithm)
 
     def progress(self, state: Condensing) -> JobProgress:

@@ -1,4 +1,4 @@
-"""The audit `determination`: what the cells of a release of boxes leave, and what boxes tell of kept columns."""
+"""The audit `determination`: what the cells of a release of boxes leave, and what boxes reveal of kept columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Determined:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is said of a release: its id, the specification of its job, and the types of its columns."""
+    """The statement about a release: its id, the specification of its job, and the types of its columns."""
 
     id: str
     spec: Mapping[str, Any]

@@ -15,14 +15,14 @@ from workers.methods.determination.measuring import determined, read
 from workers.methods.outcome import Outcome
 
 MEANING: Final = {
-    "share_single_value": "A cell that holds one value only (a whole number, a day, a set of one) shows it.",
+    "share_single_value": "A cell that contains one value only (a whole number, a day, a set of one) shows it.",
     "mean_values": "How many values a cell leaves on average.",
-    "share_certain": "Rows of a box that all have one kept value: who knows the box of a person has learned it.",
+    "share_certain": "Rows of a box that all have one kept value: anyone who knows a person's box learns it.",
     "share_nearly_certain": "The same where nine of ten rows have it.",
     "t_closeness": "The distance between the kept values of a box and of the whole release: 0 is no difference.",
     "attribution": "How often a guess drawn from a person's box is right; `baseline` is a guess without the box.",
 }
-#: Above this share a finding that nobody demanded is more than a remark.
+#: Above this share a finding that no one demanded is more than a remark.
 _MUCH: Final = 0.05
 #: Rounding of shares.
 _SLACK: Final = 1e-12
@@ -91,17 +91,17 @@ def _findings(require: DeterminationDemands | None, measured: Sequence[Determine
             certain = f"of the rows {where} are in boxes with one value of {kept.column!r}; `l` asks for several"
             yield from _judged("share_certain", kept.share_certain, certain, require)
             nearly = (
-                f"of the rows {where} have a box that tells {kept.column!r} with probability 0.9; `alpha` bounds it"
+                f"of the rows {where} have a box that reveals {kept.column!r} with probability 0.9; `alpha` bounds it"
             )
             yield from _judged("share_nearly_certain", kept.share_nearly_certain, nearly, require, silent=True)
-            far = f"is how far a box {where} lies from the whole in {kept.column!r}; `t` bounds it"
+            far = f"is how far a box {where} is from the whole in {kept.column!r}; `t` bounds it"
             yield from _judged("t", kept.t_closeness, far, require, silent=True)
 
 
 def _judged(
     name: str, figure: float, what: str, require: DeterminationDemands | None, *, silent: bool = False
 ) -> Iterator[Finding]:
-    """A finding where a figure is above what is required; where nothing is, above 0, unless that is to be expected."""
+    """A finding where a figure is above the requirement; where nothing is, above 0, unless that is to be expected."""
     limit = None if require is None else getattr(require, name)
     if limit is None and (require is not None or silent):
         return

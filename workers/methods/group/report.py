@@ -31,7 +31,7 @@ from workers.algorithms.groups.signals.outliers import Outliers
 from workers.methods.microfile.attack import Attack, Places, in_kind, sentence, stand_out, with_terms
 from workers.methods.microfile.microfile import Microfile
 
-#: Lists longer than this stand in the whole result only, not in the job's summary.
+#: Lists longer than this are in the whole result only, not in the job's summary.
 SUMMARY_LENGTH: Final = 1_000
 #: A term that so many of the rules share is worth a sentence.
 _MOST: Final = 0.75
@@ -45,7 +45,7 @@ class Attacked:
     ----------
     ruleset : the rules.
     auxiliary : where they were learned.
-    target : what was attacked.
+    target : the attacked data.
     attack : the rules' view of it.
     unreached : terms that no record reaches: variable, term, dataset.
     likeness : of the two microfiles; None where they are one.
@@ -99,7 +99,11 @@ def _judgement(attacked: Attacked, auxiliary: Outliers, true: Outliers | None) -
     seen, rules, places = len(auxiliary.indexes), len(attacked.ruleset.rules), len(attacked.target.regions)
     learned = f"Rules that do not name the group ({rules}) point to {seen} of {places} places"
     if true is None:
-        verdict, hit, severity = f"{learned}; the target cannot tell whether rightly.", seen, FindingSeverity.MEDIUM
+        verdict, hit, severity = (
+            f"{learned}; the target does not show whether this is right.",
+            seen,
+            FindingSeverity.MEDIUM,
+        )
     else:
         hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), FindingSeverity.HIGH
         verdict = f"{learned}; {hit} of the {len(true.indexes)} where the group stands out are among them."
@@ -159,7 +163,7 @@ def unreached(
 
 
 def common(rules: np.ndarray[Any, Any], variables: Sequence[FuzzyVariable]) -> Iterator[str]:
-    """What all or most rules say, and what they all leave open, in sentences."""
+    """What all or most rules state, and what they all leave open, in sentences."""
     count = len(rules)
     if count < 2:
         return
@@ -167,9 +171,9 @@ def common(rules: np.ndarray[Any, Any], variables: Sequence[FuzzyVariable]) -> I
         for number, term in enumerate(variable.terms, start=1):
             share = int(np.count_nonzero(rules[:, place] == number))
             if share == count:
-                yield f"all {count} rules say that {variable.column} is {term.name}"
+                yield f"all {count} rules state that {variable.column} is {term.name}"
             elif share >= _MOST * count:
-                yield f"{share} of {count} rules say that {variable.column} is {term.name}"
+                yield f"{share} of {count} rules state that {variable.column} is {term.name}"
         if not rules[:, place].any():
             yield f"no rule asks for {variable.column}"
 

@@ -30,12 +30,12 @@ _SECONDS: Final = 5e-10
 
 @dataclass(frozen=True, slots=True)
 class Attacking:
-    """Where the work stands.
+    """State of the work.
 
     Attributes
     ----------
     auxiliary : who is in range there.
-    target, seen : what is attacked, and as the rules see it.
+    target, seen : the attacked data, and as the rules see it.
     likeness : of the two; None where they are one.
     search : the search for rules on the auxiliary microfile.
     """
@@ -52,7 +52,7 @@ class Attacking:
 class GroupRunner:
     """Learns rules, applies them, and reports which regions stand out."""
 
-    #: Of what checkpoints hold.
+    #: Of what checkpoints contain.
     algorithm = 1
 
     def warm(self) -> None:

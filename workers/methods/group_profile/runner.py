@@ -28,7 +28,7 @@ _SUMMARY: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is held against files."""
+    """The claims checked against files."""
 
     spec: GroupProfileSpec
     variables: tuple[FuzzyVariable, ...]
@@ -38,7 +38,7 @@ class _Model:
 
 @dataclass(frozen=True, slots=True)
 class _Profiled:
-    """One file, and what is found in it."""
+    """One file, and its contents."""
 
     file: ProfiledFile
     findings: tuple[Finding, ...]

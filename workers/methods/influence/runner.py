@@ -37,10 +37,10 @@ _RUNNERS: Final[dict[str, type[AnyRunner]]] = {
     "uncertain": UncertainRunner,
 }
 MEANING: Final = {
-    "change": "A published number that changes much without one record tells whether that record is in the data.",
-    "slope": "A published number that moves as one record is moved tells that record's value.",
+    "change": "A published number that changes much without one record reveals whether that record is in the data.",
+    "slope": "A published number that moves as one record is moved reveals that record's value.",
     "records": "How many of the records tried change the number by the limit or more.",
-    "failed": "Without some records the job cannot be done at all: that it was done tells that they are there.",
+    "failed": "Without some records the job cannot be done at all: that it was done reveals that they are there.",
 }
 _DEFAULT: Final = InfluenceDemands(slope=0.5, change=0.1)
 _SHOWN: Final = 200
@@ -208,8 +208,8 @@ def _finding(severity: FindingSeverity, detail: str, figure: float, limit: float
 
 def _verdict(findings: Sequence[Finding], records: int) -> str:
     if not findings:
-        return f"No published number is decided by one of the {records} most extreme records."
-    more = f", and {len(findings) - 1} more numbers are decided by one record" if len(findings) > 1 else ""
+        return f"None of the {records} most extreme records decides a published number."
+    more = f", and one record decides {len(findings) - 1} more numbers" if len(findings) > 1 else ""
     return f"{findings[0].detail}{more}."
 
 

@@ -36,7 +36,7 @@ class IngestRunner:
                 )
 
     def run(self, job: JobContext) -> Outcome:
-        """The typed copy and what it holds."""
+        """The typed copy and what it contains."""
         source, copy = job.upload_path(), job.scratch / "data.parquet"
         try:
             profile = read_upload(

@@ -2,7 +2,7 @@
 
 All candidates of a row fit it equally well (the density of a box is flat), so that the rank of the true record among
 the fits, ties counting, is their number, and its posterior (AG eq. 3) one in so many. With the original known the
-number is at least k; with another file it may be anything, 0 included: nobody fits then. Where kept columns count, the
+number is at least k; with another file it may be anything, 0 included: no one fits then. Where kept columns count, the
 candidates of a row are those with its kept values.
 
 science.md section 3, "Linkage audit" (for boxes the number of candidates per record).
@@ -27,14 +27,14 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     Raises
     ------
     InvalidError
-        He knows nobody who fits any box.
+        He knows no one who fits any box.
     """
     location = located_in(
         Originals(job.dataset_path("knowledge_dataset_id")), job.release_path("release_id"), job.releases["release_id"]
     )
     place, boxes = location.places, int(location.of_row.max(initial=-1)) + 1
     if (place < 0).all():
-        detail = "no record of this dataset lies in any box of the release"
+        detail = "no record of this dataset is in any box of the release"
         raise InvalidError.at("/knowledge_dataset_id", detail)
     some = place[rng.permutation(len(place))[: int(KNOWN_SHARE * len(place))]]
     of_rows, of_records = _counts(place, boxes)[location.of_row], _counts(some, boxes)[some[some >= 0]]
@@ -43,7 +43,7 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
 
 
 def _counts(place: NDArray[np.int64], boxes: int) -> NDArray[np.int64]:
-    """Candidates in each box: every record in it stands behind one of its rows."""
+    """Candidates in each box: every record in it is behind one of its rows."""
     return np.bincount(place[place >= 0], minlength=boxes).astype(np.int64)
 
 

@@ -13,12 +13,12 @@ from workers.methods.linkage.knowledge import Attacked, Knowledge
 
 
 def matched(job: JobContext, release: Attacked, knowledge: Knowledge, linkage: Linkage) -> dict[str, Any]:
-    """What the best candidates of rows say, row by row and of all rows at once.
+    """What the best candidates of rows state, row by row and of all rows at once.
 
     Parameters
     ----------
     job : hears of the progress.
-    release, knowledge : what is attacked, and by whom.
+    release, knowledge : the attacked data, and by whom.
     linkage : the attack by fit, for the rows that were tried.
     """
     state = joint.init(release.densities, knowledge.values, knowledge.of_row, linkage.rows)

@@ -28,13 +28,13 @@ class Attacked:
     Attributes
     ----------
     densities
-        What is published, M rows.
+        The published data, M rows.
     truth
         The record behind each row, shape (M, n). Restricted.
     k
         Of the release, or of each row, shape (M,).
     spec
-        What was asked for; None where rows have no densities of their own.
+        The request; None where rows have no densities of their own.
     """
 
     densities: Densities
@@ -52,7 +52,7 @@ class Knowledge:
     values
         Shape (C, n).
     of_row
-        Which of them stands behind each released row, shape (M,); -1 where he does not know that record.
+        Which of them is behind each released row, shape (M,); -1 where he does not know that record.
     k
         Of all records or of each, shape (C,); None where he does not know it.
     original
@@ -65,7 +65,7 @@ class Knowledge:
     original: bool
 
     def part(self, rng: np.random.Generator) -> "Knowledge":
-        """What is left to somebody who knows a share of these records."""
+        """The information left to someone who knows a share of these records."""
         count = len(self.values)
         chosen = np.sort(rng.permutation(count)[: int(KNOWN_SHARE * count)])
         place = np.full(count + 1, -1, dtype=np.int64)

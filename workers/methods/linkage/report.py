@@ -1,4 +1,4 @@
-"""What the linkage audit says: ranks by fit alone and with scales matched, what is required of them, and a sentence."""
+"""What the linkage audit states: ranks by fit alone and with scales matched, requirements, and a sentence."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -14,20 +14,20 @@ from workers.algorithms.uncertain.linkage.summary import summary
 
 _PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MEANING: Final = {
-    "mean_rank": "So many known records fit a row at least as well as its true one, on average: 1 names everybody.",
+    "mean_rank": "So many known records fit a row at least as well as its true one, on average: 1 names everyone.",
     "share_rank_1": "Rows whose true record fits better than every other one: the best guess is right.",
     "share_below_k": "Rows that fewer than k known records fit as well as the true one.",
     "mean_posterior": "The probability that the adversary gives the true record, on average.",
-    "share_posterior_above_half": "Rows of which he would say that he knows whose they are.",
+    "share_posterior_above_half": "Rows of which he would state that he knows whose they are.",
     "precision_above_half": "How often he is right with them.",
     "adversary_knows_90_percent": "The same for an adversary who knows nine of ten records.",
     "after_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
-    "demands": "Where you require nothing, the mean rank is to be k for somebody who knows the original, less what "
+    "demands": "Where you require nothing, the mean rank is to be k for someone who knows the original, less what "
     "chance explains: four standard errors.",
-    "joint": "He also uses that a record stands behind one row only.",
+    "joint": "He also uses that a record is behind one row only.",
 }
 _WIDER: Final = "a larger `k`, coarser columns or fewer kept ones leave more candidates"
-#: Demand, whether figures are to be at least the limit, and what is said of them.
+#: Demand, whether figures are to be at least the limit, and the statement about them.
 _SAID: Final = (
     ("mean_rank", True, "is the mean rank of the true record"),
     ("share_rank_1", False, "of the rows are fitted best by their true record"),
@@ -35,7 +35,7 @@ _SAID: Final = (
     ("mean_posterior", False, "is the mean probability of the true record"),
     ("share_posterior_above_half", False, "of the rows have a record that is more probable than not"),
 )
-#: A demand by name, with what was measured, and the finding if it is not met.
+#: A demand by name, with the measurement, and the finding if it is not met.
 Judged = tuple[str, MeasuredDemand, Finding]
 #: Ranks of a release that keeps what it promises are k on average; so many standard errors below are no chance.
 _CHANCE: Final = 4.0
@@ -61,7 +61,7 @@ def result(
     k : of the release, or of each row.
     posterior : whether rows have densities, of which posteriors are made.
     best : fields of the result about the best candidate of each row.
-    require : what is demanded of it.
+    require : the demands on it.
     original : whether the adversary knows the original: then k is to be expected where nothing is demanded.
     """
 
@@ -115,7 +115,7 @@ def judged(
     made
         Its figures.
     require
-        What is demanded of them.
+        The demands on them.
     promised
         The mean rank to be expected where nothing is demanded; None: he does not know the original.
     attacks
@@ -181,6 +181,7 @@ def _finding(figure: float | None, limit: float, what: str) -> Finding:
 def _verdict(made: LinkageResult, *, passed: bool) -> str:
     rank, first = (_worst(made, name, least=least) for name, least, _ in _SAID[:2])
     sentence = (
-        f"Who knows the records finds the true one of a row at rank {rank:.4g} on average, and first for {first:.1%}"
+        f"An attacker who knows the records finds the true one of a row at rank {rank:.4g} on average, and first for "
+        f"{first:.1%} of the rows"
     )
-    return f"{sentence}{'' if passed else ': what is required is not met'}."
+    return f"{sentence}.{'' if passed else ' A requirement is not met.'}"

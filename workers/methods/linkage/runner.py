@@ -1,4 +1,4 @@
-"""Runner of the audit `linkage`: a release and somebody's knowledge in, the ranks of the true records out."""
+"""Runner of the audit `linkage`: a release and someone's knowledge in, the ranks of the true records out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ _READ = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Attacking:
-    """Where the work stands.
+    """State of the work.
 
     `pending` are the attacks still to be made, by name; `working` is the one under way, or the calibration before it;
     `gone` marks the rows whose record was suppressed, while only suppressed records are counted.
@@ -67,7 +67,7 @@ class LinkageRunner:
         Raises
         ------
         InvalidError
-            What only the records could tell.
+            What only the records could reveal.
         """
         job.tick(0.0, "read")
         if several := len(job.specification(LinkageSpec).release_ids):

@@ -1,6 +1,6 @@
 """The linkage audit of several releases: boxes and kept values leave candidates, and noisy rows rank them.
 
-Who knows the original knows the values that releases keep as they are. That somebody may be missing from a release that
+Who knows the original knows the values that releases keep as they are. That someone may be missing from a release that
 keeps a column is not held against him.
 """
 
@@ -71,7 +71,7 @@ def attack_together(job: JobContext) -> Jointly:
     for where in (*places, *(one.row for one in noisy)):
         present |= where >= 0
     if not present.any():
-        detail = "no record of the original lies in any of these releases"
+        detail = "no record of the original is in any of these releases"
         raise InvalidError.at("/release_ids", detail)
     there = {column.name for column in job.datasets["knowledge_dataset_id"].columns}
     kept = dict.fromkeys(name for one in releases.values() for name in one.spec.get("keep", ()) if name in there)

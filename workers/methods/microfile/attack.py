@@ -1,4 +1,4 @@
-"""What rules say of a microfile: who belongs to the group, the signals, and where they stand out."""
+"""What rules state about a microfile: who belongs to the group, the signals, and where they stand out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Attack:
 
     Attributes
     ----------
-    membership : (N,), 0 where no rule says so.
+    membership : (N,), 0 where no rule states it.
     signals : over the submicrofiles.
     """
 
@@ -37,7 +37,7 @@ class Attack:
 
 
 def no_records(label: str, microfile: Microfile, where: str) -> InfeasibleError:
-    """Nothing is left in range; says what left most records out."""
+    """Nothing is left in range; states what left most records out."""
     reasons = [
         *((count, f"{name!r} is missing in {count}") for name, count in microfile.left_out.missing.items()),
         *((count, f"{name!r} is out of range in {count}") for name, count in microfile.left_out.out_of_range.items()),
@@ -61,12 +61,12 @@ def check_auxiliary(auxiliary: Microfile, where: str = "/hidden_group") -> None:
     inside, records = int(vital_of(auxiliary).sum()), len(auxiliary.rows)
     if inside in {0, records}:
         share = "none" if inside == 0 else "all"
-        detail = f"{share} of the {records} in-range records of {label} are the group's: there is nothing to tell apart"
+        detail = f"{share} of the {records} in-range records of {label} are the group's: nothing distinguishes them"
         raise InfeasibleError.at(where, detail)
 
 
 def vital_of(microfile: Microfile) -> BoolArray:
-    """Who is the group's; the microfile tells.
+    """Who is the group's; the microfile reveals.
 
     Raises
     ------
@@ -89,11 +89,11 @@ def attack(
     microfile, seen
         The records, and as the rules see them.
     rules
-        (R, V); none: nobody belongs to the group.
+        (R, V); none: no one belongs to the group.
     alpha
         Least membership.
     tick
-        Told the share that is done.
+        Receives the share that is done.
     """
     membership = np.zeros(len(microfile.rows))
     block = max(1_000, _WORK // max(1, len(rules)))
@@ -117,11 +117,11 @@ def fitting(
     seen
         As the rules see them.
     rules
-        (R, V), the most confident first; none: nobody fits.
+        (R, V), the most confident first; none: no one fits.
     alpha, lowest
-        From which grade on a rule counts, and from which on one is told.
+        From which grade on a rule counts, and from which on one is reported.
     tick
-        Told the share that is done.
+        Receives the share that is done.
     """
     block = max(1_000, _WORK // max(1, len(rules)))
     whole = Fits(np.zeros(records), np.zeros(records, np.int64), np.full(records, len(rules), np.int64), len(rules))
@@ -135,7 +135,7 @@ def fitting(
 
 
 def stand_out(signal: FloatArray | IntArray, options: OutlierOptions, excluded: Sequence[int]) -> Outliers:
-    """Outliers of a signal as the options say."""
+    """Outliers of a signal as the options state."""
     return thompson_tau(
         signal, alpha=options.significance_level, robust=options.robust, exclude=excluded, test=options.test
     )

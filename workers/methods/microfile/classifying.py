@@ -1,4 +1,4 @@
-"""Classifiers of who is the group's: trained on the auxiliary data, asked of all records of a file, place by place."""
+"""Classifiers of who is the group's: trained on the auxiliary data, applied to a file's records by place."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -169,7 +169,7 @@ class Standing:
 
 
 def reports(scored: Scored, standing: Standing) -> tuple[ClassifierReport, ...]:
-    """What each classifier says of the places."""
+    """What each classifier states about the places."""
     learned = scored.learned
     return tuple(
         ClassifierReport(

@@ -28,12 +28,12 @@ class Modelled(Protocol):
 
 
 def learned_by(spec: Modelled, job: JobContext) -> GroupSpec | None:
-    """What the job that found the model was asked; None where the model was given."""
+    """What the job that found the model was requested; None where the model was given."""
     return group_spec(job.jobs["model_job_id"].spec) if spec.model_job_id is not None else None
 
 
 def rules_by(spec: Modelled, job: JobContext, learned: GroupSpec | None) -> tuple[Rules, float]:
-    """The rules, the most confident first (given ones as they stand), and the group's alpha.
+    """The rules, the most confident first (given ones as they are), and the group's alpha.
 
     Raises
     ------

@@ -25,13 +25,13 @@ _NOTHING: Final[IntArray] = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be read of a dataset.
+    """The readable part of a dataset.
 
     Attributes
     ----------
     variables : they filter; those with terms are read.
     recode : harmonisation.
-    vital : conditions that make a record one of the group's; None where the dataset does not tell.
+    vital : conditions that make a record one of the group's; None where the dataset does not show.
     region_columns : columns that divide the microfile; none where that does not matter.
     numbers, categories : further columns, as doubles and as codes; missing is NaN and -1.
     """
@@ -64,7 +64,7 @@ class Microfile:
     regions : P values in rising order, a part per region column.
     numbers : (N, n) further columns, NaN where missing.
     categories : (N, c) codes of further columns, -1 where missing.
-    category_values : what the codes stand for, per column.
+    category_values : what the codes represent, per column.
     left_out : records that are not here, by reason.
     """
 
@@ -85,7 +85,7 @@ class Microfile:
 
 @dataclass(slots=True)
 class _Reading:
-    """What is collected while slices pass by."""
+    """The records collected while slices pass by."""
 
     wanted: Wanted
     rows: list[IntArray] = field(default_factory=list)
@@ -98,7 +98,7 @@ class _Reading:
     total: int = 0
 
     def take(self, part: Slice) -> None:
-        """Keep what is in range of some rows."""
+        """Keep the part in range of some rows."""
         wanted = self.wanted
         values = {variable.column: part.numbers(variable.column) for variable in wanted.variables}
         kept = self._filtered(part, values)
@@ -137,7 +137,7 @@ def read(path: Path, wanted: Wanted) -> Microfile:
     path
         Its typed copy.
     wanted
-        What is read; every column exists and has a fitting type.
+        The data that are read; every column exists and has a fitting type.
     """
     reading = _Reading(wanted)
     for part in slices(path, wanted.columns, wanted.recode):

@@ -107,7 +107,7 @@ def search_for(
     Parameters
     ----------
     spec
-        What is asked.
+        The request.
     seen, vital
         The auxiliary records.
     threads
@@ -122,7 +122,7 @@ def search_for(
     Raises
     ------
     InfeasibleError
-        An exhaustive search that is too large; says what would fit.
+        An exhaustive search that is too large; states what would fit.
     """
     search = spec.search
     module: Any = evolution if isinstance(search, EvolutionSearch) else enumeration
@@ -182,7 +182,7 @@ def _unpacked(arrays: Arrays) -> Metrics:
 
 
 def warm_search() -> None:
-    """Run a few made-up records through both searches and what is done with their rules."""
+    """Run a few made-up records through both searches and the work on their rules."""
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 8, 400).astype(np.float64) for _ in range(3)]
     vital = columns[0] + columns[1] > 11

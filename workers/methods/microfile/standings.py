@@ -1,4 +1,4 @@
-"""What signals of a profile say of places that matter, as contracts have it."""
+"""What signals of a profile state about places that matter, as contracts have it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,7 +33,7 @@ def standing_fields(standing: Standing, places: tuple[int, ...]) -> dict[str, An
 
 
 def findings(audit: str, where: str, standings: Iterable[Standing], places: tuple[int, ...]) -> Iterator[Finding]:
-    """A finding for each signal that tells, and which places: those that stand out, else the one farthest out."""
+    """A finding for each signal that reveals, and which places: those that stand out, else the one farthest out."""
     judged = tuple(standings)
     if lying_low := sum(not one.low and not one.not_low for one in judged):
         detail = (
@@ -56,7 +56,7 @@ def findings(audit: str, where: str, standings: Iterable[Standing], places: tupl
             values = one.signal.values[list(places)]
             place = places[int(np.argmax(values) if most > 0 else np.argmin(values))]
             detail = (
-                f"{signal}: places that must not stand out lie together as by chance they would not, "
+                f"{signal}: places that must not stand out are together as by chance they would not, "
                 f"{'high' if most > 0 else 'low'}; farthest out is {place} among the regions, from 0"
             )
             yield _finding(audit, detail, abs(most), 2.5)

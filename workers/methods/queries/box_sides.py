@@ -20,7 +20,7 @@ from workers.methods.released.boxes import released_boxes, released_codebooks
 _HALF: Final = 0.5 - 2.0**-20
 #: What is possible and not certain is neither 0 nor 1.
 _LEAST: Final = 1e-9
-#: Where boxes without a value of a column lie: beyond every number.
+#: Where boxes without a value of a column are: beyond every number.
 BEYOND: Final = float(np.finfo(np.float64).max)
 
 
@@ -54,7 +54,7 @@ class SetColumn:
         return mask
 
     def expecting(self, counts: IntArray, *, attained: bool) -> "ExpectedSets":
-        """The same with what is to be expected in boxes of so many records, by what all boxes of the column say.
+        """The same with the expectation in boxes of so many records, by what all boxes of the column state.
 
         Parameters
         ----------
@@ -106,8 +106,8 @@ class Sided:
     numeric
         Columns of numbers and days, in the order of the bounds.
     lower, upper
-        Shape (B, n), n at least 1: one of zeros stands for none. Of whole numbers half a unit wider, so that widths say
-        how many of them there are; beyond every number where a box has none.
+        Shape (B, n), n at least 1: one of zeros represents none. Of whole numbers half a unit wider, so that widths
+        state how many of them there are; beyond every number where a box has none.
     units
         Unit of each column of whole numbers; 0 of others.
     counts, of_row
@@ -150,12 +150,12 @@ class Sided:
         lo, hi, unit = lower.copy(), upper.copy(), self.units[whole]
         lo[:, whole] = np.ceil(lower[:, whole] / unit) * unit - _HALF * unit
         hi[:, whole] = np.floor(upper[:, whole] / unit) * unit + _HALF * unit
-        empty = lo > hi  # no whole number lies in it: it is put where nothing does
+        empty = lo > hi  # no whole number is in it: it is put where nothing is
         return np.where(empty, -BEYOND, lo), np.where(empty, -BEYOND, hi)
 
 
 def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
-    """The boxes of the release that is asked.
+    """The boxes of the release that is queried.
 
     Parameters
     ----------

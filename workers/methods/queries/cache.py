@@ -1,7 +1,7 @@
-"""Releases made ready for questions, kept by a worker process: most questions are asked of few releases.
+"""Releases made ready for questions, kept by a worker process: most questions are about few releases.
 
-What is kept is what was published, under the checksum of its file; whether the release is still there is asked of the
-database before every question, never of what is kept here.
+The stored data are the published data, under the checksum of its file; whether the release is still there is looked up
+in the database before every question, never of the content of this cache.
 """
 
 import threading
@@ -22,7 +22,7 @@ class Sized(Protocol):
 
 T = TypeVar("T", bound=Sized)
 
-#: What nobody has asked for this long is let go when something else is asked.
+#: What no one has requested this long is let go when something else is requested.
 IDLE_SECONDS: Final = 600.0
 
 

@@ -28,7 +28,7 @@ Points: TypeAlias = Sequence[Sequence[Any]]
 
 #: Rotated densities cost more by about this.
 _ROTATED: Final = 8
-#: What a class costs beside a density's column: it has a place in every answer.
+#: What a class costs next to a density's column: it has a place in every answer.
 _VOTE: Final = 20
 _MOST_CLASSES: Final = 1_000
 #: Counts of classes in boxes: so many are held in memory.
@@ -75,7 +75,7 @@ class ClassifiedBoxes:
     ready: box_classification.BoxClassIndex
 
     def work(self, neighbours: int) -> float:
-        """Boxes that lie together are passed over together; every box that may vote has its classes in memory."""
+        """Boxes that are together are passed over together; every box that may vote has its classes in memory."""
         return float(self.ready.lower.size + _VOTE * (neighbours + 1) * len(self.classes))
 
     @property
@@ -129,7 +129,7 @@ class ClassifiedDensities:
 
     @property
     def nbytes(self) -> int:
-        """Densities, and what is known of each."""
+        """Densities, and the known facts of each."""
         held = self.ready.densities
         return _size(held.z, held.scale, held.axes, self.codes, self.ready.top, self.ready.tree.order)
 

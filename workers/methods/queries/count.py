@@ -1,9 +1,9 @@
 """Releases made ready for counting, one way for each method that published them.
 
-`boxes`: records are expected in their boxes where all boxes together say, with `tight` bounds one at each end and one
-of each value; and so many lie in a query for certain. Weights do not matter: each row is one record, whatever it weighs
+`boxes`: records are expected in their boxes where all boxes together state, with `tight` bounds one at each end and one
+of each value; and so many are in a query for certain. Weights do not matter: each row is one record, whatever it weighs
 in statistics. `uncertain`: the mass of the densities, given the declared domains. `condensation`, `swaps`: rows are
-counted as they are; of the latter, which may be wide, only the columns asked for are read.
+counted as they are; of the latter, which may be wide, only the columns requested are read.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from workers.methods.queries.query_arrays import Queries, QueryArrays
 from workers.methods.released.boxes import kept_in
 from workers.methods.released.densities import released_densities
 
-#: A rotated density is asked for so many points.
+#: A rotated density is requested so many points.
 _ROTATED_POINTS: Final = 64
 #: Records that are expected nowhere, but possible, as the shares of sets have them.
 _NOTHING: Final = 1e-6
@@ -58,7 +58,7 @@ class Countable(Protocol):
 
     @property
     def books(self) -> Mapping[str, Codebook]:
-        """Codebooks of the columns that are asked about by values."""
+        """Codebooks of the columns that are queried by values."""
 
     def count(self, queries: QueryArrays, *, threads: int) -> Counted:
         """Answer queries."""
@@ -74,12 +74,12 @@ class CountedBoxes:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of numbers and days; others are asked about by values."""
+        """Columns of numbers and days; others are queried by values."""
         return self.sided.numeric
 
     @property
     def work(self) -> float:
-        """Boxes that lie together are passed over together; every query has a share of each different set."""
+        """Boxes that are together are passed over together; every query has a share of each different set."""
         return float(self.ready.lower.size + self.ready.sets.size + 8 * sum(one.sets.size for one in self.sets))
 
     @property
@@ -128,7 +128,7 @@ class CountedDensities:
 
     @property
     def nbytes(self) -> int:
-        """Twice what was read: sorted, and as it was."""
+        """Twice the data that are read: sorted, and as it was."""
         densities = self.ready.densities
         parts = (densities.z, densities.scale, densities.axes)
         return 3 * sum(part.nbytes for part in parts if part is not None)

@@ -12,13 +12,13 @@ from surebox_verify.released.intervals import number_of
 #: By column an interval, null for an open end, or the values that count, as a specification has them.
 Queries: TypeAlias = Sequence[Mapping[str, Any]]
 
-#: An end that is open in a column that is asked about: beyond every value, but not beyond what is missing.
+#: An end that is open in a column that is queried: beyond every value, but not beyond missing values.
 _OPEN: Final = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class QueryArrays:
-    """Q queries: intervals (Q, n), infinite where a column is not asked about, and values by column."""
+    """Q queries: intervals (Q, n), infinite where a column is not queried, and values by column."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]

@@ -25,9 +25,9 @@ class Table:
     Attributes
     ----------
     known
-        What is known of its records.
+        The known facts of its records.
     alike
-        Of each, equal where what was published of it is.
+        Of each, equal where the published part of it is.
     """
 
     known: Known
@@ -129,7 +129,7 @@ def _with(
             continue
         at, alike = (pool.records, left), (pool.alike[pool.records], table.alike[left])
         answers = same_persons(pool.known, table.known, declared, at=at, alike=alike)
-        if len(answers) != 1:  # nothing says who they were, or several maps of values do
+        if len(answers) != 1:  # nothing states who they were, or several maps of values do
             of[pool.persons] = UNTOLD
             continue
         of[pool.persons] = _placed(answers[0].linked.other, left)
@@ -165,6 +165,6 @@ def _still_alike(pool: Pool, table: Table, of: IntArray) -> Pool:
 
 
 def _unknown(before: AllPersons, table: Table) -> AllPersons:
-    """There is nothing to tell by who is who: of nobody is it known."""
+    """Nothing shows who is who: of no one is it known."""
     nobody = np.zeros(0, dtype=np.int64)
     return _grown(before, table, np.full(before.number, UNTOLD, dtype=np.int64), nobody, certain=False)

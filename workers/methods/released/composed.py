@@ -45,11 +45,11 @@ def composed_with(
     own
         Its ledger; None where its method has none.
     earlier
-        What was published before it, series of a base left out.
+        The publications before it, series of a base left out.
     rng
         Draws the records that noise is evaluated for, where there are too many.
     terms
-        What the family says of its tables.
+        What the family states about its tables.
     scale
         Of noise, that of each record.
     """
@@ -101,9 +101,10 @@ def with_versions(
     left
         What all up to the release before left.
     alone
-        Whether nothing else was published: then its own boxes are what is left.
+        Whether nothing else was published: then only its own boxes are left.
     most
-        Persons that the versions promise, where persons have several rows: rows do not say of how many more they are.
+        Persons that the versions promise, where persons have several rows: rows do not state about how many more they
+        are.
     """
     smallest = smallest_box(own)
     changed = None if before is None else fewest_changed(own, before)
@@ -132,7 +133,7 @@ def standing(
     earlier: Sequence[Earlier],
     terms: FamilyTerms,
 ) -> tuple[Finding, ...]:
-    """All that stands against a release by what was published before, or is to be known of it.
+    """All that stands against a release by the publications before, or is to be known of it.
 
     Raises
     ------
@@ -157,14 +158,14 @@ def finding(
     below = composition.overlay_below
     shares = f"; {below:.1%} of the persons are among fewer than {limit_of(spec):g}" if below else ""
     others = ", ".join(one.release_id for one in earlier[:_NAMED]) + (", ..." if len(earlier) > _NAMED else "")
-    together = f"together with what was published of the same data ({others}), " if earlier else ""
+    together = f"together with the publications of the same data ({others}), " if earlier else ""
     return Finding(
         audit="composition",
         severity=FindingSeverity.HIGH,
         detail=(
             f"{together}k is {composition.composed_k:g} where {limit:g} is required{shares}. {_unplaced(composition)}"
             f"{_counted(terms, spec)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
-            f"are needed, and later releases of its series{_named(earlier)}; statistics can be asked of a published "
+            f"are needed, and later releases of its series{_named(earlier)}; statistics can be computed of a published "
             "release. `accept_findings` publishes all the same"
         ),
         measured=composition.composed_k,
@@ -173,7 +174,7 @@ def finding(
 
 
 def delivery(composition: FamilyComposition, terms: FamilyTerms) -> Finding | None:
-    """That data look like a new delivery of what was released before, and nobody said so; they may be published."""
+    """That data look like a new delivery of the earlier release, and no one said so; they may be published."""
     detail = _delivered(composition, terms)
     if not detail:
         return None
@@ -205,7 +206,7 @@ def _unplaced(composition: FamilyComposition) -> str:
     if not composition.unplaced:
         return ""
     return (
-        f"Of {composition.unplaced} persons it cannot be told where they were in earlier releases, so each counts as "
+        f"Of {composition.unplaced} persons it is not known where they were in earlier releases, so each counts as "
         "alone. What would place them: an id in both files (`person_column`); for renamed or recoded columns a "
         'mapping, `"join_columns": {"old name": "new name"}` in the demand `composition` of the `gate`; the earlier '
         "file, uploaded again if it was deleted; for a new delivery of the data `version_of_dataset_id` at its upload. "
@@ -213,7 +214,7 @@ def _unplaced(composition: FamilyComposition) -> str:
 
 
 def _counted(terms: FamilyTerms, spec: Mapping[str, Any]) -> str:
-    """That persons are counted although the job does not say so."""
+    """That persons are counted although the job does not state it."""
     names = [own or name for name, own in terms.persons.items()]
     if not names or spec.get("person_column") is not None:
         return ""
@@ -221,7 +222,7 @@ def _counted(terms: FamilyTerms, spec: Mapping[str, Any]) -> str:
 
 
 def _delivered(composition: FamilyComposition, terms: FamilyTerms) -> str:
-    """That the data look like a new delivery, and nobody said so."""
+    """That the data look like a new delivery, and no one said so."""
     changed = composition.unplaced or composition.new or composition.left or composition.changed
     if terms.is_new_version or not changed:
         return ""
@@ -238,7 +239,7 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     Parameters
     ----------
     spec, own, earlier
-        As in `composed_with`; the same release once more tells nothing new.
+        As in `composed_with`; the same release once more reveals nothing new.
 
     Raises
     ------
@@ -273,7 +274,7 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
 
 
 def _named(earlier: Sequence[Earlier]) -> str:
-    """How a later release of a series is asked for."""
+    """How a later release of a series is requested."""
     base = next((one.release_id for one in earlier if one.method == "boxes"), None)
     return "" if base is None else f' (`"base_release_id": "{base}"` in place of `dataset_id`)'
 

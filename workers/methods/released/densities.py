@@ -41,7 +41,7 @@ def _published(names: Sequence[str], *, rotated: bool) -> list[str]:
 
 
 def _units(job: JobContext, names: Sequence[str], *, field: str) -> NDArray[np.float64]:
-    """The published unit of each column: it stands among the release's statistics."""
+    """The published unit of each column: it is among the release's statistics."""
     statistics = job.release_statistics(field)
     units: Mapping[str, Any] = {one["of"][0]: one["estimate"] for one in statistics if one["kind"] == SCALING_UNIT}
     return np.array([float(units.get(name, 1.0)) for name in names])

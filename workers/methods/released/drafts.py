@@ -30,7 +30,7 @@ def release_draft(
     link: NDArray[np.int64] | None = None,
     draw: int | None = None,
 ) -> ReleaseDraft:
-    """Write the files of a release, and its link where it has one, and say what they are.
+    """Write the files of a release, and its link where it has one, and state what they are.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def release_draft(
     columns
         What the method made, in order, rows in random order.
     keep
-        Columns of the records that the rows stand for, as `take_rows` has them; of these and `columns` there is one.
+        Columns of the records that the rows represent, as `take_rows` has them; of these and `columns` there is one.
     types
         Of columns that are not the dataset's, or are of another type than there.
     formats, flags, parameters, statistics, warnings, draw
         As of a `ReleaseDraft`.
     link
-        Place in the dataset of the record that each row stands for, where audits must know it.
+        Place in the dataset of the record that each row represents, where audits must know it.
     """
     whole = by_name(columns) | by_name({} if keep is None else keep)
     known = {} if job.dataset is None else {column.name: str(column.type) for column in job.dataset.columns}

@@ -1,4 +1,4 @@
-"""Releases that were published of the same data, as far as their ledgers say: without numbers, for whoever starts."""
+"""Releases that were published of the same data, as far as their ledgers state: without numbers, for whoever starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from app.methods.catalogue import METHODS, methods_of
 
 #: Methods of whose releases a ledger keeps what composing needs.
 LEDGERED: Final = frozenset(method.name for method in METHODS.values() if method.ledgered)
-#: Methods whose rows are the original's, or follow them one by one: nobody is hidden among others.
+#: Methods whose rows are the original's, or follow them one by one: no one is hidden among others.
 OPAQUE: Final = frozenset(method.name for method in methods_of(JobKind.ANONYMIZATION)) - LEDGERED
 
 
@@ -18,7 +18,7 @@ OPAQUE: Final = frozenset(method.name for method in methods_of(JobKind.ANONYMIZA
 class Earlier:
     """A release that was published of the same data; without a ledger, nothing is known of it but its method.
 
-    Releases that say the same share a ledger.
+    Releases that state the same share a ledger.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class FamilyTerms:
-    """What a family says of its tables.
+    """What a family states about its tables.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class FamilyTerms:
     key, under
         By which its fingerprints are keyed, and the name of that secret.
     persons
-        Columns that say whose record one is, by the names that the family knows: what today's data call them.
+        Columns that state whose record one is, by the names that the family knows: what today's data call them.
     forgotten
         Those that today's data lack.
     columns
@@ -72,5 +72,5 @@ class FamilyTerms:
     is_new_version: bool = False
 
 
-#: Of a family that says nothing.
+#: Of a family that reveals nothing.
 NO_TERMS: Final = FamilyTerms()

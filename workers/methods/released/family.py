@@ -74,11 +74,11 @@ class Family:
     earlier
         Releases with ledgers.
     terms
-        What the family says of its tables.
+        What the family states about its tables.
     more
         Tables of others, as they place today's records.
     continued
-        Releases that show what has changed by themselves, and are not compared with today's records.
+        Releases that show the changes by themselves, and are not compared with today's records.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Family:
     ) -> None:
         self._dataset, self._spec, self._own, self._terms, self._scale = dataset, spec, own, terms, scale
         self._more, self._continued = more, continued
-        unique = {(one.ledger, one.dataset_id): one for one in earlier}  # the same boxes of the same data tell no more
+        unique = {(one.ledger, one.dataset_id): one for one in earlier}  # the same boxes again reveal no more
         self._here = [one for one in unique.values() if one.dataset_id and one.dataset_id == terms.dataset_id]
         self._others = [one for one in unique.values() if one not in self._here]
 
@@ -119,7 +119,7 @@ class Family:
 
     @cached_property
     def _today(self) -> tuple[ReleaseExposure, ...]:
-        """What is shown of today's records: by the release that is made, then by earlier ones."""
+        """The shown part of today's records: by the release that is made, then by earlier ones."""
         own = [] if self._own is None else [self._exposure_of(read_ledger(self._own), scale=self._scale)]
         return (
             *own,
@@ -178,13 +178,13 @@ class Family:
         return min(answers, key=_least)
 
     def _alike(self) -> IntArray:
-        """Numbers of today's records that are as good as each other: by what is told of them, and whose they are."""
+        """Numbers of today's records that are as good as each other: by stated facts, and whose they are."""
         persons = [codes for codes in self._persons_today.values() if len(np.unique(codes)) < self.rows]
         return alike_in(np.zeros(self.rows, np.int64), *(one.alike for one in self._today), *persons)
 
     @cached_property
     def _persons_today(self) -> dict[str, IntArray]:
-        """Keys of today's persons, by the family's names of the columns that say so."""
+        """Keys of today's persons, by the family's names of the columns that state it."""
         return Known(self._cells).person(self._terms.persons)
 
     def _request(self, persons: AllPersons) -> CompositionRequest:
@@ -237,7 +237,7 @@ class Family:
         return numeric_columns(self._dataset, [columns[name] for name in exposure.ledger.names]).values
 
     def _persons(self, persons: AllPersons) -> list[IntArray]:
-        """Numbers of all persons by each column that says so; of those who left one each where it is not known."""
+        """Numbers of all persons by each column that states it; of those who left one each where it is not known."""
         numbers = []
         for name, today in self._persons_today.items():
             codes = np.concatenate([today, -2 - np.arange(persons.left)])
@@ -283,14 +283,14 @@ def _least(one: Left) -> tuple[bool, float]:
 
 
 def _table(one: Earlier) -> tuple[str, str]:
-    """What tells the tables of earlier releases apart: of one that is gone also by what its records are keyed."""
+    """What distinguishes the tables of earlier releases: of one that is gone also by what its records are keyed."""
     if one.dataset is not None or one.persons is None:
         return one.dataset_id or one.release_id, ""
     return one.dataset_id or one.release_id, read_fingerprints(one.persons).under
 
 
 def _records(releases: Sequence[Earlier], key: bytes) -> tuple[Known, tuple[ReleaseExposure, ...]]:
-    """What is known of the records of a table, and what its releases show of them; nothing: they are not known."""
+    """The known facts of the records of a table, and what its releases show of them; nothing: they are not known."""
     first = releases[0]
     cells = None if first.dataset is None else Cells(first.dataset, key)
     if cells is not None and _is_table_of(cells, releases):

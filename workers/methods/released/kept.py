@@ -1,6 +1,6 @@
 """Kept columns that would be published by accident: identifiers, incomes to the dollar, values that a box gives away.
 
-Kept columns are published as they are. Of values which fewer than k rows of the *data* have, k of the boxes says
+Kept columns are published as they are. Of values which fewer than k rows of the *data* have, k of the boxes reveals
 nothing: who knows one finds the row. Where few rows have such values that is a warning's matter; where many have, the
 column was hardly meant to be published so.
 """
@@ -27,7 +27,7 @@ _DEMANDS: Final = ("l", "t", "alpha")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Shares of rows above which a finding stands.
+    """Shares of rows above which there is a finding.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def accidents(release: Path, dataset: Path, spec: Mapping[str, Any], limits: Lim
     spec
         Of the job that made it.
     limits
-        What is left to a warning.
+        Figures left to a warning.
 
     Notes
     -----
@@ -81,9 +81,9 @@ def _rare(
     named = ", ".join(map(repr, names))
     which = f"the kept column {named} has" if len(names) == 1 else f"the kept columns {named} together have"
     detail = (
-        f"{which}, in {share:.1%} of the rows, values that fewer than {k} rows of the data share: who knows such a "
-        "value finds the row, whatever its box. Leave it out, give it in classes, name it in `quasi_identifiers`, or "
-        "in `sensitive` with `l`, `t` or `alpha`; `k_counts_kept` of `boxes` leaves rare values out"
+        f"{which}, in {share:.1%} of the rows, values that fewer than {k} rows of the data share: anyone who knows "
+        "such a value finds the row, whatever the box. Leave it out, coarsen it, name it in `quasi_identifiers` "
+        "or in `sensitive` with `l`, `t` or `alpha`; `k_counts_kept` of `boxes` leaves rare values out"
     )
     return Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit)
 
@@ -98,13 +98,13 @@ def _holders(dataset: Path, person: str | None, values: NDArray[np.int64], numbe
 
 
 def _determined(release: Path, names: Sequence[str], limit: float) -> list[Finding]:
-    """Kept columns that nobody declared sensitive, and that boxes give away."""
+    """Kept columns that no one declared sensitive, and that boxes give away."""
     findings = []
     for name, share in shares_certain_in(release, _BOX, names).items():
         if share > limit:
             detail = (
-                f"for {share:.1%} of the rows the box has one value of the kept column {name!r}: who knows that a "
-                "person is in the box learns it. Declare it `sensitive` with `l`, `t` or `alpha`, or leave it out"
+                f"for {share:.1%} of the rows the box has one value of the kept column {name!r}: anyone who knows that "
+                "a person is in the box learns it. Declare it `sensitive` with `l`, `t` or `alpha`, or leave it out"
             )
             findings.append(
                 Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit)

@@ -1,4 +1,4 @@
-"""Links: which record of the original each row of a release stands for, written for audits and read by them alone."""
+"""Links: which record of the original each row of a release represents, written for audits and read by them alone."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def write_link(link: NDArray[np.int64], scratch: Path) -> Path:
     Parameters
     ----------
     link
-        Place in the dataset of the record that each released row stands for.
+        Place in the dataset of the record that each released row represents.
     scratch
         The job's folder.
     """
@@ -34,7 +34,7 @@ def read_link(job: JobContext, *, field: str = "release_id") -> NDArray[np.int64
     """
     path = job.link_path(field)
     if path is None:
-        detail = "it is no longer known which record each row of this release stands for: without that, no audit"
+        detail = "it is no longer known which record each row of this release represents: without that, no audit"
         raise InvalidError.at(f"/{field}", detail)
     link: NDArray[np.int64] = np.load(path, allow_pickle=False)
     return link

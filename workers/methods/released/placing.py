@@ -67,7 +67,7 @@ def located_in(original: Originals, path: Path, release: ReleaseInput) -> Locate
     path
         The Parquet file of the release.
     release
-        What is known of it.
+        The known facts of it.
     """
     wanted = telling_boxes(release.spec, {column.name for column in release.columns})
     meanings = Meanings(release.spec.get("ordinal") or {}, merged_values(release.spec))

@@ -112,7 +112,7 @@ def write_exposure(
     target
         Where to write.
     terms
-        What the family says of its tables.
+        What the family states about its tables.
     scale
         Of an uncertain release, the noise of each record.
     """
@@ -125,7 +125,7 @@ def write_exposure(
 
 
 def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:
-    """The noise of each record of a typed copy, from what is kept of them in another order; None where it is not."""
+    """The noise of each record of a typed copy, from their stored record in another order; None: it has none."""
     order = None if known.scale is None else known.order_in(cells)
     if known.scale is None or order is None:
         return None
@@ -135,7 +135,7 @@ def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:
 
 
 def linked_scale(release: Path, names: Sequence[str], link: Path, dataset: Path) -> FloatArray:
-    """The noise of each record by the link that says which of them each row stands for; NaN of those left out."""
+    """The noise of each record by the link that states which of them each row represents; NaN of those left out."""
     rows: NDArray[np.int64] = np.load(link, allow_pickle=False)
     scale = np.full((Cells(dataset, b"").rows, len(names)), np.nan)
     scale[rows] = numeric_columns(release, [f"{name}_scale" for name in names]).values

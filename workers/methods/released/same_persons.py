@@ -2,12 +2,12 @@
 
 Source: science.md section 6, "Placing persons".
 
-Ways are tried in turn, the surest first, until nobody is left of whom it cannot be told who he was:
+Ways are tried in turn, the surest first, until no one is left of whom it cannot be determined who he was:
 
 1. the family's person column, and within a person the rows that are equal;
 2. rows that are equal in all columns whose values are the same as multisets, if all rows are then the same;
 3. the same with recoded columns, whose values are others: a map of values is proposed by how often they occur and by
-   their order, and accepted where under it all rows are the same (so that every box holds as many as it published);
+   their order, and accepted where under it all rows are the same (so that every box contains as many as it published);
 4. rows that are equal in all columns of the same name: some came, or some left. Where both did, values may differ.
 
 Of a table that is gone its family keeps fingerprints of whole rows and of released ones: 1, 2 and 4 by these.
@@ -39,7 +39,7 @@ _MAPS: Final = 4
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a table's records: its cells while it is kept, else fingerprints, and what keys these."""
+    """The known facts of a table's records: its cells while it is kept, else fingerprints, and what keys these."""
 
     cells: Cells | None
     kept: Fingerprints | None = None
@@ -53,7 +53,7 @@ class Known:
         return 0 if self.kept is None else self.kept.rows
 
     def person(self, names: Mapping[str, str | None]) -> dict[str, IntArray]:
-        """Keys of the persons, by the family's names of the columns that say so.
+        """Keys of the persons, by the family's names of the columns that state it.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class DeclaredColumns:
     Attributes
     ----------
     persons
-        Columns that say whose record one is, by the family's names: what today's table calls them.
+        Columns that state whose record one is, by the family's names: what today's table calls them.
     columns
         Columns that the keeper has mapped: by their earlier names those of today.
     """
@@ -194,7 +194,7 @@ def _by_cells(x: Cells, y: Cells, mine: Known, theirs: Known, declared: Declared
     values = {name: own for name, own in rows.items() if name not in ids and own not in ids}
     yield from (keys for keys in by_person if not _of_each_file(keys[0], x, y, values))
     same = {name: name for name in y.names if name in x.names and name not in {*rows, *rows.values()}}
-    same = same if equal else {}  # numbers of rows alone say nothing: all tables have them
+    same = same if equal else {}  # numbers of rows alone reveal nothing: all tables have them
     for pairs in ({**equal, **same}, equal) if same else (equal,):
         keys = Keys((x.keys(list(pairs.values())),), (y.keys(list(pairs)),))
         if pairs and as_many(keys.x[0], keys.y[0]):
@@ -211,7 +211,7 @@ def _by_person(x: Known, y: Known, declared: DeclaredColumns, rows: tuple[IntArr
     for name in mine.keys() & theirs.keys():
         ids, known = np.unique(mine[name]), np.unique(theirs[name])
         if len(np.intersect1d(ids, known, assume_unique=True)) < _COMMON * min(len(ids), len(known)):
-            continue  # numbers were given anew: they say nothing of who was who
+            continue  # numbers were given anew: they reveal nothing of who was who
         x_keys, y_keys = [mine[name]], [theirs[name]]
         if rows and (len(ids) < x.rows or len(known) < y.rows):
             x_keys.insert(0, _together(mine[name], rows[0]))
@@ -347,7 +347,7 @@ def _common(a: Hashes, b: Hashes) -> float:
 
 
 def _recoded(x: Cells, y: Cells, equal: Mapping[str, str], given: Mapping[str, str]) -> list[Keys]:
-    """Keys with as many recoded columns as can be accepted, beside those that are equal."""
+    """Keys with as many recoded columns as can be accepted, besides those that are equal."""
     ways = [Keys((x.keys(list(equal.values())),), (y.keys(list(equal)),))]
     taken = set(equal.values())
     for name in y.names:

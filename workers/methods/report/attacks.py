@@ -31,7 +31,7 @@ _COMPOSED: Final = {
 
 
 def findings(result: JsonObject) -> Section:
-    """What an audit concludes, what was required and measured, and its findings, the worst first."""
+    """What an audit concludes, the requirements and measurements, and its findings, the worst first."""
     worst_first = sorted(result.get("findings") or (), key=lambda one: ("high", "medium", "low").index(one["severity"]))
     sentences = [str(result["verdict"])] if result.get("verdict") else []
     if "passed" in result:
@@ -44,7 +44,7 @@ def findings(result: JsonObject) -> Section:
     )
     rows = tuple((one["severity"], one["detail"], one.get("measured"), one.get("required")) for one in worst_first)
     tables = (
-        Table("What was required", ("Demand", "Required", "Measured", "Met"), demands),
+        Table("Requirements", ("Demand", "Required", "Measured", "Met"), demands),
         Table("Findings", ("Severity", "Finding", "Figure", "Limit"), rows),
     )
     return Section("Findings", tuple(sentences), tables=tuple(table for table in tables if table.rows))
@@ -53,7 +53,7 @@ def findings(result: JsonObject) -> Section:
 def published(job: JsonObject) -> Section:
     """Which findings were accepted at publishing, by whom, and what the release leaves together with earlier ones."""
     accepted = tuple(
-        (one["audit"], one["by"] or "whoever asked for the job", one["at"]) for one in job.get("accepted") or ()
+        (one["audit"], one["by"] or "whoever requested the job", one["at"]) for one in job.get("accepted") or ()
     )
     tables = (
         [Table("Findings that were accepted", ("Audit", "Accepted by the key", "When"), accepted)] if accepted else []

@@ -206,7 +206,7 @@ def _classes(result: JsonObject) -> Section:
 def _learned(result: JsonObject) -> Section:
     sensitive: Sequence[JsonObject] = result["sensitive"]
     tables = (of_objects("By sensitive column", sensitive),) if sensitive else ()
-    return Section("What is learned of a person", tables=tables)
+    return Section("Inference about a person", tables=tables)
 
 
 def _risks(result: JsonObject) -> Section:

@@ -1,4 +1,4 @@
-"""What a report says of a box release: how it was cut, and how large its boxes are. From its file alone."""
+"""What a report shows of a box release: how it was cut, and how large its boxes are. From its file alone."""
 
 from pathlib import Path
 from typing import Final
@@ -31,13 +31,13 @@ def request_section(facts: ReleaseFacts) -> Section:
     ]
     if parameters.get("l") is not None:
         sensitive = [*parameters.get("sensitive", ()), *parameters.get("min_separation", {})]
-        sentences.append(f"Each box holds at least {parameters['l']} different values of {_listed(sensitive)}.")
+        sentences.append(f"Each box contains at least {parameters['l']} different values of {_listed(sensitive)}.")
     if parameters.get("keep"):
         counted = "counted with the box" if parameters.get("k_counts_kept") else "published unchanged, not counted"
         sentences.append(f"Kept columns, {counted}: {_listed(list(parameters['keep']))}.")
     if parameters.get("bounds") == "tight":
         sentences.append("Bounds are tight: each end is the value of some record.")
-    return Section("What was asked and done", sentences=tuple(sentences))
+    return Section("The request and the method", sentences=tuple(sentences))
 
 
 def _single_values(facts: ReleaseFacts, names: list[str]) -> str:
@@ -53,13 +53,13 @@ def _single_values(facts: ReleaseFacts, names: list[str]) -> str:
 
 
 def sizes(data: Path | None) -> Section:
-    """How many records lie in a box."""
+    """How many records are in a box."""
     if data is None:
         return Section("Sizes of boxes")
     _, counts = np.unique(numeric_columns(data, ("box",)).values[:, 0], return_counts=True)
     quartiles = np.quantile(counts, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf").tolist()
     sentence = (
-        f"{len(counts):,} boxes hold {int(counts.min()):,} to {int(counts.max()):,} records, half of them at most "
+        f"{len(counts):,} boxes contain {int(counts.min()):,} to {int(counts.max()):,} records, half of them at most "
         f"{int(quartiles[2]):,}."
     )
     picture = histogram(counts, title="Sizes of boxes", description=sentence, axis="records in a box")
@@ -87,7 +87,7 @@ def columns(facts: ReleaseFacts) -> Section:
         rows.append((name, float(np.nanmin(lower)), float(np.nanmax(upper)), width, share, one))
     sentence = (
         "The width of a record's box in a column, on average over the records, and as a share of the column's "
-        "whole range of bounds. Narrow boxes say more; one of no width is the value of all of its records."
+        "whole range of bounds. Narrow boxes reveal more; one of no width is the value of all of its records."
     )
     drawn = rows[:_DRAWN]
     picture = bars(
@@ -117,7 +117,7 @@ def sets(facts: ReleaseFacts) -> Section:
         left = held.sum(axis=1)
         rows.append((name, held.shape[1], float(share @ left), int(left.max()), float(share @ (left == 1))))
     sentence = (
-        "Of a column without order a box has the set of the values that its records may have. Small sets say more; a "
+        "Of a column without order a box has the set of the values that its records may have. Small sets show more; a "
         "set of one value is the value of all records of the box."
     )
     picture = bars(
@@ -140,7 +140,7 @@ def still_computable(facts: ReleaseFacts) -> Section:
             "are not listed here: each is certain. Kept columns take part with the values that they have."
         ),
         (
-            "Counts of records in a range of values: at least those of boxes that lie within it, at most those of "
+            "Counts of records in a range of values: at least those of boxes that are within it, at most those of "
             "boxes that meet it."
         ),
         (

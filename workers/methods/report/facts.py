@@ -10,7 +10,7 @@ JsonObject: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
-    """What anybody may read of a release who may read the release.
+    """What anyone may read of a release who may read the release.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """A report as one HTML page that asks nothing of the network: sections of sentences, tables and pictures.
 
 The page's policy forbids scripts, and everything from elsewhere; its only style is named by its hash, its pictures
-stand in it. It can be saved, mailed and printed.
+are in it. It can be saved, mailed and printed.
 """
 
 import base64
@@ -40,14 +40,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture; what it shows stands in the table of the same section too.
+    """A picture; what it shows is in the table of the same section too.
 
     Attributes
     ----------
     title
         What it is, in a few words.
     description
-        What is to be seen, for who cannot see it.
+        A description of the picture, for those who cannot see it.
     svg
         The picture, as a document of its own.
     """
@@ -59,7 +59,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One heading and what stands under it."""
+    """One heading and its content."""
 
     title: str
     sentences: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Section:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing stands under the heading."""
+        """Whether nothing is under the heading."""
         return not (self.sentences or self.points or self.figures or self.tables)
 
 
@@ -115,7 +115,7 @@ class Page:
 
 
 def rendered(page: Page) -> str:
-    """The page as HTML. Whatever a name or a value holds is escaped."""
+    """The page as HTML. Whatever a name or a value contains is escaped."""
     return _template().render(
         title=page.title,
         lead=page.lead,

@@ -29,7 +29,7 @@ class ReleaseReportRunner:
     """Writes the public report of a release."""
 
     def run(self, job: JobContext) -> Outcome:
-        """Gather what is public."""
+        """Gather public data."""
         spec = ReleaseReportSpec.model_validate(job.spec)
         return _answer(job, of_release(_facts(spec, job.release_path())))
 
@@ -60,7 +60,7 @@ def _facts(spec: ReleaseReportSpec, data: Path | None) -> ReleaseFacts:
 
 
 def of_release(facts: ReleaseFacts) -> Page:
-    """What anybody may read of a release: from the release alone."""
+    """What anyone may read of a release: from the release alone."""
     release = facts.release
     return Page(
         title=f"Release {release.get('name') or release['id']}",
@@ -160,7 +160,7 @@ def _timed(job: JsonObject) -> Section:
 
 
 def _dated(release: JsonObject) -> Section:
-    """When it came to be. How long that took is for the owner only: it grows with what is withheld."""
+    """When it came to be. How long that took is for the owner only: it grows with the withheld part."""
     rows = [
         (title, release.get(name))
         for title, name in (

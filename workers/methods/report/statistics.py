@@ -33,7 +33,7 @@ _NO_RECORD: Final = "of no record"
 
 
 def named(statistic: JsonObject, part: int | None = None) -> str:
-    """A statistic in words; of a regression one of its coefficients, of a mean of perhaps nobody that it is that."""
+    """A statistic in words; of a regression one of its coefficients, of a mean of perhaps no one that it is that."""
     of = list(map(str, statistic["of"]))
     if statistic["kind"] == "regression":
         term = (statistic.get("terms") or [{"column": name} for name in [None, *of[1:]]])[part or 0]
@@ -69,7 +69,7 @@ def single(statistics: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
             yield from (_part(one, index) for index in range(len(one.get("terms") or one["of"])))
         elif _is_range(one.get("guaranteed")) or not isinstance(one.get("estimate"), (list, tuple)):
             yield {**one, "name": named(one)}
-        # a cross-table stands in the statistics' own document: it has a row and a column a value
+        # a cross-table is in the statistics' own document: it has a row and a column a value
 
 
 def _is_range(value: Any) -> bool:
@@ -87,7 +87,7 @@ def _part(one: JsonObject, index: int) -> dict[str, Any]:
 
 
 def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
-    """Ranges that are certain to hold the released records' values; with `restricted` the true values beside them."""
+    """Ranges that are certain to contain the released records' values; `restricted` adds the true values."""
     rows = [one for one in single(statistics) if "guaranteed" in one]
     if not rows:
         return Section("Certain ranges")
@@ -103,12 +103,12 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
     if restricted:
         head += ("True value", "Moved by what was left out")
     sentences.append(
-        '"Value is known" says that a range is one value: you know the statistic. "Narrowest range" '
-        "(`sharp` in the files) says that no narrower range follows from the release, for some data within the boxes "
-        "reach both ends. It does not say that the value is known: such a range may be wide."
+        '"Value is known" states that a range is one value: you know the statistic. "Narrowest range" '
+        "(`sharp` in the files) states that no narrower range follows from the release, for some data within the boxes "
+        "reach both ends. It does not state that the value is known: such a range may be wide."
     )
     if any(one["guaranteed"] is None for one in rows):
-        sentences.append("A dash in place of a range: nothing is certain of the statistic. The note says why.")
+        sentences.append("A dash in place of a range: nothing is certain of the statistic. The note states why.")
     if any(one.get("domain_may_be_empty") for one in rows):
         sentences.append(
             f'A mean "{_IF_ANY}" is within values that perhaps no record has, as far as the release shows: its range '
@@ -150,7 +150,7 @@ def _drawn(rows: Sequence[JsonObject], scales: Sequence[tuple[float, float]], *,
     left_out = f" The first {_DRAWN} of {len(rows)} are drawn." if len(rows) > _DRAWN else ""
     description = (
         f"Certain ranges of {len(shown)} {kind}. The widest is that of the {widest.name}, from {widest.certain[0]:.4g} "
-        f"to {widest.certain[1]:.4g} on this axis.{left_out} All numbers stand in the table."
+        f"to {widest.certain[1]:.4g} on this axis.{left_out} All numbers are in the table."
     )
     return intervals(shown, title=f"Certain ranges: {kind}", description=description, axis=axis)
 
@@ -176,7 +176,7 @@ def estimated(statistics: Sequence[JsonObject]) -> Section:
         return Section("Estimates")
     sentence = (
         "This method blurs every record, so that no range is certain. Each estimate is unbiased; its standard error "
-        "says how far the released records' own value may lie."
+        "states how far the released records' own value may be."
     )
     table = tuple((one["name"], one.get("estimate"), one.get("standard_error")) for one in rows)
     return Section(

@@ -1,4 +1,4 @@
-"""What each method did, in sentences; and what any result says, where it has no page of its own."""
+"""What each method did, in sentences; and what any result states, where it has no page of its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -14,12 +14,12 @@ def uncertain(parameters: JsonObject) -> Section:
     """What an uncertain release is."""
     k = parameters.get("k") if parameters.get("k") is not None else "the k in a column of its own"
     return Section(
-        "What was asked and done",
+        "The request and the method",
         sentences=(
             (
                 f"Each record is published as a {parameters.get('density', 'gaussian')} density: a centre drawn near "
                 f"the record, and its scale. Scales are such that on expectation at least {k} records fit a published "
-                "density as well as the record it stands for."
+                "density as well as the record it represents."
             ),
             (
                 f"Scales are `{parameters.get('scales', 'levels')}`; columns are scaled "
@@ -32,11 +32,11 @@ def uncertain(parameters: JsonObject) -> Section:
 def condensation(parameters: JsonObject) -> Section:
     """What a condensed release is."""
     return Section(
-        "What was asked and done",
+        "The request and the method",
         sentences=(
             (
                 f"Records were put into groups of at least {parameters.get('k')}; of each group only the mean and the "
-                "covariance were taken, and made-up records drawn from them. No row is anybody's. No range is certain."
+                "covariance were taken, and made-up records drawn from them. No row is anyone's. No range is certain."
             ),
         ),
     )
@@ -46,7 +46,7 @@ def swaps(parameters: JsonObject) -> Section:
     """What a release with swapped places is."""
     places = ", ".join(map(str, parameters.get("region_columns", ()))) or "the place"
     return Section(
-        "What was asked and done",
+        "The request and the method",
         sentences=(
             (
                 f"Values of {places} were exchanged between pairs of records that are alike otherwise, so that places "
@@ -55,7 +55,7 @@ def swaps(parameters: JsonObject) -> Section:
             ),
             (
                 "This hides the places from those rules. A classifier trained on other data may still see them: the "
-                "owner's report says how well."
+                "owner's report states how well."
             ),
         ),
     )
@@ -65,7 +65,7 @@ def other(parameters: JsonObject) -> Section:
     """A method without a text of its own: its parameters."""
     rows = [(name, cell) for name, cell in _flat(parameters, ()) if cell is not None]
     tables = [pairs("Parameters", rows), *_tables(parameters, ())]
-    return Section("What was asked", tables=tuple(table for table in tables if table.rows))
+    return Section("The request", tables=tuple(table for table in tables if table.rows))
 
 
 def figures(result: JsonObject, *, title: str, without: Sequence[str] = ()) -> Section:
@@ -75,14 +75,14 @@ def figures(result: JsonObject, *, title: str, without: Sequence[str] = ()) -> S
 
 
 def meanings(result: JsonObject) -> Section:
-    """What the figures of an audit say, one sentence each."""
+    """What the figures of an audit state, one sentence each."""
     meaning = result.get("meaning")
     texts: JsonObject = meaning if isinstance(meaning, Mapping) else {}
-    return Section("What the figures say", points=tuple(f"{spoken(name)}: {text}" for name, text in texts.items()))
+    return Section("What the figures state", points=tuple(f"{spoken(name)}: {text}" for name, text in texts.items()))
 
 
 def of_objects(caption: str, objects: Sequence[JsonObject], *, without: Sequence[str] = ()) -> Table:
-    """A table with a row an object: what lies within its fields has columns of its own."""
+    """A table with a row an object: values within its fields have columns of its own."""
     rows = [dict(_flat(one, without)) for one in objects[:_LONGEST]]
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     return Table(caption, names, tuple(tuple(row.get(name) for name in names) for row in rows))

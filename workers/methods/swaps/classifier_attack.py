@@ -32,7 +32,7 @@ def seen_through(
     Parameters
     ----------
     setting, exchange, chosen
-        What was asked, what is exchanged, and the swaps that mask.
+        The request, the exchanged part, and the swaps that mask.
     stage
         Shares of the whole job at the beginning and the end.
     """
@@ -50,7 +50,7 @@ def seen_through(
 
 
 def _names(setting: Setting, job: JobContext, learned: GroupSpec) -> tuple[str, ...]:
-    """Published columns that the auxiliary data have too, but for what is exchanged."""
+    """Published columns that the auxiliary data have too, but for the exchanged part."""
     paths = (job.dataset_path("auxiliary_dataset_id"), job.dataset_path())
     recodings = (learned.recode.auxiliary, setting.model.recode)
     common = common_columns(learned, paths, recodings, (*setting.spec.region_columns, *learned.region_columns))

@@ -20,7 +20,7 @@ from workers.methods.swaps.mask import Masking
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """What is looked at, and where.
+    """The data that are examined, and where.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Hiding:
     alpha : the group's own.
     region : (N,), submicrofile of each in-range record.
     fits : how each fits the rules.
-    families : what is counted of them.
+    families : their counts.
     judge : who must not stand out.
     groups : submicrofiles.
     """
@@ -82,11 +82,11 @@ class Hiding:
         return self.judge.standings((by or self.families).profile(codes, self.groups))
 
     def look(self, *swaps: Swaps) -> tuple[Standing, ...]:
-        """Signals of the profile that tell once swaps are made."""
+        """Signals of the profile that reveal once swaps are made."""
         return failing(self.standings(*swaps))
 
     def is_valid(self, problem: Problem, *swaps: Swaps) -> bool:
-        """Whether nothing that was to be hidden tells: no signal of the profile, or by the letter the crisp one.
+        """Whether nothing that was to be hidden reveals: no signal of the profile, or by the letter the crisp one.
 
         New outliers elsewhere are accepted (TC: OUT_e and OUT(q*)). Which outliers matter in the crisp signal is the
         expert's choice: all that are not excluded, or those of the given list.
@@ -103,7 +103,7 @@ class Hiding:
 
 
 def families_of(fits: Fits, alpha: float, alphas: tuple[float, ...]) -> Families:
-    """What is counted: at every alpha of the nested sets, by the letter at those that somebody would look at."""
+    """The counts: at every alpha of the nested sets, by the letter at those that someone would look at."""
     grid = GRID if len(alphas) == 1 else alphas
     return families(fits.grade, fits.number, fits.first, fits.rules, alpha, grid)
 

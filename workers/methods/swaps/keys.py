@@ -1,8 +1,8 @@
 """What chance decides about swaps, as functions of a key: the same question about the same rows repeats its answer.
 
-Two releases of one file with different swaps, laid side by side, show who moved. So what is chosen follows from the
+Two releases of one file with different swaps, laid side by side, show who moved. So the choice follows from the
 sealed secrets of the dataset's columns and from what it is for (the place and alpha of a bound, the order of records),
-and the records are told apart by what they are, not by where they stand in the file. The order of rows in the release
+and the records are distinguished by what they are, not by where they are in the file. The order of rows in the release
 is not among it: that is drawn anew.
 """
 

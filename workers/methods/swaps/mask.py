@@ -36,7 +36,7 @@ class Masking:
     Attributes
     ----------
     restrictions : one per masked place.
-    sources, targets : places that members may leave and enter; None for what is usual.
+    sources, targets : places that members may leave and enter; None for the usual value.
     ceilings : place -> most that its signal may become.
     before : outliers of the signal as it is.
     hidden : those among them that must not stand out any more: all of them, or of a given list those that stand out.
@@ -147,7 +147,7 @@ def problem_of(
     Raises
     ------
     InfeasibleError
-        Nothing to mask, nobody to swap with, or a bound that cannot be reached; says how far it can go.
+        Nothing to mask, no one to swap with, or a bound that cannot be reached; states how far it can go.
     InvalidError
         Sources and targets that contradict the mask, or a column without an order.
     """
@@ -201,7 +201,7 @@ def encoded(spec: SwapsSpec, microfile: Microfile) -> FloatArray:
 def unreachable(spec: SwapsSpec, restrictions: Sequence[Restriction], error: UnreachableError) -> InfeasibleError:
     """How far it can go."""
     places = [one.element for one in restrictions]
-    detail = f"{error.required} asked, {error.reachable} is as far as it can go: {error.reason}"
+    detail = f"{error.required} requested, {error.reachable} is as far as it can go: {error.reason}"
     if error.element is None or spec.mask == "outliers" or error.element not in places:
         return InfeasibleError.at("/mask", detail)
     return InfeasibleError.at(pointer("mask", places.index(error.element)), detail)

@@ -26,7 +26,7 @@ class Exchange:
     Attributes
     ----------
     names : published columns, in the dataset's order.
-    moved : those that the region columns are made from: what is exchanged.
+    moved : those that the region columns are made from: the exchanged part.
     positions : (rows,), whose region each row of the dataset gets.
     """
 
@@ -55,7 +55,7 @@ class Exchange:
         return inconsistent_dependencies(job.dataset_path(), others, self.moved, self.positions, tick=tick)
 
     def release(self, spec: SwapsSpec, job: JobContext, *, rng: np.random.Generator) -> ReleaseDraft:
-        """Write the files; what is masked, by which rules, and what was left out is not published."""
+        """Write the files; the masked regions, by which rules, and the left-out columns are not published."""
         order = rng.permutation(len(self.positions)).astype(np.int64)
         table = exchanged(job.dataset_path(), self.names, self.moved, self.positions, order)
         return release_draft(
@@ -69,5 +69,5 @@ class Exchange:
 
 
 def public_parameters(spec: SwapsSpec) -> dict[str, Any]:
-    """What a release may say of how it was made."""
+    """What a release may state about how it was made."""
     return {"method": spec.method, "region_columns": list(spec.region_columns), "search": spec.search.method}

@@ -38,7 +38,7 @@ from workers.methods.swaps.mask import Masking, metric_of
 from workers.methods.swaps.search import Ran, Run
 from workers.methods.swaps.setting import OtherGroup
 
-#: Searches with more generations, all runs together, are told in the whole result only, not in the job's summary.
+#: Searches with more generations, all runs together, are reported in the whole result only, not in the job's summary.
 SUMMARY_GENERATIONS: Final = 2_000
 
 
@@ -50,7 +50,7 @@ class View:
     ----------
     rules : how they were found is said elsewhere.
     membership : (N,).
-    families : what is counted of them.
+    families : their counts.
     """
 
     rules: Rules
@@ -65,8 +65,8 @@ class Swapped:
     Attributes
     ----------
     microfile : the in-range records before.
-    hiding : what was to be masked.
-    problem, ran, bound : what was searched, what every run came to, and what the same numbers cost at least.
+    hiding : the regions to mask.
+    problem, ran, bound : the search, what every run came to, and what the same numbers cost at least.
     decoys : swaps between unmasked places.
     others : further groups.
     values : (N, A), attributes of the in-range records, categories first, as the metric takes them.
@@ -275,5 +275,5 @@ def learned_text(spec: SwapsSpec, search: str) -> str:
             "and from another seed; its rules were then applied to the protected file"
         )
     if not spec.learn_again:
-        return "not asked for"
+        return "not requested"
     return "not possible: the model was given, and with it nothing that new rules could be learned from"

@@ -32,7 +32,7 @@ _SWAPPED, _LEARNED, _WRITTEN = 0.6, 0.85, 0.95
 
 @dataclass(frozen=True, slots=True)
 class Swapping:
-    """Where the work stands: swaps first, then rules learned anew (None where they are not)."""
+    """State of the work: swaps first, then rules learned anew (None where they are not)."""
 
     setting: Setting
     search: SwapSearch
@@ -42,7 +42,7 @@ class Swapping:
 class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
-    #: Of what checkpoints hold.
+    #: Of what checkpoints contain.
     algorithm = 4
 
     def warm(self) -> None:
@@ -62,7 +62,7 @@ class SwapsRunner:
         Raises
         ------
         InfeasibleError, InvalidError
-            What only the records could tell.
+            What only the records could reveal.
         """
         keys = keys_of(job.secrets, job.rng)
         setting = setting_of(job, keys)
@@ -79,7 +79,7 @@ class SwapsRunner:
         return state.search.done and (state.again is None or state.again.done)
 
     def progress(self, state: Swapping) -> JobProgress:
-        """Stage of what is under way."""
+        """Stage of the current step."""
         if not state.search.done or state.again is None:
             stage, share = state.search.progress
             return JobProgress(fraction=READ + (_SWAPPED - READ) * share, stage=stage)

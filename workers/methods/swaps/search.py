@@ -72,12 +72,12 @@ class SwapSearch:
 
     Attributes
     ----------
-    problem : as asked for; once it is decided who leaves, with those as its only source records.
-    whole : as asked for, always.
-    hiding, keys, everybody : what is looked at, what chooses, and the records that decoys are among.
+    problem : as requested; once it is decided who leaves, with those as its only source records.
+    whole : as requested, always.
+    hiding, keys, everybody : the data that are examined, what chooses, and the records that decoys are among.
     leaving : being decided who leaves, used up by its steps; None once it is, or where the members alone are masked.
     decided : who leaves, and the cheapest swaps of them; None before, and where the members alone are masked.
-    state : of `memetic`; None where the assignment is asked for, or before it begins.
+    state : of `memetic`; None where the assignment is requested, or before it begins.
     several : all groups, where there are several.
     least : of several groups the value of the linear program, once it is there.
     assigning : the assignment being found, used up likewise; None where it has not been begun, or is there.
@@ -223,7 +223,7 @@ class SwapSearch:
         best = next(run for run, one in zip(runs, outcome.runs, strict=True) if one is outcome.best)
         program = self.decided
         if program is not None and not program.failures and not self.hiding.is_valid(self.problem, best.swaps):
-            best = Run(program.swaps, None, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals tell
+            best = Run(program.swaps, None, None, None, 0, _NO_HISTORY)  # its partners are elsewhere: arrivals reveal
         return Ran(runs, best)
 
     def resumed(self, arrays: Arrays) -> "SwapSearch":
@@ -263,11 +263,11 @@ def swap_search(
     Parameters
     ----------
     problem
-        What is asked, checked; its records in an order that does not follow the file's.
+        The request, checked; its records in an order that does not follow the file's.
     plain
-        With what is asked of the members alone: what its cheapest swaps cost is what the profile is compared with.
+        With the demands on the members alone: what its cheapest swaps cost is what the profile is compared with.
     hiding
-        What is looked at.
+        The data that are examined.
     keys
         What chooses.
     everybody

@@ -58,7 +58,7 @@ class Setting:
     ----------
     microfile, seen : in-range records, and as rules see them.
     hiding : the places and records to hide.
-    problem, plain : of swapping, and with what is asked of the members alone.
+    problem, plain : of swapping, and with the demands on the members alone.
     everybody : the records that decoys are among.
     others : further groups.
     learned : the specification of the job that the model comes from.
@@ -112,7 +112,7 @@ def setting_of(job: JobContext, keys: Keys) -> Setting:
     Raises
     ------
     InfeasibleError, InvalidError
-        What only the records could tell.
+        What only the records could reveal.
     """
     spec = job.specification(SwapsSpec)
     job.tick(0.0, "read")
@@ -168,7 +168,7 @@ def _read(spec: SwapsSpec, model: RecordModel, job: JobContext) -> Microfile:
 def _hiding(
     spec: SwapsSpec, microfile: Microfile, seen: Fuzzified, rules: Rules, alpha: float, job: JobContext
 ) -> Hiding:
-    """How records fit, down to the lowest alpha that anybody looks at, and what is asked of them."""
+    """How records fit, down to the lowest alpha that anyone looks at, and the request about them."""
     lowest, values = lowest_of(spec, alpha), Places(microfile.regions)
     fits = fitting(len(microfile.rows), seen, rules, alpha, lowest, tick=lambda share: job.tick(READ * share, "read"))
     groups = len(microfile.regions)
@@ -183,7 +183,7 @@ def _hiding(
 
 
 def lowest_of(spec: SwapsSpec, alpha: float) -> float:
-    """The lowest grade that anybody looks at."""
+    """The lowest grade that anyone looks at."""
     return min(alpha, *spec.protected_alphas, *GRID)
 
 

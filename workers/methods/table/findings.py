@@ -1,4 +1,4 @@
-"""What the audit `table` demands and finds: each demand with what was measured, and what a steward must know anyway."""
+"""What the audit `table` demands and finds: each demand with its measurement, and what a steward must know anyway."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ def _sensitive(field: str) -> Measure:
 
 
 def _enhanced(measured: TableResult) -> float | None:
-    """The beta for which enhanced likeness holds; infinite where none does."""
+    """The beta for which enhanced likeness contains; infinite where none does."""
     if measured.beta is None:
         return None
     return measured.beta.basic if measured.beta.enhanced_holds else float("inf")
@@ -29,7 +29,7 @@ def _population_uniques(measured: TableResult) -> float | None:
     return max((one for one in estimates if one is not None), default=None)
 
 
-#: Demand -> what is measured against it.
+#: Demand -> the measurement against it.
 MEASURES: Final[Mapping[str, Measure]] = {
     "k": lambda measured: measured.k,
     "l": lambda measured: None if measured.l_diversity is None else measured.l_diversity.distinct,
@@ -60,13 +60,13 @@ _SLACK: Final = 1e-9
 def demanded(
     spec: TableSpec, measured: TableResult, recursive: float | None
 ) -> tuple[dict[str, MeasuredDemand], list[Finding]]:
-    """Each demand with what was measured, and a finding for each that is not met.
+    """Each demand with its measurement, and a finding for each that is not met.
 
     Parameters
     ----------
     spec : with `require`.
-    measured : what was measured.
-    recursive : the c above which the table is recursively diverse for the l that is required; None: not asked.
+    measured : the measurement.
+    recursive : the c above which the table is recursively diverse for the l that is required; None: not requested.
     """
     demands: dict[str, MeasuredDemand] = {}
     failed = []
@@ -106,14 +106,14 @@ def _failed(name: str, figure: float | None, limit: float) -> Finding:
 
 
 def noticed(spec: TableSpec, measured: TableResult) -> Iterator[Finding]:
-    """What a steward must know although nobody demanded it; what was demanded is answered there."""
+    """What a steward must know although no one demanded it; the demands is answered there."""
     demands = set(spec.demanded)
     if measured.unique and not demands & {"k", "unique"}:
         share = measured.unique / measured.records
         yield Finding(
             audit="table",
             severity=FindingSeverity.HIGH if share >= 0.05 else FindingSeverity.MEDIUM,
-            detail=f"{share:.1%} of the records are alone in their class: who knows these columns has found them",
+            detail=f"{share:.1%} of the records are alone in their class: these columns identify them",
             measured=share,
             required=0.0,
         )
@@ -139,29 +139,28 @@ def noticed(spec: TableSpec, measured: TableResult) -> Iterator[Finding]:
 
 
 def verdict(measured: TableResult) -> str:
-    """The whole in one sentence."""
-    whose = "records" if measured.k == measured.k_records else "persons"
-    sentence = f"Who knows {_listed(measured.quasi_identifiers)} of a person finds "
+    """The whole in a few sentences: singling out, inference, and whether the demands are met."""
+    known = f"An attacker who knows {_listed(measured.quasi_identifiers)} of a person"
     if measured.k > 1:
-        sentence += f"at least {measured.k} {whose} that could be theirs"
+        whose = "records" if measured.k == measured.k_records else "persons"
+        sentences = [f"{known} finds at least {measured.k} {whose} that could be theirs."]
     else:
-        sentence += (
-            f"a single person's records, for {measured.unique / measured.records:.1%} of the records no other one"
-        )
+        alone = measured.unique / measured.records
+        sentences = [f"{known} can find that person's records: {alone:.1%} of the records are alone."]
     certain = [one for one in measured.sensitive if one.share_certain > 0.0]
     if certain:
         worst = max(certain, key=lambda one: one.share_certain)
-        sentence += f", and learns {worst.column} of {worst.share_certain:.1%} without finding the record"
-    elif measured.l_diversity is not None:
-        sentence += f", and is left with at least {measured.l_diversity.distinct} values to guess"
-    failed = [name for name, demand in measured.demands.items() if not demand.met]
-    if measured.passed is not None:
-        sentence += (
-            f"; {_listed(failed)} {'fails' if len(failed) == 1 else 'fail'} what is required"
-            if failed
-            else ("; all that is required is met")
+        sentences.append(
+            f"For {worst.share_certain:.1%} of the records this reveals {worst.column} without finding the record."
         )
-    return f"{sentence}."
+    elif measured.l_diversity is not None:
+        sentences.append(f"At least {measured.l_diversity.distinct} values of each sensitive column remain possible.")
+    failed = [f"`{name}`" for name, demand in measured.demands.items() if not demand.met]
+    if failed:
+        sentences.append(f"Requirements that fail: {_listed(failed)}.")
+    elif measured.passed is not None:
+        sentences.append("All requirements are met.")
+    return " ".join(sentences)
 
 
 def _listed(names: list[str] | tuple[str, ...]) -> str:

@@ -22,7 +22,7 @@ from workers.methods.table.reading import Audited, Sensitive
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The classes of a table, and whom an adversary cannot tell from the records of each.
+    """The classes of a table, and whom an adversary cannot distinguish from the records of each.
 
     Attributes
     ----------

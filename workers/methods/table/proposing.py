@@ -1,6 +1,6 @@
 """Quasi-identifiers proposed for a table of which none were named: what each column and each pair singles out.
 
-Beside a column that alone singles out nine of ten records no other one says anything, so the others are measured
+Next to a column that alone singles out nine of ten records no other one reveals anything, so the others are measured
 without it. Texts and numbers that were assigned are direct identifiers; a quantity that is as fine as an income to the
 dollar is a quasi-identifier that only ranges hide.
 """
@@ -29,7 +29,7 @@ from workers.algorithms.tables.classes import classes
 from workers.frames.columns import numeric_columns
 from workers.methods.table.reading import Audited
 
-#: Share of the records that a column singles out alone beside which no other one says anything.
+#: Share of the records that a column singles out alone next to which no other one reveals anything.
 _DIRECT: Final = 0.9
 #: Integers are assigned numbers if their span is less than this many times their count, if all have equally many
 #: digits, this many or more, or by the column's name.
@@ -42,7 +42,7 @@ _ASSIGNED: Final = re.compile(
 #: Columns whose pairs are looked at, and pairs that are shown.
 _PAIRED: Final = 15
 _SHOWN: Final = 50
-#: Columns of a release that say nothing of a person.
+#: Columns of a release that reveal nothing of a person.
 _OF_RELEASES: Final = frozenset({"box", "weight", "core"})
 
 
@@ -65,7 +65,7 @@ def candidates(spec: TableSpec, columns: Sequence[DatasetColumn | ReleaseColumn]
 
 
 def without_unique(audited: Audited, path: Path, types: dict[str, str]) -> tuple[Audited, tuple[ProposedColumn, ...]]:
-    """The table without columns beside which no other one says anything, unless there is nothing else; and these.
+    """The table without columns next to which no other one reveals anything, unless there is nothing else; and these.
 
     Parameters
     ----------
@@ -140,14 +140,14 @@ def _unique_column(audited: Audited, at: int, alone: int, *, direct: bool) -> Pr
 
 
 def proposal(audited: Audited, measured: TableResult, unique: tuple[ProposedColumn, ...]) -> QuasiIdentifierProposal:
-    """What is proposed.
+    """The proposal.
 
     Parameters
     ----------
     audited
         The table without columns that alone single out nearly all records.
     measured
-        What was measured of it.
+        The measurement of it.
     unique
         These columns.
     """

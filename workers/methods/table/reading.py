@@ -1,4 +1,4 @@
-"""The audit `table`: what is audited as codes, by column, and what goes with it."""
+"""The audit `table`: the audited data as codes, by column, and what goes with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,9 +51,9 @@ class Audited:
     sensitive
         The sensitive columns.
     person, weight, region
-        Codes of persons (N,), persons of the population a record stands for (N,), codes of regions (r, N); or None.
+        Codes of persons (N,), persons of the population a record represents (N,), codes of regions (r, N); or None.
     sums
-        One for each that was asked for.
+        One for each that was requested.
     records, dropped
         N, and records left out.
     """
@@ -72,7 +72,7 @@ class Audited:
 
 
 def read(job: JobContext, spec: TableSpec) -> Audited:
-    """Read what is audited.
+    """Read the audited data.
 
     Raises
     ------
@@ -144,6 +144,6 @@ def _weights(path: Path, name: str) -> NDArray[np.float64]:
     weight = np.ascontiguousarray(numeric_columns(path, [name]).values[:, 0])
     wrong = int(np.count_nonzero(~(weight > 0.0) | np.isinf(weight)))
     if wrong:
-        detail = f"column {name!r} has {wrong} cells that are no positive number: a record stands for somebody"
+        detail = f"column {name!r} has {wrong} cells that are no positive number: a record represents someone"
         raise InvalidError.at("/survey_weight_column", detail)
     return weight

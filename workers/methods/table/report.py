@@ -161,7 +161,7 @@ def _population(spec: TableSpec, audited: Audited, seen: Neighbourhoods) -> NDAr
 
 
 def _fraction(spec: TableSpec, audited: Audited) -> float | None:
-    """Share of the population that the table holds."""
+    """Share of the population that is in the table, above 0 and at most 1."""
     if spec.sampling_fraction is not None or audited.weight is None:
         return spec.sampling_fraction
     return min(1.0, audited.records / float(audited.weight.sum()))

@@ -40,12 +40,12 @@ class TableRunner:
             list(minimal_uniques(codes, depth=2, anything=anything))
 
     def run(self, job: JobContext) -> Outcome:
-        """Read the table, measure it, and say what was found; there is no release.
+        """Read the table, measure it, and report the findings; there is no release.
 
         Raises
         ------
         InvalidError
-            What only the records could tell.
+            What only the records could reveal.
         """
         job.tick(0.0, "read")
         spec = job.specification(TableSpec)
@@ -100,7 +100,7 @@ def _classes(
 
 
 def _uniques(job: JobContext, audited: Audited, seen: Neighbourhoods, depth: int) -> Special:
-    """Sets of columns that single somebody out, some sets at a time."""
+    """Sets of columns that single someone out, some sets at a time."""
     columns = len(audited.codes)
     sets = minimal_uniques(audited.codes, depth=depth, anything=seen.anything)
     special = unscored(records=audited.records, columns=columns)

@@ -1,4 +1,4 @@
-"""What an uncertain release's job says of anonymity beyond its own k: beside kept columns, and after further draws."""
+"""What an uncertain release's job states about anonymity beyond k: with kept columns, and after further draws."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,8 +36,8 @@ def with_kept(
 
     Parameters
     ----------
-    job : told how far it is; where the records' kept columns are read.
-    spec : what was asked.
+    job : receives how far it is; where the records' kept columns are read.
+    spec : the request.
     records, calibrated : the records and their densities.
     """
     if not spec.keep:
@@ -73,7 +73,7 @@ def after_draws(
 def _matched(spec: UncertainSpec, calibrated: Calibrated) -> NDArray[np.int64]:
     """Who is still a candidate for whom after scales have been compared: those who share one, where scales are shared.
 
-    Scales per record leave nobody; what is said of such a release is the paper's count, among all.
+    Scales per record leave no one; the statement about such a release is the paper's count, among all.
     """
     if spec.scales in {ScaleSharing.COMMON, ScaleSharing.PER_RECORD}:
         return np.zeros(len(calibrated.rows), dtype=np.int64)

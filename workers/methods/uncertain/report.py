@@ -1,4 +1,4 @@
-"""What an uncertain release and its job say in words and numbers: result, public statistics, flags, schema."""
+"""What an uncertain release and its job state in words and numbers: result, public statistics, flags, schema."""
 
 from typing import Any
 
@@ -63,10 +63,10 @@ def result(
 
 
 def public_parameters(spec: UncertainSpec, unit: NDArray[np.float64], *, rows: int) -> dict[str, Any]:
-    """What a release of so many rows may say of how it was made.
+    """What a release of so many rows may state about how it was made.
 
     The cells' size follows from the largest k where records have their own, and from the number of complete records
-    where 8 k are more: neither is anybody's business. A cell with all that is released has no size worth telling.
+    where 8 k are more: neither is anyone's business. A cell with all that is released has no size worth telling.
     """
     shown = _SPEC - {"k"} if spec.k_column is not None else _SPEC
     if spec.k_column is None and (spec.cell_size is None or spec.cell_size < rows):

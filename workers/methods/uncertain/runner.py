@@ -38,7 +38,7 @@ _READ, _CALIBRATED = 0.05, 0.85
 
 @dataclass(frozen=True, slots=True)
 class Calibrating:
-    """Where the work stands: the algorithm's state, and which records it works on."""
+    """State of the work: the algorithm's state, and which records it works on."""
 
     spec: UncertainSpec
     records: CompleteRecords
@@ -48,7 +48,7 @@ class Calibrating:
 class UncertainRunner:
     """Reads the columns, calibrates every record's density, draws from it, writes the release."""
 
-    #: Of what checkpoints hold.
+    #: Of what checkpoints contain.
     algorithm = 2
 
     def warm(self) -> None:
@@ -67,12 +67,12 @@ class UncertainRunner:
             draw(values, calibration.calibrate(values, each), rng)
 
     def init(self, job: JobContext) -> Calibrating:
-        """Read the columns and leave out what the specification says.
+        """Read the columns and leave out what the specification states.
 
         Raises
         ------
         InfeasibleError, InvalidError
-            What only the records could tell.
+            What only the records could reveal.
         """
         spec = _specification(job)
         refuse_repeat(job.draw - 1, allowed=bool(spec.accept_findings))
@@ -148,7 +148,7 @@ def _draft(
     link: NDArray[np.int64],
     public: Sequence[JobWarning],
 ) -> ReleaseDraft:
-    """What is published; only the link is not."""
+    """The published data; only the link is not."""
     columns = uncertain_report.release_columns(spec, densities)
     return release_draft(
         job,
@@ -166,7 +166,7 @@ def _draft(
 
 
 def _specification(job: JobContext) -> UncertainSpec:
-    """The job's specification; the seed stands beside it, never in it."""
+    """The job's specification; the seed is next to it, never in it."""
     return job.specification(UncertainSpec)
 
 
@@ -191,7 +191,7 @@ def _begun(
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
-    """What would be feasible; a k that stands in a column is a cell of somebody's, and is not told."""
+    """What would be feasible; a k that is in a column is a cell of someone's, and is not reported."""
     where = {"shared": " in a cell: larger cells allow a larger k"}.get(spec.scales.value, "")
     had = f"{error.records} records{where}; no noise makes so many fit"
     if spec.k_column is None:
@@ -201,7 +201,7 @@ def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleErro
 
 
 def _densities(calibrated: Calibrated, drawn: NDArray[np.float64], order: NDArray[np.int64]) -> Densities:
-    """What is released, in the order of the release."""
+    """The released data, in the order of the release."""
     return Densities(
         model=calibrated.model,
         z=np.ascontiguousarray(drawn[order]),
@@ -217,7 +217,7 @@ def public_estimates(columns: Sequence[str], densities: Densities) -> list[dict[
     Parameters
     ----------
     columns : names of the columns.
-    densities : what is published, and nothing else.
+    densities : the published data, and nothing else.
     """
     return [one.model_dump(mode="json") for one in _estimated(columns, densities)]
 

@@ -1,6 +1,6 @@
 """What an uncertain release and its job warn of.
 
-A release's warnings follow from what is published; a job's may say what only its keepers may know.
+A release's warnings follow from the published data; a job's may state what only its keepers may know.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ from workers.methods.context import JobContext
 #: Rows that are attacked.
 _ROWS = 1_000
 _TICK = 0.97
-#: A release whose noise is so many times a column's own spread says little of the column.
+#: A release whose noise is so many times a column's own spread reveals little of the column.
 _WIDE = 1.0
-#: An anonymity of so many times k is more than was asked for.
+#: An anonymity of so many times k is more than was requested.
 _MUCH = 50.0
 
 
 def of_release(spec: UncertainSpec, densities: Densities) -> list[JobWarning]:
-    """Warnings that anybody may read: functions of what is published."""
+    """Warnings that anyone may read: functions of the published data."""
     return [*_zero_scales(densities), *_wide(spec, densities)]
 
 
@@ -61,8 +61,8 @@ def attacked(
 
     Parameters
     ----------
-    job : told how far it is.
-    densities : what is released.
+    job : receives how far it is.
+    densities : the released data.
     truth : (M, n) the record of each row.
     candidates : (N, n) all complete records, suppressed ones among them.
     rng : draws the rows that are tried.
@@ -94,7 +94,7 @@ def _linkage(spec: UncertainSpec, shares: tuple[float, float]) -> JobWarning:
         WarningCode.LINKAGE,
         f"An adversary who knows the whole original finds the true record of {shares[0]:.1%} of the rows at rank 1 by "
         f"fit alone, and of {shares[1]:.1%} when he also compares scales (at most {_ROWS} rows were tried). "
-        f"{advice.capitalize()}. The audit `linkage` says more.",
+        f"{advice.capitalize()}. The audit `linkage` reveals more.",
         "/spec/scales",
     )
 
@@ -118,7 +118,7 @@ def _wide(spec: UncertainSpec, densities: Densities) -> Iterator[JobWarning]:
     if names:
         yield warning(
             WarningCode.WIDE_NOISE,
-            f"The noise of {', '.join(map(repr, names))} is wider than the column's own spread: its values say little. "
+            f"The noise of {', '.join(map(repr, names))} is wider than the column's spread: its values show little. "
             "Fewer columns, a smaller `k`, or a `suppress_share` of rare records make it narrower.",
         )
 
@@ -131,8 +131,8 @@ def _few(calibrated: Calibrated) -> Iterator[JobWarning]:
     if calibrated.few:
         yield warning(
             WarningCode.SCALE_OF_FEW,
-            "Fewer than k records need so large a scale, and everybody has it: to whoever knows the others it says how "
-            "far these lie from them. Let `suppress_share` leave them out, or use scales `levels`.",
+            "Fewer than k records determine the common scale, so it reveals how far out they are to anyone who knows "
+            "the others. Let `suppress_share` leave them out, or use scales `levels`.",
             "/spec/suppress_share",
         )
 

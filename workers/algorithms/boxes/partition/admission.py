@@ -9,8 +9,8 @@ k : least records, or persons, of a unit.
 A record whose class of kept columns has fewer than k records can be in no box and is left out, before the partition:
 left out after it, 100 boxes of Adult fell below 5. Records of a pattern too rare give up values, first those of the
 column that most records lack, until their pattern is another's and both have k; a value given up is published as
-missing. Who has nothing left to give up is left out. Whoever is left out is one of at least k, or nobody is left out:
-else as many more go, of the smallest unit that has them to spare, in the order of the records, which says nothing.
+missing. Who has nothing left to give up is left out. Whoever is left out is one of at least k, or no one is left out:
+else as many more go, of the smallest unit that has them to spare, in the order of the records, which reveals nothing.
 
 science.md section 5, "Rare classes of kept columns" and "Missing numbers".
 """
@@ -64,13 +64,13 @@ def admit(
     *,
     patterns: bool,
 ) -> Admitted:
-    """Leave out and blank what no box can hold.
+    """Leave out and blank what no box can contain.
 
     Parameters
     ----------
     x : (N, n), NaN where missing.
     nominal : d columns, -1 where missing.
-    demands : what a box must hold beside k.
+    demands : what a box must contain besides k.
     k : least records of a box.
     max_suppressed_classes : largest share of the records that may be left out.
     min_width : (n,), 0 for none.
@@ -81,7 +81,7 @@ def admit(
     SuppressionError
         More would be left out.
     InfeasibleKError
-        Nobody would be left.
+        No one would be left.
     """
     if not patterns and len(demands.kept) == len(demands.persons) == 0:  # complete records of no class: all take part
         everybody = np.arange(len(x))
@@ -145,7 +145,7 @@ def _merged(lacking: BoolArray, demands: BoxConstraints, k: int, giving: bool) -
 def _demanded(
     given: BoolArray, label: IntArray, x: FloatArray, held: ConstraintArrays, k: int
 ) -> tuple[BoolArray, IntArray]:
-    """The same after whole patterns gave up values because they do not hold what is demanded."""
+    """The same after whole patterns gave up values because they do not contain the demands."""
     order = np.arange(len(x), dtype=np.int32)
     out = label < 0
 
@@ -202,7 +202,7 @@ def _giving_up(
 def _none_or_many(
     label: IntArray, some: BoxConstraints, demands: BoxConstraints, rows: IntArray, k: int, records: int
 ) -> BoolArray:
-    """Who stays when nobody is left out, or at least k are.
+    """Who stays when no one is left out, or at least k are.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class MixedRecords(NamedTuple):
 
 
 class MixedSide(NamedTuple):
-    """What is known of one side of a cut while its records are gone through.
+    """The known facts of one side of a cut while its records are gone through.
 
     low, high, worth : (n,), extremes and sums of worth.  weight, size : (D,), sum of omega and number of its values.
     least, most : (Q,), extremes of its scores.  total : [mass, sum of squares of the classes' sizes].
@@ -101,7 +101,7 @@ class MixedSide(NamedTuple):
 
 
 class NumericBlock(NamedTuple):
-    """Room for one large node's records, sorted along every axis, and for what is tried on them.
+    """Room for one large node's records, sorted along every axis, and for the trials on them.
 
     place : (m + 1,), the cost of each place along a line, -1 where it is no candidate.
     lines, back : (2, m + 1) and (m + 1,), of a whole line's best partition.

@@ -271,7 +271,7 @@ def _sieve(
     count: int,
     most: int,
 ) -> int:
-    """Keep the first `most` candidates both of whose sides hold what is demanded."""
+    """Keep the first `most` candidates both of whose sides contain the demands."""
     kept = whole(0)
     top, rows, order = block.top, records.rows, records.order
     for z in range(count):

@@ -8,7 +8,7 @@ companion of an unused value : the next value on the ring that some record of th
     its companion goes.
 
 science.md section 5, "Nominal columns": a value of the codebook that no record of a node has goes to a random side.
-Drawn anew at each cut it would tell in time which values are unused: those that change sides from release to release.
+Drawn anew at each cut it would reveal in time which values are unused: those that change sides from release to release.
 By companions it changes sides only where its companion left the node before, so that the same node has the same sides
 in every release of the column, as the same gap has the same cut (partition.places).
 """

@@ -4,13 +4,13 @@ Notation as in partition.arrays and partition.candidates, and
 --------
 order : (tries,), places in the order in which they are tried.
 
-`fast` cuts the column of largest s_i: a numeric one where both sides hold multiples of k, a nominal one by
+`fast` cuts the column of largest s_i: a numeric one where both sides contain multiples of k, a nominal one by
 n_v / omega_v where the column itself then costs least. `mondrian` cuts the column widest in shares of its range, or of
 its codebook, at the strict median; values of a nominal column, in order of frequency, at the place nearest to it. Both
 try the next column where no cut is allowed; kept classes are parted where nothing else can be cut.
 
-Where boxes must hold more than k records Mondrian takes the next axis where the median is not allowed: a strict cut is
-allowable only if both sides are k-anonymous and l-diverse (LeFevre, DeWitt, Ramakrishnan 2006, sections 2.2 and 4;
+Where boxes must contain more than k records Mondrian takes the next axis where the median is not allowed: a strict cut
+is allowable only if both sides are k-anonymous and l-diverse (LeFevre, DeWitt, Ramakrishnan 2006, sections 2.2 and 4;
 Machanavajjhala et al. 2007, section 5, for l). `fast` first takes another place on the axis, the one that leaves room
 for most boxes and, of those, is nearest to the middle. So a group of `mondrian` is left whole where no axis allows the
 median, one of `fast` where no axis that matters allows any cut.
@@ -18,7 +18,7 @@ median, one of `fast` where no axis that matters allows any cut.
 Numbers alone with no such demand are cut in place, without an order (`grow`); all others within a block.
 
 science.md section 1, "From half-widths to a real subdivision": the axis is the one of largest mean(a_i) width_i, which
-equalises a_i D_i as XK slide 9 asks; sides hold multiples of k.
+equalises a_i D_i as XK slide 9 asks; sides contain multiples of k.
 """
 
 from typing import Final
@@ -172,7 +172,7 @@ def _first_that_holds(
     return whole(0)
 
 
-#: The first of some places whose sides hold what is demanded, those of numbers being so already; 0 for none.
+#: The first of some places whose sides contain the demands, those of numbers being so already; 0 for none.
 _settled = by_kind(_first, _first_that_holds)
 
 

@@ -181,8 +181,8 @@ def _of_boxes(s: FloatArray, row: int, rest: float, count: int, room: int, k: in
     """Cost of a side with room for several boxes; s_i are in a row of `s`, which is used up, and `rest` is their sum.
 
     Axes are cut in order of falling s_i: with the r largest cut, t^r = prod_{i <= r} s_i / L, and r is the first with t
-    at or above the next s. `product` holds prod_{i <= r} s_i / s_r. Extremes of m uniform values span
-    (m - 1)/(m + 1) of their interval: boxes of k are narrower than volume alone tells, the side itself too.
+    at or above the next s. `product` contains prod_{i <= r} s_i / s_r. Extremes of m uniform values span
+    (m - 1)/(m + 1) of their interval: boxes of k are narrower than volume alone reveals, the side itself too.
     """
     columns = s.shape[1]
     shrink = (k - 1.0) / (k + 1.0) * (count + 1.0) / (count - 1.0) if k > 1 else 1.0

@@ -51,14 +51,14 @@ def ways(
     side : space, and the node's cell.
     first, last : the node.
     k : least records of a side.
-    sample : about how many of the records are measured at least, evenly spaced, unless `every` is asked for.
-    axes : how many columns are searched, those of largest s_i, unless `every` is asked for.
+    sample : about how many of the records are measured at least, evenly spaced, unless `every` is requested.
+    axes : how many columns are searched, those of largest s_i, unless `every` is requested.
     every : all candidates; else the cheapest of each order of a column.
 
     Returns
     -------
     cuts : cheapest first.
-    group : (M,), which part a value stands in; -1 of values that none of the records measured has.
+    group : (M,), which part a value is in; -1 of values that none of the records measured has.
     """
     n, columns = records.rows.shape[1], records.codes.shape[1]
     stride = 1 if every else max(1, (last - first) // sample)
@@ -89,7 +89,7 @@ def _spaced(records: MixedRecords, first: int, last: int, stride: int) -> MixedR
 
 
 def upper_side(records: MixedRecords, first: int, last: int, cut: Cut, group: IntArray) -> BoolArray:
-    """Which of a node's records lie above a cut."""
+    """Which of a node's records are above a cut."""
     n = records.rows.shape[1]
     if cut.axis < n:
         return np.asarray(records.rows[first:last, cut.axis] >= cut.above)

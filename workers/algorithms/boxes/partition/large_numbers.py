@@ -63,7 +63,7 @@ def coarse(records: NumericRecords, first: int, last: int, cell: FloatArray, k: 
 def _binned(
     records: NumericRecords, node: tuple[int, int], cell: FloatArray, axis: int, k: int, extent: tuple[float, float]
 ) -> tuple[float, Cut]:
-    """Cheapest border on an axis. Where one bin holds nearly all records, its own extent is divided again."""
+    """Cheapest border on an axis. Where one bin contains nearly all records, its own extent is divided again."""
     low, high = extent
     bins = np.empty((_BINS, 6, records.rows.shape[1]))
     bins[:, 4], bins[:, 5] = np.inf, -np.inf  # a bin is as wide as its records

@@ -5,7 +5,7 @@ Notation as in partition.arrays, and
 variant : which order: 0 by n_v / omega_v (best for shares, in 300 of 300 cases), 1 + i by the mean of numeric column i,
     n + 1 + 2 q by the q-th of the column's scores and n + 2 + 2 q by its distance from the node's mean score (inner
     against outer values).
-group : the part of the column's hierarchy that a value stands in, below the lowest node that covers the node's values;
+group : the part of the column's hierarchy that a value is in, below the lowest node that covers the node's values;
     the value itself where there is no hierarchy. Groups are kept together.
 
 science.md section 5, "Cuts".
@@ -59,7 +59,7 @@ def line_up(  # noqa: C901 (a kernel)
     Returns
     -------
     int
-        Groups: 1 where there is nothing to cut; 0 where the order says nothing (a variant for two groups).
+        Groups: 1 where there is nothing to cut; 0 where the order reveals nothing (a variant for two groups).
     """
     present, rank, sums, count = block.values, block.rank, block.sums, block.held
     n = records.rows.shape[1]
@@ -114,7 +114,7 @@ def _keys(  # noqa: C901 (a kernel)
     c: int,
     n: int,
 ) -> bool:
-    """Keys of the groups into `sums` at their first members, sizes into `count`; whether the variant says anything."""
+    """Keys of the groups into `sums` at their first members, sizes into `count`; whether the variant differs."""
     present, rank, sums, count = block.values, block.rank, block.sums, block.held
     if variant == 0:
         for z in range(c):

@@ -9,8 +9,8 @@ a_i(x) range_i : (n,) or (N, n), what column i's whole range is worth to the sta
 groups : (N,), records that are never in one box with those of another group: patterns of missing values.
 
 There is one search, over numbers alone (`init`) and over columns of all kinds (`init_mixed`). They differ in what a
-record, a side and a block hold (partition.arrays), which numba compiles the same kernels for; in how a node too large
-for a block is cut; and numbers alone are cut in place by `fast` and `mondrian` where k records suffice.
+record, a side and a block contain (partition.arrays), which numba compiles the same kernels for; in how a node too
+large for a block is cut; and numbers alone are cut in place by `fast` and `mondrian` where k records suffice.
 
 Sources: science.md section 1, "From half-widths to a real subdivision" and section 5, "Nominal columns"; LeFevre et al.
 2006 for `mondrian`.
@@ -110,7 +110,7 @@ class PartitionState:
 
 
 def _check(x: FloatArray, k: int, worth: FloatArray | SingleArray, demands: BoxConstraints) -> None:
-    """Refuse what `init` says it refuses."""
+    """Refuse what `init` states it refuses."""
     check_records(x)
     if k < 1:
         msg = f"k must be at least 1, got {k}"
@@ -143,8 +143,8 @@ def init(
     method : `optimal` (cut of least predicted uncertainty, the best few tried out), `fast` (axis of largest
         mean(a_i) width_i, sides of multiples of k) or `mondrian` (widest share of the range, strict median; `worth`
         is ignored).
-    demands : l and kept classes that a box must hold beside k records. All records are then one block.
-    effort : how much is tried; None for what is usual for so many records.
+    demands : l and kept classes that a box must contain besides k records. All records are then one block.
+    effort : how much is tried; None for the usual number for so many records.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut by the widths of these. None where
         they have the bounds of their records.
 
@@ -213,7 +213,7 @@ def init_mixed(
     k : at least 1.
     costs : ignored by `mondrian`, which goes by shares of ranges and codebooks.
     method, effort : as of `init`.
-    demands : what a box must hold beside k records; every group of records holds it.
+    demands : what a box must contain besides k records; every group of records contains it.
     groups : 0 to R - 1 of each record; None for one group.
     min_width : (n,), least extent of the records of a box; None for none.
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where

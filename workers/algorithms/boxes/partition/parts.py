@@ -1,4 +1,4 @@
-"""Parts of the columns of a node, and what stands in each.
+"""Parts of the columns of a node, and their contents.
 
 Notation as in partition.arrays, and
 --------
@@ -24,7 +24,7 @@ _SAMPLE = 1024
 
 
 class Parts(NamedTuple):
-    """What the parts of every column hold."""
+    """What the parts of every column contain."""
 
     amount: IntArray
     low: FloatArray
@@ -42,12 +42,12 @@ def measured(records: MixedRecords, looked: list[int], stride: int) -> tuple[Par
     ----------
     records : those measured.
     looked : the columns.
-    stride : how many records each of those measured stands for.
+    stride : how many records each of those measured represents.
 
     Returns
     -------
     parts : nothing of other columns.
-    group : (M,), which part a value stands in; -1 of values that none of the records has.
+    group : (M,), which part a value is in; -1 of values that none of the records has.
     """
     n = records.rows.shape[1]
     borders = np.full((n, _PARTS - 1), np.inf)

@@ -1,4 +1,4 @@
-"""Where in its gap a cut lies: a function of the column's secret and the gap, not of the release.
+"""Where in its gap a cut is: a function of the column's secret and the gap, not of the release.
 
 Notation
 --------
@@ -7,19 +7,19 @@ a < b : ends of the gap of a cut, neighbouring values in the box that is cut.
 cell : the floats whose first d bits agree, d from 0 (all of them, up to 2^512 in size) to 64 (one float). Bits are
     those of the ordered encoding (flipped for negative numbers, else the sign alone): a cell is an interval [lo, hi).
 T, X : of a cell, the first arrival and its place. Arrivals are a Poisson process on (number, time) of rate 1: T is
-    exponential of rate hi - lo, X uniform on [lo, hi). A child that holds X has the same T and X; the other child's
+    exponential of rate hi - lo, X uniform on [lo, hi). A child that contains X has the same T and X; the other child's
     first arrival comes later, T + E / (width of the child), at a place of its own: waiting has no memory.
 
 **The cut of a gap is the place in it that arrives first**: uniform on (a, b), since the process has no other than this.
-What is drawn for a cell (E and the place) is ChaCha20 under the key, with the cell as counter and nonce, so the whole
-process is a function of the key alone, of which only the cells that a gap asks for are ever computed. Therefore
+The numbers drawn for a cell (E and the place) are ChaCha20 under the key, with the cell as counter and nonce, so the
+whole process is a function of the key alone, of which only the cells that a gap asks for are ever computed. Therefore
 
-- the same gap has the same cut in every release of the column: repeating a specification tells nothing new;
-- a narrower gap that holds the cut of a wider one has the same cut. So between two values that are neighbours in the
+- the same gap has the same cut in every release of the column: repeating a specification reveals nothing new;
+- a narrower gap that contains the cut of a wider one has the same cut. So between two values that are neighbours in the
   whole column there is at most one cut, in whatever releases: cuts do not creep up to a value.
 
 Places are drawn in steps of 2^-106 of a cell and rounded once. Cells do not depend on the data, so the last bits of a
-cut tell nothing of a or b; drawn in steps of the gap they would tell its width (Mironov 2012).
+cut reveal nothing of a or b; drawn in steps of the gap they would reveal its width (Mironov 2012).
 
 Sources: science.md section 4, "Secrets of columns"; Maddison, Tarlow, Minka 2014 (A* sampling) for the process.
 """

@@ -49,7 +49,7 @@ def divide(
 
 @inner_kernel
 def _border(rows: FloatArray, line: IndexArray, base: int, axis: int, p: int) -> float:
-    """Where a cut of a line is reckoned to lie; 0 between values."""
+    """Where a cut of a line is reckoned to be; 0 between values."""
     if axis >= rows.shape[1]:
         return 0.0
     return middle(rows[base + line[p - 1], axis], rows[base + line[p], axis])

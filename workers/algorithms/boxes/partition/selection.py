@@ -4,7 +4,7 @@ Notation
 --------
 v : (m,), values of one axis in one node, in any order; worked on in place.
 r : rank counted from 0: v_r is the element that sorting would put at place r.
-A gap (a, b) between neighbouring values is *open* when a float lies strictly inside it: only there can a cut be placed
+A gap (a, b) between neighbouring values is *open* when a float is strictly inside it: only there can a cut be placed
 that is neither value. Values without one between them count as equal.
 """
 
@@ -22,14 +22,14 @@ LESS: Final = 1.0 - 1e-12  # rounding must not decide between candidates of equa
 
 @kernel
 def is_open(a: float, b: float) -> bool:
-    """Whether a float lies strictly between a and b, a <= b."""
+    """Whether a float is strictly between a and b, a <= b."""
     middle = 0.5 * a + 0.5 * b
     return a < middle < b
 
 
 @inner_kernel
 def middle(a: float, b: float) -> float:
-    """Where a cut of a gap is reckoned to lie: half-way. The cut itself is a random point (partition.places)."""
+    """Where a cut of a gap is reckoned to be: half-way. The cut itself is a random point (partition.places)."""
     return 0.5 * a + 0.5 * b
 
 
@@ -197,7 +197,7 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
 def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
 
-    LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float lies
+    LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float is
     between the sides the cut is not allowed, because a cell could not be bounded there.
     """
     t = select(v, m, (m - 1) // 2)

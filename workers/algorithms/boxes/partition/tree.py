@@ -30,7 +30,7 @@ def divide_cell(cells: FloatArray, at: int, axis: int, border: float, lower_firs
 
 @kernel
 def branch(tree: Tree, node: int, axis: int, p: int, below: float, above: float) -> None:
-    """Two children, the smaller on top of those that wait; the node's cell lies where the first of them will."""
+    """Two children, the smaller on top of those that wait; the node's cell is where the first of them will."""
     span, counters, waiting = tree.span, tree.counters, tree.waiting
     first, last = span[node, 0], span[node, 1]
     child = counters[0]

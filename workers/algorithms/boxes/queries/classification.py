@@ -10,8 +10,8 @@ away : squared distance of a point from a box, in units; 0 inside and on the bou
 q : number of votes.
 
 The counterpart of the q best fits of AG section II.E: the records of a box are alike, so that boxes are taken whole,
-the one that holds the point first and then the nearest, until q records are reached; boxes equally far that together
-hold more than the votes still open share them in proportion. A class gets its share of the q votes. (By the letter a
+the one that contains the point first and then the nearest, until q records are reached; boxes equally far that together
+contain more than the votes still open share them in proportion. A class gets its share of the q votes. (By the letter a
 record outside the point's box has density 0 there and no vote; boxes of k records would then decide by k votes whatever
 q is.)
 """

@@ -1,23 +1,23 @@
-"""How many records of a box release lie in a range: an estimate, and what is certain.
+"""How many records of a box release are in a range: an estimate, and the certain range.
 
 Notation
 --------
 B : number of boxes; lo, hi (B, n) their bounds, c (B,) their counts, in the columns' units.
-a, b : (Q, n), closed intervals asked for, infinite where open.
+a, b : (Q, n), closed intervals requested, infinite where open.
 F_j : share of all records below a value of column j, by what all boxes of the column say (surebox_verify.expected), or
     the value itself where nothing is said of it.
 f : prod_j f_j; f_j = |F_j of [a_j, b_j] and [lo_j, hi_j]| / (F_j(hi_j) - F_j(lo_j)), the share of the box's records to
-    be expected in the range; along an axis where the box is degenerate (lo = hi) 1 if that value is asked for, else 0.
+    be expected in the range; along an axis where the box is degenerate (lo = hi) 1 if that value is requested, else 0.
     Of e_b of a box's records it is known that they have the values lo, and of as many that they have hi (tight bounds):
     f_j = e 1(lo in range) + e 1(hi in range) + (1 - 2 e) times the same.
-S : set of values that a box has of a nominal column; A : values asked for. f has a factor, how probable A is in S.
+S : set of values that a box has of a nominal column; A : values requested. f has a factor, how probable A is in S.
 T : different sets of all nominal columns together, numbered; few, for boxes share them.
 estimate : sum c f.
 guaranteed : least = sum of c over boxes inside the range, most = sum of c over boxes that meet it.
 
 Bounds count as closed on both sides. Cells are half-open, but which of their upper ends are closed a release does not
-say; a cell that only touches the range by its open end is thereby counted in `most`: certain, and hardly ever wider, as
-cuts are random points between values.
+state; a cell that only touches the range by its open end is thereby counted in `most`: certain, and hardly ever wider,
+as cuts are random points between values.
 
 The counts are those of the released records, each counting 1, also in a release with weights: weights serve statistics.
 With `weight` given instead, records count M w each, M their number and w (B,) the weight of a record of a box (sum c w
@@ -46,7 +46,7 @@ class BoxCounts:
     Attributes
     ----------
     estimate : (Q,), records.
-    least, most : (Q,), between which the number of released records in the range certainly lies.
+    least, most : (Q,), between which the number of released records in the range certainly is.
     """
 
     estimate: FloatArray
@@ -230,8 +230,8 @@ def count(
     ready : from `index`.
     lower, upper : (Q, n), closed intervals, minus and plus infinity where open.
     threads : used; the result does not depend on them.
-    part_of : (Q, T), how probable it is in each set that a value is asked for: 1 where all of S is, or the column is
-        not asked about, 0 where none is, else between; for an empty set 0 where it is. None where no query asks about
+    part_of : (Q, T), how probable it is in each set that a value is requested: 1 where all of S is, or the column is
+        not queried, 0 where none is, else between; for an empty set 0 where it is. None where no query asks about
         values.
 
     Returns

@@ -19,14 +19,14 @@ J(w) = sum w g + A sqrt(sum w^2) + sum_c omega_c |sum w IF_c|.
 
 The last term is how far the statistics of the weighed records are from those of all, to first order: of means exactly.
 omega |t| is the most that u t is for u from -omega to omega. So the least J is min_w max_u, and this is max_u min_w
-(Sion 1958): what stands there is convex in w and linear in u, and both are from compact convex sets. The inner minimum
+(Sion 1958): the function is convex in w and linear in u, and both are from compact convex sets. The inner minimum
 is that of weights by g, with g + IF u in the place of g: its lambda(u) is concave and has the gradient sum w IF. Its
 maximum over u is found by a quasi-Newton search within bounds and, where J and lambda do not meet then, by truncated
 Newton searches. The weights are again max(K (lambda - g - IF u), 0).
 
 Privacy: what weights follow from is published, boxes and u, A and the rounded moments of rare.rarity. In the means over
 all records boxes are points not beyond the k-th values, as they are there: where a price is inside its bounds, a shift
-is 0, and the centres of the weighed boxes tell these means.
+is 0, and the centres of the weighed boxes reveal these means.
 """
 
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ def dismiss(g: FloatArray, counts: IntArray, *, statistical: float) -> Dismissal
     """Keep the boxes that minimise privacy plus statistical uncertainty.
 
     For a fixed number of records the smallest sum takes boxes in the order of g; along one box (or several of equal g)
-    the objective is concave in ``#S ** -0.5``, so that its least value lies at whole boxes, with equal g never split.
+    the objective is concave in ``#S ** -0.5``, so that its least value is at whole boxes, with equal g never split.
     One sort and prefix sums therefore find the optimum over *all* subsets of boxes.
 
     Parameters
@@ -100,7 +100,7 @@ def validate(g: FloatArray, counts: IntArray, statistical: float) -> None:
         msg = "every g must be finite and at least 0"
         raise ValueError(msg)
     if counts.min() < 1:
-        msg = "every box must hold at least one record"
+        msg = "every box must contain at least one record"
         raise ValueError(msg)
     if not (np.isfinite(statistical) and statistical >= 0):
         msg = f"the statistical uncertainty must be finite and at least 0, not {statistical}"

@@ -42,7 +42,7 @@ _KINDS = {
 
 @dataclass
 class _Block:
-    """Where the sums of a part stand: c and m, m z from `first`, m z z of `pairs` from `second`.
+    """Where the sums of a part are: c and m, m z from `first`, m z z of `pairs` from `second`.
 
     `number` is that of its first axis among those of all parts, `pair` that of its first pair.
     """
@@ -167,7 +167,7 @@ class Features:
 def _components(
     block: _Block, gradients: list[tuple[_Block, tuple[int, ...], Component]]
 ) -> list[tuple[float, int, tuple[int, int], tuple[int, int, int], float]]:
-    """Components of a part: weight, kind, firsts, pairs and inflation; of those of first order the gradients beside."""
+    """Components of a part: weight, kind, firsts, pairs and inflation; gradients of those of first order."""
     part, rows = block.part, []
     for index, statistic in enumerate(part.statistics):
         weights: Sequence[float] = part.omega[part.owner == index].tolist()

@@ -96,7 +96,7 @@ def summed(numbers: list[Statistic], of: Local, *, ddof: int, least: float) -> "
     numbers : of axes as they are numbered among all.
     of : the boxes of their part.
     ddof : as for the statistics.
-    least : share of all records below which no box could tell one.
+    least : share of all records below which no box could reveal one.
     """
     total = Sum(of, ddof, least)
     place = {axis: number for number, axis in enumerate(of.axes)}

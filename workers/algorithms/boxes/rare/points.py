@@ -4,7 +4,7 @@ Notation as in rare.rarity, rare.shifted and boxes.charges, and
 --------
 axis : a numeric column, or the indicator of a set A of values of a nominal one.
 z_b : centre of an interval; of the indicator of A |S and A| / |S|: a record of S is the unit vector of one of its
-    values, and this is where the centre of these stands.
+    values, and this is where the centre of these is.
 D_b : half-width of an interval; of the indicator of A 1/2 where S has values in A and others, else 0.
 v_b : published weight of a record of the box, its design weight; 1 where records count alike.
 part : the statistics that go by the same boxes, those that have all of their columns.  M : sum c v over these boxes.
@@ -54,7 +54,7 @@ class Axes:
         return self.readings.size(column)
 
     def of_column(self, column: int) -> tuple[int, ...]:
-        """Axes that a column stands for in statistics of moments: of a nominal one its dummies."""
+        """Axes that a column represents in statistics of moments: of a nominal one its dummies."""
         if column < self._numeric:
             return (column,)
         return tuple(self.indicator(column, (value,)) for value in range(1, self.values(column)))
@@ -74,7 +74,7 @@ class Axes:
                 yield replace(one, of=(*one.of[:-1], self.indicator(column, each)), values=())
 
     def points(self) -> tuple[FloatArray, FloatArray]:
-        """Centres z and half-widths D of all axes asked for so far, (B, axes) each; 0 where a box lacks the column."""
+        """Centres z and half-widths D of all axes requested so far, (B, axes) each; 0 where a box lacks the column."""
         boxes = self.readings.boxes
         known = ~np.isnan(boxes.lower)
         z, half = [np.where(known, boxes.centre, 0.0)], [np.where(known, boxes.half_width, 0.0)]
@@ -142,9 +142,9 @@ def judged(
     Parameters
     ----------
     boxes : bounds, sets, counts and weights.
-    statistics : what is asked; nominal columns are numbered after the numeric ones.
+    statistics : the request; nominal columns are numbered after the numeric ones.
     ddof : as for the statistics.
-    least : share of all records below which no box could tell one, k/N.
+    least : share of all records below which no box could reveal one, k/N.
     ranks : values of the numeric columns that are ordinal (boxes.Meaning); ranges are the sets between their ends.
     """
     readings = Readings(boxes, Meaning(ranks=ranks))

@@ -12,7 +12,7 @@ A : sum_C omega_C z sd(IF_C) over the centres, two digits; that of N records is 
 Privacy (science.md section 1, "c of a box"): a g that averages a_i over true values lets the weights be inverted.
 Whatever follows from g and A follows from boxes and counts, which are k-anonymous; of records only the k-th values of
 columns are used. Moments of a weighed release are published with it, and are also those of boxes that it leaves out:
-with centres as they stand they gave away the far bound of one (0.99 million for a record of 1.23 million). With centres
+with centres as they are they gave away the far bound of one (0.99 million for a record of 1.23 million). With centres
 up to the k-th value fewer than k records can be as far off as they like. Moments of the boxes that stay would be
 another way, but then these are judged by less and less of the data: of 3,000 records 190 stayed.
 """
@@ -47,7 +47,7 @@ class Criterion:
     Attributes
     ----------
     mean, deviation : (n,), moments of the box centres, rounded.
-    correlation : (n, n), likewise; 0 beside a column whose centres all agree.
+    correlation : (n, n), likewise; 0 next to a column whose centres all agree.
     statistical : A, rounded; 0 before it is known.
     prices : (m,), of a unit of shift of each component, rounded; None where shifts do not count.
     owner : (m,), the statistic of each.
@@ -110,7 +110,7 @@ def _rounded(value: float) -> float:
 
 
 def _to_unit(mean: float, sigma: float) -> float:
-    """Mean in two digits of sigma; as it stands where all centres agree, and so do all boxes' bounds."""
+    """Mean in two digits of sigma; as it is where all centres agree, and so do all boxes' bounds."""
     if sigma == 0.0:
         return mean
     unit = Decimal(1).scaleb(Decimal(sigma).adjusted() - _DIGITS + 1)
@@ -123,7 +123,7 @@ def derivatives_at(criterion: Criterion, statistics: Sequence[Statistic], inflat
     Parameters
     ----------
     criterion : from `rounded_moments`.
-    statistics : what is asked; `owner` counts among them.
+    statistics : the request; `owner` counts among them.
     inflation : N / (N - ddof) of all records.
     """
     sigma = criterion.deviation
@@ -143,7 +143,7 @@ def box_uncertainty(field: Influences, boxes: PublishedBoxes, first: int, last: 
     ----------
     field : from `derivatives_at`.
     boxes : bounds and counts.
-    first, last : the boxes asked for.
+    first, last : the boxes requested.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def derivatives_at_records(statistics: Sequence[Statistic], at: Moments, everywh
 
     Parameters
     ----------
-    statistics : what is asked.
+    statistics : the request.
     at : moments of all records, or of those that are kept.
     everywhere : derivatives at the moments that decide; its omega and owner are used, so that all uncertainties are in
         one unit. (A column may be constant among the records and have no natural scale there.)
@@ -223,8 +223,8 @@ def kept_boxes(boxes: Boxes, kept: BoolArray, x: FloatArray) -> Boxes:
 
     Notes
     -----
-    Bounds that nobody declared come from these records: a box reached out to a record that is left out, or to a cut
-    halfway there. Boxes are numbered anew, by their bounds: a missing number would tell that a box is missing.
+    Bounds that no one declared come from these records: a box reached out to a record that is left out, or to a cut
+    halfway there. Boxes are numbered anew, by their bounds: a missing number would reveal that a box is missing.
     """
     low, high = outer_bounds(x, (None,) * x.shape[1])
     free = boxes.outer_from_data

@@ -10,11 +10,11 @@ T_c(S) : component c of the statistics at the centres of the boxes of S that hav
 J(S) = (1/#S) sum_S c g + A / sqrt(#S) + sum_c omega_c |T_c(all) - T_c(S)|.
 
 J is a function of the box table alone, and so is S: whoever has the table can find S again, and a release without the
-other boxes tells at most what one tells that marks them. Without the last term S is a threshold on g, and leaves out
-whatever is far from the middle (70 % of the records of the demo): its certain range then excludes the value for all.
-With it S is no threshold. The search is greedy with exchanges, from all boxes and from the best threshold: leave one
-out, take one back, exchange two, leave two out, as long as J falls. It follows from the table and nothing else; where
-it ends no such step lowers J. (science.md section 5, "Rare records".)
+other boxes reveals at most as much as one that marks them. Without the last term S is a threshold on g, and leaves
+out whatever is far from the middle (70 % of the records of the demo): its certain range then excludes the value for
+all. With it S is no threshold. The search is greedy with exchanges, from all boxes and from the best threshold: leave
+one out, take one back, exchange two, leave two out, as long as J falls. It follows from the table and nothing else;
+where it ends no such step lowers J. (science.md section 5, "Rare records".)
 
 #S counts records, whatever they weigh: g and IF carry the weights as multiples of their mean, so sd(v IF / mean v) /
 sqrt(#S) is the deviation of a weighted mean of #S records, by how much their weights differ included; and what may be
@@ -71,14 +71,14 @@ def core_boxes(
 ) -> BoolArray:
     """Boxes of the core, from the table of boxes as they are to be published.
 
-    No record is read, so a release that leaves the other boxes out tells at most what one tells that marks them. The
-    boxes are those that the records as the search sees them would have (science.md section 4, "The search sees
+    No record is read, so a release that leaves the other boxes out reveals at most as much as one that marks them.
+    The boxes are those that the records as the search sees them would have (science.md section 4, "The search sees
     winsorized values"): as published where they are cells of declared domains.
 
     Parameters
     ----------
     boxes : bounds, sets, counts and weights of all boxes, as published.
-    statistics : what is asked; those that the centres leave undefined do not count, nor do quantiles.
+    statistics : the request; those that the centres leave undefined do not count, nor do quantiles.
     confidence : of A.
     at_most : largest share of the records outside the core.
     ddof : as for the statistics.

@@ -3,8 +3,8 @@
 Notation as in rare.shifted, and
 --------
 sums : (F,), over the boxes of S of what rare.features has of each: c, c g, and of each part and each column of it.
-firsts : (K, 2), where sums of m z and the sums of m that belong to them stand.  at : (K,), what z is counted from.
-pairs : (P, 3), where a sum of m z z stands, and which two firsts it is of.  floor : (P,), variances not above it are 0.
+firsts : (K, 2), where sums of m z and the sums of m that belong to them are.  at : (K,), what z is counted from.
+pairs : (P, 3), where a sum of m z z is, and which two firsts it is of.  floor : (P,), variances not above it are 0.
 needs : sums of records, none of which may become 0.
 """
 
@@ -100,7 +100,7 @@ def _objective(
     second: FloatArray,
     values: FloatArray,
 ) -> float:
-    """J; infinite where nothing is left, or nothing of what is needed, or a component is undefined."""
+    """J; infinite where nothing is left, or nothing of the needed parts, or a component is undefined."""
     for n in range(len(needs)):
         if not sums[needs[n]] > 0.5:
             return np.inf

@@ -1,4 +1,4 @@
-"""Classifiers that see through a profile of rules: what all columns together say of who is the group's.
+"""Classifiers that see through a profile of rules: what all columns together state about who is the group's.
 
 Notation
 --------

@@ -7,7 +7,7 @@ list : slots that fit a node and the product of their grades so far, at or above
 hits : of every code (column of the table) the terms with mu > 0: places `hit_from[c]` to `hit_from[c + 1]` of
     `hit_term` and `hit_mu`.
 frames : (V, 7) int64, per depth: begin and end of the vital list, of the list of others; variable at hand; next term of
-    it; arena used by what is above.
+    it; arena used by the values above.
 lists : (V, 1 + max L_v, 4) int64, per depth and term of the variable at hand: the lists of that child.
 alive : (V, 1 + max L_v), whether the child has support above kappa.
 path : (V,) int8, terms of the node at hand.
@@ -199,7 +199,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Walker:
-    """One thread's place in one subtree; all arrays change in place. `task` holds the subtree at hand, -1 for none."""
+    """One thread's place in one subtree; all arrays change in place. `task` is the subtree at hand, -1 for none."""
 
     task: IntArray
     ids: IndexArray
@@ -219,7 +219,7 @@ class Subtrees:
 
     Attributes
     ----------
-    pending : subtrees that nobody has begun, costly ones first.
+    pending : subtrees that no one has begun, costly ones first.
     rules : those found in each finished subtree; perhaps a few that rounding keeps from the thresholds.
     evaluations : rules whose support was computed there.
     work : (Q,), as in `Ground`.

@@ -20,7 +20,7 @@ class Archive:
     ----------
     rules : (n, V).
     sums : (n, 2), over vital records, over the others.
-    place : where a rule stands, by its bytes.
+    place : where a rule is, by its bytes.
     """
 
     rules: Rules
@@ -45,12 +45,12 @@ class Archive:
         self.sums = np.concatenate([self.sums, sums])
 
     def places(self, rules: Rules) -> IntArray:
-        """(R,), where known rules stand."""
+        """(R,), where known rules are."""
         return np.array([self.place[key] for key in keys(rules)], dtype=np.int64)
 
 
 def keys(rules: Rules) -> Iterable[bytes]:
-    """What rules are told apart by."""
+    """What rules are distinguished by."""
     packed = rules.tobytes()
     width = rules.shape[1]
     return (packed[at : at + width] for at in range(0, len(packed), width))

@@ -42,7 +42,7 @@ _ATTEMPTS: Final = 30  # draws of candidates before a generation is left short
 
 @dataclass(frozen=True)
 class Niches:
-    """What the archive says about where to look; never changed, only replaced.
+    """What the archive states about where to look; never changed, only replaced.
 
     Attributes
     ----------

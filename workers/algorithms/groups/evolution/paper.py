@@ -6,7 +6,7 @@ mu : size of the population.  lambda : individuals replaced in a generation.
 
 The paper's outline speaks of lambda pairs of parents whose recombination yields two offspring each, and replaces lambda
 individuals: lambda/2 pairs are drawn here (science.md section 2, "Evolution": 20 pairs to 40 children). Ties are won by
-the first drawn in a tournament, and lost by the one that stands first in the population when the worst are replaced.
+the first drawn in a tournament, and lost by the one that is first in the population when the worst are replaced.
 The fitness has the guard of rules.rules, where that is not 0.
 """
 

@@ -40,7 +40,7 @@ class EvolutionRequest:
 
     @property
     def evaluations(self) -> int:
-        """Individuals that all runs make: the fitness is asked for so many times, at most."""
+        """Individuals that all runs make: the fitness is requested so many times, at most."""
         return self.runs * (self.population + self.replaced * self.generations)
 
 

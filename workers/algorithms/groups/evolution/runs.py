@@ -26,7 +26,7 @@ _SEED = 4  # words of 64 bits
 
 @dataclass(frozen=True)
 class Run:
-    """Where a run stands.
+    """State of a run.
 
     Attributes
     ----------

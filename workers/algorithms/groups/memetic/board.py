@@ -54,8 +54,8 @@ class Goal(NamedTuple):
     Attributes
     ----------
     source_signal, source_bound, source_zero : (K, E), records of each nested set, at_most and zero_at; a bound of -1
-        where nothing is asked.
-    source_floor : (K, E), the least that should stay; 0 where nothing is asked.
+        where nothing is requested.
+    source_floor : (K, E), the least that should stay; 0 where nothing is requested.
     at : which of the sets the members are: they are what enters targets.
     target_signal, target_bound, target_zero : (T,), q, at_least and zero_below likewise.
     needed : Q_need.

@@ -75,7 +75,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MemeticState:
-    """Where the search stands.
+    """State of the search.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 Source: science.md section 2, "Memetic search"; TC, *Outline of the algorithm*.
 
-Notation as in memetic.search; mu individuals are the population, two places per pair of parents stand behind them.
+Notation as in memetic.search; mu individuals are the population, two places per pair of parents are behind them.
 """
 
 import math
@@ -143,8 +143,8 @@ def fill(
 ) -> None:
     """Fill the places behind the population with children: two per pair, with p_c one cut per parent, tails exchanged.
 
-    `scaled` holds the scaled fitness of the population, (mu,), whose places come first; where it is empty, all places
-    are founded. One kernel for both: what lies below it is compiled and linked but once.
+    `scaled` contains the scaled fitness of the population, (mu,), whose places come first; where it is empty, all
+    places are founded. One kernel for both: the code below it is compiled and linked but once.
     """
     parts = board.parts
     s, p, d, rows = places.source, places.partner, places.influence, places.rows

@@ -26,7 +26,7 @@ _PROPOSED: Final = 3
 class Everybody:
     """All in-range records: submicrofile, smallest nested set and encoded attributes, (N,), (N,), (N, A).
 
-    `order` is a permutation of them that does not follow the file: what tells records apart where chance chooses.
+    `order` is a permutation of them that does not follow the file: what distinguishes records where chance chooses.
     """
 
     parameter: IntArray

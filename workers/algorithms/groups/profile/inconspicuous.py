@@ -72,7 +72,7 @@ Draw = Callable[[int], np.random.Generator]
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at.
+    """The data that are examined.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class View:
 
 @dataclass(frozen=True)
 class Masked:
-    """Who leaves, the cheapest swaps of them, and the signals that still tell.
+    """Who leaves, the cheapest swaps of them, and the signals that still reveal.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def masking(
     Parameters
     ----------
     problem : its source records are all those in the masked places that fit at all; its bounds are replaced.
-    view : what is looked at.
+    view : the data that are examined.
     draw : what chance decides.
     capacities : as for `assignment.finding`.
 
@@ -202,7 +202,7 @@ class _Rounds:
         return np.asarray(np.where(np.isfinite(near), near, self._problem.metric.largest).mean(axis=1))
 
     def refining(self, capacities: IntArray | None) -> Refining:
-        """What is refined."""
+        """The swaps to refine."""
         view = self._view
         return Refining(
             problem=self._problem,

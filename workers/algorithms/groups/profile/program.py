@@ -43,7 +43,7 @@ _SLACK: Final = 1e-7
 
 @dataclass(frozen=True)
 class Leaving:
-    """What is asked of one place; see the notation.
+    """The demands on one place; see the notation.
 
     Attributes
     ----------

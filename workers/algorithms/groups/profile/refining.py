@@ -49,7 +49,7 @@ _TRIES: Final = 3
 
 @dataclass(frozen=True)
 class Refining:
-    """What is refined.
+    """The swaps to refine.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def refining(given: Refining, start: Swaps, rng: np.random.Generator) -> Generat
 
     Parameters
     ----------
-    given : what is refined.
+    given : the swaps to refine.
     start : swaps to begin with; only who leaves is taken from them where a partner is none of the nearest.
     rng : what chance decides.
 
@@ -294,7 +294,7 @@ class _Pairs:
         self._journal.append((source, int(self._match[source]), float(self._cost[source])))
 
     def _back(self) -> None:
-        """Undo what was noted."""
+        """Undo the note."""
         for source, _, _ in self._journal:
             if self._match[source] >= 0:
                 self._drop(source)

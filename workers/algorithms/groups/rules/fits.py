@@ -31,7 +31,7 @@ from workers.algorithms.groups.rules.rules import Rules, check_rules, coded
 
 @dataclass(frozen=True)
 class Fits:
-    """What some rules say of N records; see the notation.
+    """What some rules state about N records; see the notation.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Fits:
 
 
 def confidence_order(factors: FloatArray) -> IntArray:
-    """Places of rules by falling relative confidence factor, infinite ones first; equals as they stand."""
+    """Places of rules by falling relative confidence factor, infinite ones first; equals as they are."""
     return np.argsort(-factors, kind="stable").astype(np.int64)
 
 
@@ -62,7 +62,7 @@ def fits(
     rules : (R, V) int8, the most confident first.
     alpha : least product with which a rule counts, in (0, 1].
     lowest : grades below are 0; at most alpha.
-    start, stop : records asked for, all by default.
+    start, stop : records requested, all by default.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.groups.rules import membership
 from workers.algorithms.groups.rules.membership import Term
 
-MOST_TERMS: Final = 127  # a rule holds its terms in int8
+MOST_TERMS: Final = 127  # a rule contains its terms in int8
 _NARROW: Final = 1 << 16
 _WIDEST: Final = 1 << 22  # whole numbers that span less are counted instead of sorted
 

@@ -28,7 +28,7 @@ class Kept:
     ----------
     rules : (R, V), all over the thresholds, in the order of their terms.
     metrics : theirs.
-    evaluations : how many rules were asked for their fitness; the search defines what it counts.
+    evaluations : of how many rules the fitness was computed; the search defines what it counts.
     """
 
     rules: Rules

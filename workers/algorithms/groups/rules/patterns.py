@@ -6,8 +6,8 @@ N, V, L_v, C_v as in rules.fuzzified.  rho, rho_v : records, vital records.
 alpha : grades whose product is below it count as 0; 0 for no threshold.
 mu : grades; those below alpha are 0 here, which changes no product at or above alpha (a product is at most its least
     factor), but lets more records share a pattern.
-D : slots. A slot holds one pattern (the grades of a record, and whether it is vital) and how many records have it, or
-    is empty and stands in no bit set. Vital patterns come first, then others of several records, then others of a
+D : slots. A slot contains one pattern (the grades of a record, and whether it is vital) and how many records have it,
+    or is empty and is in no bit set. Vital patterns come first, then others of several records, then others of a
     single one; each section fills whole words of 64, and is sorted by codes, so that bits come in runs.
 Q : all terms, variable by variable; `first[v]` + t - 1 is the place of term t of variable v.
 some, full : (Q, D / 64) uint64, slots with mu > 0, and with mu = 1.
@@ -43,9 +43,10 @@ class Patterns:
     some, full : (Q, D / 64).
     reach : (Q, 2), slots in either.
     count : (D,), records of each slot; whole numbers.
-    vital_words, several_words : words up to which slots are vital, and up to which they are so or hold several records.
+    vital_words, several_words : words up to which slots are vital, and up to which they are so or contain several
+        records.
     records, vital : rho, rho_v.
-    alpha : as asked.
+    alpha : as requested.
     """
 
     codes: IndexArray
@@ -70,12 +71,12 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Folding:
-    """Records are being told apart, variable by variable.
+    """Records are being distinguished, variable by variable.
 
     Attributes
     ----------
     tables : mu of the variables folded so far, their C_v rows.
-    key : (N,), a number below `keys` that tells records apart by these: vital * C_1 * C_2 ... + ... + code.
+    key : (N,), a number below `keys` that distinguishes records by these: vital * C_1 * C_2 ... + ... + code.
     renumbered : before which variables distinct keys took their places as new keys, and what they had been.
     """
 
@@ -108,7 +109,7 @@ def check_alpha(alpha: float) -> None:
         alpha outside [0, 1].
     """
     if not 0.0 <= alpha <= 1.0:
-        raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
+        raise ValueError(f"alpha must be in [0, 1], got {alpha}")
 
 
 def init(data: Fuzzified, vital: BoolArray, alpha: float) -> PatternState:
@@ -209,7 +210,7 @@ def _sections(vital: BoolArray, count: IntArray) -> tuple[IntArray, int, int]:
 
 
 def _sort(state: Folding) -> Weaving:
-    """Sorted keys are patterns; what was folded in last is decoded first."""
+    """Sorted keys are patterns; the key folded in last is decoded first."""
     ordered = np.sort(state.key)
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     key, count = ordered[starts], np.diff(np.append(starts, len(ordered)))

@@ -1,4 +1,4 @@
-"""Fuzzy rules and how well each tells a group's records from the others.
+"""Fuzzy rules and how well each distinguishes a group's records from the others.
 
 Notation as in rules.patterns, and
 --------
@@ -78,7 +78,7 @@ def _multiplied(
     slots: NDArray[np.uint32],
     product: FloatArray,
 ) -> float:
-    """Sum of APC over the slots: variable by variable, so that what is fetched for one does not wait for another."""
+    """Sum of APC over the slots: variable by variable, so that values fetched for one do not wait for another."""
     for p in range(len(slots)):
         product[p] = 1.0
     for v in fuzzy:
@@ -206,7 +206,7 @@ class Metrics:
     ----------
     support, coverage, discriminative_factor : shares.
     inside, outside : sum_G and sum_notG of APC_alpha, in records.
-    relative_confidence_factor : inside / outside; inf where no outsider fits, 0 where nobody does.
+    relative_confidence_factor : inside / outside; inf where no outsider fits, 0 where no one does.
     fitness : with the guard.
     """
 
@@ -344,11 +344,11 @@ def memberships(data: Fuzzified, rules: Rules, alpha: float, *, start: int = 0, 
     data : N records.
     rules : (R, V) int8.
     alpha : in [0, 1].
-    start, stop : records asked for, all by default: one call over all of a large file takes seconds.
+    start, stop : records requested, all by default: one call over all of a large file takes seconds.
 
     Returns
     -------
-    (stop - start,), in [0, 1]; 0 where there is no rule. O(N R), little memory beside the result.
+    (stop - start,), in [0, 1]; 0 where there is no rule. O(N R), little memory next to the result.
 
     Raises
     ------

@@ -89,7 +89,7 @@ def adequacy(outliers: Iterable[int], auxiliary_outliers: Iterable[int], m: int)
     """
     true, auxiliary = frozenset(outliers), frozenset(auxiliary_outliers)
     if any(not 0 <= index < m for index in true | auxiliary):
-        raise ValueError(f"every outlier's index must lie in [0, {m})")
+        raise ValueError(f"every outlier's index must be in [0, {m})")
     both = len(true & auxiliary)
     return from_counts(both, len(true) - both, len(auxiliary) - both, m - len(true | auxiliary))
 

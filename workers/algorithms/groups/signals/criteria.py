@@ -18,7 +18,7 @@ sum a_i     scalar  a statistic that is a sum over the masked places; under rand
 (a) No masked place is an outlier of a signal, high or low, nor in a family of nested sets among the ranks 1 to T (of
 equals the mean). Where the middle half is equal every other value is an outlier by the letter, and to be none of them
 is a mark itself: there a masked place has at most the second largest value of the others.
-(b) AUC and precision@M, highest and lowest first, lie within 2.5 standard deviations of chance, in each family and for
+(b) AUC and precision@M, highest and lowest first, are within 2.5 standard deviations of chance, in each family and for
 the number of signals of which a place is an outlier. T is M unless many places are masked: of 80 up to 17. None of
 more masked places among as many highest values would be a mark by (b).
 """
@@ -36,7 +36,7 @@ from workers.algorithms.groups.signals.profile import ProfileSignal, SignalName,
 
 #: Standard deviations from chance that are let pass.
 MOST_DEVIATIONS: Final = 2.5
-#: Signals that are no families of nested sets: outliers of them tell; their ranks are told, and not judged.
+#: Signals that are no families of nested sets: outliers of them reveal; their ranks are reported, and not judged.
 UNRANKED: Final[frozenset[SignalName]] = frozenset({"sum", "near", "near_ratio"})
 #: Relative slack of comparisons between shares and sums.
 _SLACK: Final = 1e-9
@@ -44,7 +44,7 @@ _SLACK: Final = 1e-9
 
 @dataclass(frozen=True)
 class Standing:
-    """What a signal says of the masked places.
+    """What a signal states about the masked places.
 
     Attributes
     ----------
@@ -97,9 +97,9 @@ class Judge:
     Attributes
     ----------
     places : M masked places, at least one.
-    known : places that everybody knows: left out where others are compared.
+    known : places that everyone knows: left out where others are compared.
     significance, robust : of the outliers.
-    low : whether lying low is judged too: not where somebody demands it.
+    low : whether lying low is judged too: not where someone demands it.
     test : of the outliers.
     """
 
@@ -221,7 +221,7 @@ def area(values: FloatArray, among: BoolArray) -> tuple[float, float]:
 
 
 def deviation(scores: FloatArray, among: BoolArray) -> float:
-    """How far the sum of some places' scores lies from that of random places, in standard deviations; 0 if it cannot.
+    """How far the sum of some places' scores is from that of random places, in standard deviations; 0 if it cannot.
 
     Exact moments of a sum over a sample without replacement, whatever ties there are.
     """
@@ -267,7 +267,7 @@ def limit(values: FloatArray, judge: Judge, outliers: Outliers, *, ranked: bool,
         masked = values[list(judge.places)]
         every = np.sort(np.concatenate([others, masked]))
         first, last = (np.searchsorted(every, steps, side=side) for side in ("left", "right"))
-        joining = 1 - np.isin(steps, masked)  # the first masked place beside its equals
+        joining = 1 - np.isin(steps, masked)  # the first masked place next to its equals
         rank = len(every) - last + (last - first + joining + 1) / 2
         free = free_ranks(len(masked), len(others)) if ranked else 0
         within = (steps <= usual) & (rank > free)
@@ -276,5 +276,5 @@ def limit(values: FloatArray, judge: Judge, outliers: Outliers, *, ranked: bool,
 
 
 def known_among(known: Collection[int], places: Collection[int]) -> tuple[int, ...]:
-    """Places that everybody knows and nobody masks."""
+    """Places that everyone knows and no one masks."""
     return tuple(sorted(set(known) - set(places)))

@@ -45,7 +45,7 @@ class Evidence:
     Attributes
     ----------
     mb : MB, natural logarithm of B at its minimum.
-    t1, t2 : where the minimum lies (one place of it).
+    t1, t2 : where the minimum is (one place of it).
     """
 
     mb: float
@@ -74,7 +74,7 @@ def least_evidence(tp: int, fp: int, fn: int, tn: int) -> Evidence:
     TC equation 22 over ``0 <= t1 <= tp + fp``, ``0 <= t2 <= fn + tn`` (science.md section 2, "Adequacy": the printed
     ranges do not give the published figures). About m^2 K operations at most, K = 32 + 4 sqrt(m): some seconds at m =
     4,000. Beyond that the priors of a grid are tried, and again those between the neighbours of the least one, until
-    none lies between: B is smooth in both sizes, but that nothing lower lies elsewhere is not proved there.
+    none is between: B is smooth in both sizes, but that nothing lower is elsewhere is not proved there.
     """
     _check(tp, fp, fn, tn)
     sizes = math.inf if tp + fp + fn + tn <= _COMPLETE else _SIZES

@@ -17,7 +17,7 @@ OUT_e   set      outliers less those that an expert excludes
 ======  =======  ==========================================================================================
 
 One element is removed at a time: the one that deviates most. Of equal deviations the larger value goes first, of equal
-values the one at the lower index (the technique does not say; high elements are those that give a group away).
+values the one at the lower index (the technique does not state; high elements are those that give a group away).
 """
 
 import math
@@ -104,7 +104,7 @@ def thompson_tau(
             order.append(int(ranks[high]))
         else:
             last = int(np.searchsorted(ordered[low:high], ordered[low], side="right")) + low - 1
-            ranks[low : last + 1] = np.roll(ranks[low : last + 1], 1)  # the lowest index of the equals stands last
+            ranks[low : last + 1] = np.roll(ranks[low : last + 1], 1)  # the lowest index of the equals is last
             order.append(int(ranks[low]))
             low += 1
     return Outliers(tuple(sorted(set(order) - left_out)), tuple(order), degenerate)
@@ -142,6 +142,6 @@ def _check(values: FloatArray, alpha: float, exclude: frozenset[int]) -> None:
     if values.ndim != 1 or not np.all(np.isfinite(values)):
         raise ValueError("the signal must be a vector of finite numbers")
     if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
+        raise ValueError(f"alpha must be in (0, 1), not {alpha}")
     if any(not 0 <= index < len(values) for index in exclude):
-        raise ValueError(f"an excluded index lies outside [0, {len(values)})")
+        raise ValueError(f"an excluded index is outside [0, {len(values)})")

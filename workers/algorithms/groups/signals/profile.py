@@ -7,7 +7,7 @@ Notation
 ==========  ======  ==========================================================================================
 symbol      shape   meaning
 ==========  ======  ==========================================================================================
-mu          (N,)    grade of each record by the rules, all of it: also what lies below the group's alpha
+mu          (N,)    grade of each record by the rules, all of it: also grades below the group's alpha
 n_a         (P,)    members at a: records of each submicrofile with mu >= a
 s_a         (P,)    the sum of their grades
 near_a      (P,)    records with a <= mu < alpha, for a below the group's alpha
@@ -26,7 +26,7 @@ import numpy as np
 
 from surebox_core.types import FloatArray
 
-#: Alphas at which somebody would look who looks below and above the group's own.
+#: Alphas at which someone would look who looks below and above the group's own.
 GRID: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Added to the members, so that a place with none has a ratio.
 FEW: Final = 5

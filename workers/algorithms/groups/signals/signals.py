@@ -66,7 +66,7 @@ def signals(parameter: IntArray, groups: int, vital: BoolArray | None, membershi
     ----------
     parameter : (N,) int64, submicrofile of each in-range record, in [0, groups).
     groups : P, submicrofiles.
-    vital : (N,) bool, who belongs to the group; None where the file does not tell.
+    vital : (N,) bool, who belongs to the group; None where the file does not show.
     membership : (N,) float64 in [0, 1], the grade that the fuzzy model assigns to each record.
     alpha : threshold of memberships, in [0, 1].
 
@@ -128,8 +128,8 @@ def _check(parameter: IntArray, groups: int, vital: BoolArray | None, membership
     ):
         raise ValueError("parameter, membership and vital must be vectors of one length")
     if groups < 1 or (len(parameter) and (parameter.min() < 0 or parameter.max() >= groups)):
-        raise ValueError(f"every parameter code must lie in [0, {groups})")
+        raise ValueError(f"every parameter code must be in [0, {groups})")
     if len(membership) and not (membership.min() >= 0.0 and membership.max() <= 1.0):
-        raise ValueError("every membership must lie in [0, 1]")
+        raise ValueError("every membership must be in [0, 1]")
     if not 0.0 <= alpha <= 1.0:
-        raise ValueError(f"alpha must lie in [0, 1], not {alpha}")
+        raise ValueError(f"alpha must be in [0, 1], not {alpha}")

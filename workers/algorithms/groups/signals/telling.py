@@ -32,7 +32,7 @@ from workers.algorithms.groups.signals.profile import FEW
 _SLACK: Final = 1e-9
 #: A deviation beyond what passes counts so much at once, and twice what is beyond: passing is a step, not a slope.
 _STEP: Final = 0.3
-#: What a place's distance from a value that would pass counts, in means of the signal: beside 1 for being exposed.
+#: What a place's distance from a value that would pass counts, in means of the signal: next to 1 for being exposed.
 _SLOPE: Final = 0.2
 
 

@@ -13,7 +13,7 @@ price       (L,)     what the best flow pays for a record of each side; (T,) on 
 
 A swap pairs one left with one right record, each used at most once. Only the nearest right records of each left one are
 candidates at first. The flow through them is the cheapest of all as soon as no other pair could lower it:
-``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list holds (lists are sorted: one comparison
+``c_lr >= price_right(t) - price_left(l)`` for the last pair that each list contains (lists are sorted: one comparison
 judges all those left out). Lists that fail are lengthened, and the flow is computed anew. As many candidates as a
 group has room for, or as there are swaps, are enough: were all of them taken by others, there would be no room left.
 """
@@ -96,7 +96,7 @@ def finding(
     Raises
     ------
     UnreachableError
-        More is asked than there are records or room.
+        More is requested than there are records or room.
     ValueError
         Shapes, or a negative number.
 
@@ -124,7 +124,7 @@ def finding(
     least = moves[None] if mirrored else np.vstack([problem.least[:-1], moves[None]])
     _check_nested(least)
     most = least if mirrored else most_leaving(problem.counts, problem.floors, least)
-    used = np.flatnonzero(moves[left_code] > 0)  # nobody else on the left can move
+    used = np.flatnonzero(moves[left_code] > 0)  # no one else on the left can move
     supply = _supply(left_code[used], band[used], least, most)
     network, order, start = _network(supply, right_code, room, floors)
     match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used, effort)
@@ -136,7 +136,7 @@ def finding(
 def _supply(
     code: IntArray, band: IntArray, least: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Group of each left record, by submicrofile and band; what each gives, what is nested in it, its loan."""
+    """Group of each left record, by submicrofile and band; what each gives, the values nested in it, its loan."""
     sets = len(least)
     places, of_record = np.unique(code, return_inverse=True)
     more = np.diff(least[:, places], axis=0, prepend=0)
@@ -245,7 +245,7 @@ def _unproved(
     """Left records with a pair left out that might lower the cost; all that are not full where there is no flow."""
     out = np.zeros(lefts, dtype=np.bool_)
     for rows, distance, _ in blocks:
-        cut = distance.shape[2] < enough  # (T,), lists that leave somebody out who could matter
+        cut = distance.shape[2] < enough  # (T,), lists that leave someone out who could matter
         if flow is None:
             out[rows] = cut.any()
         else:

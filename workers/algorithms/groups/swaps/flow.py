@@ -117,7 +117,7 @@ def _push(keys: FloatArray, nodes: IntArray, size: int, key: float, node: int) -
 
 @inner_kernel
 def _drop_top(keys: FloatArray, nodes: IntArray, size: int) -> None:
-    """Remove the smallest of a heap that holds `size` + 1 entries."""
+    """Remove the smallest of a heap that contains `size` + 1 entries."""
     key, node = keys[size], nodes[size]
     i = 0
     while 2 * i + 1 < size:

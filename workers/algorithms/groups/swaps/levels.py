@@ -10,8 +10,8 @@ symbol      shape   meaning
 a_k         (K,)    alphas, falling: the sets {grade >= a_k} are nested, the first one is the smallest
 band        (N,)    the smallest of these sets that a record is in; K where it is in none
 n_kp        (K, P)  records of set k in submicrofile p
-b_kp        (K, P)  the most that may stay; -1 where nothing is asked
-f_kp        (K, P)  the least that should stay; 0 where nothing is asked
+b_kp        (K, P)  the most that may stay; -1 where nothing is requested
+f_kp        (K, P)  the least that should stay; 0 where nothing is requested
 m_kp        (K, P)  records of set k that must leave: max over j <= k of max(0, n_jp - b_jp)
 ==========  ======  =====================================================================================
 
@@ -30,7 +30,7 @@ from surebox_core.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Levels:
-    """What the records are to the rules, and what is asked beyond the restrictions.
+    """What the records are to the rules, and the request beyond the restrictions.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def bands(grades: FloatArray, alphas: FloatArray) -> IntArray:
 
 
 def plain(member: BoolArray, groups: int) -> Levels:
-    """One set, the fuzzy group, and nothing asked but the restrictions: the paper's letter."""
+    """One set, the fuzzy group, and nothing requested but the restrictions: the paper's letter."""
     nothing = np.zeros((1, groups), dtype=np.int64)
     return Levels(np.where(member, 0, 1).astype(np.int64), nothing - 1, nothing, 0)
 

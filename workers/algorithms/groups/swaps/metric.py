@@ -148,7 +148,7 @@ def nearest(
 
     Notes
     -----
-    O(n m A) at worst; a pair is abandoned as soon as it is farther than what is kept.
+    O(n m A) at worst; a pair is abandoned as soon as it is farther than the stored ones.
     """
     shape = (len(left), len(start) - 1, count)
     distance, index = np.full(shape, np.inf), np.full(shape, -1, dtype=np.int32)

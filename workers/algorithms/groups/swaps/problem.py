@@ -50,8 +50,8 @@ class Problem:
     crisp : (P,) int64, q.
     restrictions : one per restricted submicrofile.
     metric : weights of the influential attributes.
-    counts, bounds, floors, at : (K, P) records of each nested set, the most that may stay (-1: nothing asked) and the
-        least that should, and which set the members are; see `levels`. One set only where places are raised.
+    counts, bounds, floors, at : (K, P) records of each nested set, the most that may stay (-1: nothing requested) and
+        the least that should, and which set the members are; see `levels`. One set only where places are raised.
     source_rows, source_code, source_values : (S,) rows among the caller's records, (S,) submicrofiles, (S, A) encoded
         attributes of those in sources that are in some set, in order of submicrofile. Restricted: rows and values are
         persons'.
@@ -174,7 +174,7 @@ def build(
     NoPartnerError
         No member in a source or no non-member in a target.
     UnreachableError
-        A bound cannot be reached; says how far it can go.
+        A bound cannot be reached; states how far it can go.
     ValueError
         Codes, restrictions, sources or targets contradict each other.
     """
@@ -183,7 +183,7 @@ def build(
     if parameter.ndim != 1 or member.shape != parameter.shape or len(values) != len(parameter):
         raise ValueError("parameter, member and values must have an entry per record")
     if len(parameter) and (parameter.min() < 0 or parameter.max() >= groups):
-        raise ValueError(f"every parameter code must lie in [0, {groups})")
+        raise ValueError(f"every parameter code must be in [0, {groups})")
     levels = plain(member, groups) if levels is None else levels
     sets, bounds = len(levels.bounds), _bounds(levels, restrictions, groups)
     if not np.array_equal(levels.band <= levels.at, member):

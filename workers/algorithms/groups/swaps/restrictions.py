@@ -1,4 +1,4 @@
-"""Restrictions on elements of a signal, the sides they put submicrofiles on, and what cannot be asked.
+"""Restrictions on elements of a signal, the sides they put submicrofiles on, and what cannot be requested.
 
 Source: science.md section 2, "Swaps".
 
@@ -31,7 +31,7 @@ class NothingToMaskError(ValueError):
 
 
 class NoPartnerError(ValueError):
-    """There is nobody to swap with: no member in a source, or no non-member in a target."""
+    """There is no one to swap with: no member in a source, or no non-member in a target."""
 
     def __init__(self, what: Literal["members in the sources", "non-members in the targets"]) -> None:
         super().__init__(f"there are no {what}: nothing can be swapped")
@@ -47,7 +47,7 @@ class UnreachableError(ValueError):
 
     def __init__(self, element: int | None, required: int, reachable: int, reason: str) -> None:
         where = "all restrictions together" if element is None else f"submicrofile {element}"
-        super().__init__(f"{where}: {required} asked, {reachable} is as far as it can go: {reason}")
+        super().__init__(f"{where}: {required} requested, {reachable} is as far as it can go: {reason}")
         self.element = element
         self.required = required
         self.reachable = reachable
@@ -89,7 +89,7 @@ def check_restrictions(restrictions: tuple[Restriction, ...], groups: int) -> No
         raise ValueError("a submicrofile is restricted twice")
     for one in restrictions:
         if not 0 <= one.element < groups:
-            raise ValueError(f"restricted submicrofile {one.element} lies outside [0, {groups})")
+            raise ValueError(f"restricted submicrofile {one.element} is outside [0, {groups})")
         if one.bound < 0 or one.bound == one.zero:
             raise ValueError(
                 f"submicrofile {one.element}: the bound must not be negative, and differ from where membership is 0"

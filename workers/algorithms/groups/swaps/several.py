@@ -129,7 +129,7 @@ def masking_several(problem: SeveralGroups) -> Generator[None, None, SeveralSwap
     NothingToMaskError
         All restrictions are met as it is.
     NoPartnerError
-        No member may leave, or nobody is outside all groups.
+        No member may leave, or no one is outside all groups.
     UnreachableError
         All restrictions together ask for more than there is.
     ValueError

@@ -6,10 +6,10 @@ calibration.kernels.
 Notation
 --------
 delta : distance of a neighbour in the record's metric, sigma : scale, t = delta / (2 sigma).
-Q(t) : P(M >= t), M standard normal; decreasing, and convex for t >= 0. From a table: tangents lie below, chords above.
+Q(t) : P(M >= t), M standard normal; decreasing, and convex for t >= 0. From a table: tangents are below, chords above.
 h : width of a bin of distances; z = h / (2 sigma), so that t = (delta / h) z.
-number, total : records of each bin, and the sum of delta / h over them; the last bin holds what lies beyond.
-count, mean : number and mean delta / h of the bins that hold any.
+number, total : records of each bin, and the sum of delta / h over them; the last bin contains all beyond.
+count, mean : number and mean delta / h of the bins that contain any.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Notation
 --------
-x : (N, n), records in the columns' units; only the columns asked for.
+x : (N, n), records in the columns' units; only the columns requested.
 Z_i : drawn from the density f_i about x_i (`drawing`); A_i : expected number of records whose fit to (Z_i, f_i) is at
 least that of x_i, itself included (AG Definition 2.4). Every candidate is judged by the same f_i.
 
@@ -47,12 +47,12 @@ CalibrationState: TypeAlias = Working | CalibrationFinished
 
 
 def init(x: FloatArray, request: CalibrationRequest) -> CalibrationState:
-    """Check what is asked.
+    """Check the request.
 
     Parameters
     ----------
     x : (N, n) float64, finite.
-    request : what is asked.
+    request : the request.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def result(state: CalibrationState) -> Calibrated:
 
 
 def pack(state: CalibrationState) -> dict[str, NDArray[np.generic]]:
-    """What has been found so far, as arrays; as secret as scales of records are."""
+    """Findings so far, as arrays; as secret as scales of records are."""
     return packed(state.journal)
 
 

@@ -1,13 +1,13 @@
-"""A common scale that is nobody's doing: the rung of all is one that k or more records need.
+"""A common scale that is no one's doing: the rung of all is one that k or more records need.
 
 Notation
 --------
 c : the common scale, a rung of the ladder; c- the rung below.  k : the largest that is wanted.
 Who needs c : the kept records that are not in the core of all kept ones at c-.
 
-Whoever knows all records but one computes what the others need. Where he sees a higher rung, it is that one's: it says
-how far it is (science.md section 3, "Published scales identify records"). Of k or more who need the rung each could be
-missing.
+Whoever knows all records but one computes what the others need. Where he sees a higher rung, it is that one's: it
+states how far it is (science.md section 3, "Published scales identify records"). Of k or more who need the rung each
+could be missing.
 """
 
 from collections.abc import Generator
@@ -52,7 +52,7 @@ def needed_by_many(
     y : (N, n) all records; some may be left out already.
     k : (N,) wanted.
     lowest : the lowest rung for the members.
-    request : where no record may be suppressed none is, and `few` says so; nor are more than half of all.
+    request : where no record may be suppressed none is, and `few` states it; nor are more than half of all.
 
     Notes
     -----
@@ -75,7 +75,7 @@ def needed_by_many(
 
 
 def _of_equals(y: FloatArray, k: FloatArray, agreed: Agreed, request: CalibrationRequest) -> Agreed:
-    """Scale 0 where every member has k equals among them: nobody needs a rung, and the ladder has no lowest."""
+    """Scale 0 where every member has k equals among them: no one needs a rung, and the ladder has no lowest."""
     if request.min_scale > 0.0 or agreed.scale == 0.0:
         return agreed
     members = y[agreed.members]

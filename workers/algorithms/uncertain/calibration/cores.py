@@ -1,4 +1,4 @@
-"""Cores: the largest part of a set in which everybody has k in expectation at a scale, counted inside the part.
+"""Cores: the largest part of a set in which everyone has k in expectation at a scale, counted inside the part.
 
 Notation
 --------
@@ -6,18 +6,18 @@ s : scale, of all records alike.  k : `need`, expected anonymity wanted.
 A_i : certain lower bound of the expected anonymity of i among the living.
 
 The union of two parts that satisfy each other's definition satisfies it, so a core is unique, and leaving out who has
-too little until nobody has finds it. Every record's sum is made once, and who is left out is taken from the sums of
+too little until no one has finds it. Every record's sum is made once, and who is left out is taken from the sums of
 those within his reach once: the work is that of two passes, however long the chain of those who fall is. Sums end
-early where they are several times what is needed; such a one is made anew if it falls below.
+early where they are several times the need; such a one is made anew if it falls below.
 
 Kernels
 -------
 y : (N, n), records in scaled units; blocked, start, end, box: the tree (neighbours.kernels).
 s : scale, of all records alike.
 p_ij : what j adds to i. Gaussian: Q(t), t = delta_ij / (2 s), a lower bound from the polynomial `curve`: its end, then
-    its coefficients from the highest power down; at the end it is 0, and beyond nobody counts. Uniform: prod_m
-    max(1 - w_ijm / s, 0). 1 where the two are equal. p_ij = p_ji up to rounding: what was added is what is taken away.
-A_i : sum of p_ij over the living j, itself included (AG eqs. 8, 15; what lies beyond the curve's end counts 0).
+    its coefficients from the highest power down; at the end it is 0, and beyond no one counts. Uniform: prod_m
+    max(1 - w_ijm / s, 0). 1 where the two are equal. p_ij = p_ji up to rounding: the added part is the removed one.
+A_i : sum of p_ij over the living j, itself included (AG eqs. 8, 15; distances beyond the curve's end count 0).
 """
 
 import math
@@ -39,7 +39,7 @@ from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.neighbours.tree import Tree
 
 _VISITS = 30_000_000  # records visited between two pauses, of each thread
-_PLENTY = 1.5  # a sum ends at so many times what is needed: most of those that end early stay above
+_PLENTY = 1.5  # a sum ends at so many times the need: most of those that end early stay above
 DEGREE = 14  # of the curve
 
 
@@ -146,14 +146,14 @@ def gather(
     low: FloatArray,
     whole: BoolArray,
 ) -> int:
-    """Sum A of the rows asked for, until `budget` records were visited; returns how many rows are done.
+    """Sum A of the rows requested, until `budget` records were visited; returns how many rows are done.
 
     Parameters
     ----------
     living : (N,) 1 or 0, in leaf order.
     queries : (m,) rows.
     enough : (N,) a sum that need not be exceeded.
-    reach : nobody further away counts.
+    reach : no one further away counts.
     low, whole : (N,) results: A or a part of it that is enough, and whether it is all.
     """
     n = rows.shape[1]
@@ -276,9 +276,9 @@ def curve_below(end: float) -> FloatArray:
 
 
 def _end(columns: int, records: int, k: float) -> float:
-    """Beyond so many times 2 s nobody counts: by the shape of space, or because all together would not matter.
+    """Beyond so many times 2 s no one counts: by the shape of space, or because all together would not matter.
 
-    With records evenly spread all but a hundredth of the sum lies within sqrt(n) + 2. Who sees a crowd from afar has no
+    With records evenly spread all but a hundredth of the sum is within sqrt(n) + 2. Who sees a crowd from afar has no
     more of it beyond than a hundredth of k. Rounded, so that curves are few.
     """
     alone = -float(ndtri(max(0.01 * k / records, 1e-9)))

@@ -1,4 +1,4 @@
-"""Drawing what is published from the densities about the records.
+"""Drawing the published data from the densities about the records.
 
 Notation
 --------
@@ -7,10 +7,10 @@ g : grid of a record's column, a power of ten: 1e-7 of its scale at most, and we
 
 AG Definition 2.1: Z = x + s e, e normal (eq. 2) or uniform on [-1/2, 1/2] (section II.B). Where a domain is declared, Z
 is left where it falls: clipping would pile records up at the bounds with a density that is not f, and drawing again
-until Z lies inside would make the fit depend on the distance from the bound, so that AG's probabilities no longer hold.
+until Z is inside would make the fit depend on the distance from the bound, so that AG's probabilities no longer hold.
 
 Departure: Z is rounded to the grid g. In floating point x + s e takes values only some x can reach (of a record at 0
-all bits of the draw survive, of one at 39 only the upper ones): the last bits would tell (Mironov 2012).
+all bits of the draw survive, of one at 39 only the upper ones): the last bits would reveal (Mironov 2012).
 """
 
 import numpy as np

@@ -27,7 +27,7 @@ class Journal:
     Attributes
     ----------
     entries : names and arrays.
-    place : entries that have been asked for, or made, since the calibration was begun.
+    place : entries that have been requested, or made, since the calibration was begun.
     """
 
     entries: list[tuple[str, Outcome]] = field(default_factory=list)
@@ -66,7 +66,7 @@ def remembered(journal: Journal, name: str, work: Generator[float, None, Outcome
 
 
 def packed(journal: Journal) -> dict[str, NDArray[np.generic]]:
-    """All entries as arrays; they hold scales of records, and are as secret as these."""
+    """All entries as arrays; they contain scales of records, and are as secret as these."""
     return {
         f"{place}.{name}.{part}": array
         for place, (name, outcome) in enumerate(journal.entries)

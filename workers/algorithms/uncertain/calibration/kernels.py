@@ -11,12 +11,12 @@ k : `need`, wanted expected anonymity of each row.
 h : width of a bin of distances; z = h / (2 sigma), so that t = (delta / h) z.
 
 Gaussian, AG eq. 8: A(sigma) = number of records at distance 0 + sum of Q(delta_j / (2 sigma)) over all others.
-What is reported is a certain lower bound of A, and a certain bound of how much is missing from it:
+The report has a certain lower bound of A, and a certain bound of how much is missing from it:
 - records seen are gathered in bins of distance, by count and sum. Q is convex, so a bin counts at least its number
   times Q at its mean (Jensen), and at most the chord between its ends.
-- records unseen lie in nodes of the tree left aside (the frontier): they count 0, and at most their number times Q at
+- records unseen are in nodes of the tree left aside (the frontier): they count 0, and at most their number times Q at
   the least distance of the node's box. Nodes are opened until these add up to less than the tolerance.
-- Q itself from a table: tangents lie below it, chords above.
+- Q itself from a table: tangents are below it, chords above.
 """
 
 import math
@@ -52,7 +52,7 @@ def gaussian(  # noqa: C901
     anonymity: FloatArray,
     missing: FloatArray,
 ) -> int:
-    """Scales or anonymities of the rows asked for, until `budget` records were visited; returns how many are done.
+    """Scales or anonymities of the rows requested, until `budget` records were visited; returns how many are done.
 
     Parameters
     ----------

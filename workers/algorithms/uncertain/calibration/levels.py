@@ -6,10 +6,10 @@ s_i : rungs of the ladder, ten to a decade, the same for all data (core.ladder).
 sigma_i : scale that record i would need among all records that are left, see calibration.kernels.
 core of a set at s : its largest part in which every record has k in expectation at scale s, counted inside the part.
 
-What a scale tells whoever knows the original is the rung, and on it k records fit in expectation: the guarantee of one
-scale in each spatial cell, but records of like density share a rung wherever they lie, and neighbours mostly do.
+What a scale reveals to those who know the original is the rung, where k records fit in expectation: the guarantee of
+one scale in each spatial cell, but records of like density share a rung wherever they are, and neighbours mostly do.
 
-From the lowest rung upward each takes the core of what is left, if that is at least half of it (many thin rungs leave
+From the lowest rung upward each takes the core of the rest, if that is at least half of it (many thin rungs leave
 each other hollow). Of what stays above the last rung the rarest are suppressed, up to `suppress_share`; the others
 share the lowest rung on which all of them have k.
 """
@@ -86,7 +86,7 @@ def rungs(y: FloatArray, k: FloatArray, request: CalibrationRequest) -> Generato
 
 
 def _over(left: int, allowed: int, fewest: int) -> bool:
-    """Whether what is left may be suppressed: no record, or at least k and no more than allowed."""
+    """Whether the rest may be suppressed: no record, or at least k and no more than allowed."""
     return left == 0 or fewest <= left <= allowed
 
 
@@ -95,8 +95,8 @@ def _next(
 ) -> Generator[float, None, Rung | None]:
     """The lowest rung with a core of at least half of a set; None where there is none.
 
-    A core holds nobody who needs a larger scale among all of the set: where an even sample says that less than half of
-    it need no more than a rung, the rung is passed over.
+    A core contains no one who needs a larger scale among all of the set: where an even sample states that less than
+    half of it need no more than a rung, the rung is passed over.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def uniform(  # noqa: C901
     scale: FloatArray,
     anonymity: FloatArray,
 ) -> int:
-    """Sides or anonymities of the rows asked for, exact; parameters as for `gaussian`."""
+    """Sides or anonymities of the rows requested, exact; parameters as for `gaussian`."""
     n = rows.shape[1]
     nodes = len(start)
     inner = nodes // 2
@@ -135,7 +135,7 @@ def uniform(  # noqa: C901
                     side = np.nan
                     break
                 radius = max(1.5 * radius, 0.3 * furthest) if radius > 0.0 else furthest
-                if radius == 0.0:  # the own leaf holds nothing else: as far as the records go
+                if radius == 0.0:  # the own leaf contains nothing else: as far as the records go
                     for c in range(n):
                         radius = max(radius, 1e-3 * (box[0, 1, c] - box[0, 0, c]))
                     radius = radius if radius > 0.0 else 1.0

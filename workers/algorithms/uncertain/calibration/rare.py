@@ -55,7 +55,7 @@ def suppressed_number(records: int, share: float, k: float) -> int:
 
 
 def feasible_k(records: int, share: float, k: float, model: Model = "gaussian") -> float:
-    """A k below `k` that can be had (no duplicates), with what is suppressed for it."""
+    """A k below `k` that can be had (no duplicates), with the suppressed records for it."""
 
     def bound(candidate: float) -> float:
         return supremum(records - suppressed_number(records, share, candidate), model)
@@ -147,7 +147,7 @@ def largest_scales(
 
     Notes
     -----
-    A sample tells where the largest scales begin. Whoever reaches k there (a look at the nearest neighbours nearly
+    A sample reveals where the largest scales begin. Whoever reaches k there (a look at the nearest neighbours nearly
     always proves it) needs no scale of his own to be found.
     """
     records = len(need)
@@ -217,7 +217,7 @@ def smallest_common(
     Parameters
     ----------
     need : (m,) k of the tree's rows.
-    hint : (m,) scales that tell who is likely to need most.
+    hint : (m,) scales that reveal who is likely to need most.
     suppressed, share : records suppressed before, and the share that may be: a refusal has a k for all of them.
 
     Raises

@@ -1,4 +1,4 @@
-"""Who shares a scale: nobody, everybody, or the records of a spatial cell.
+"""Who shares a scale: no one, everyone, or the records of a spatial cell.
 
 Notation
 --------
@@ -49,7 +49,7 @@ class Scheme:
     axes : (M, n, n) or None.
     anonymity : (M,), certain lower bounds.
     missing : what the computed anonymity of a deciding record may lack.
-    group : (M,), who shares a scale; None where nobody does.
+    group : (M,), who shares a scale; None where no one does.
     few : whether fewer than k records decide the scale of all.
     """
 
@@ -72,7 +72,7 @@ def common(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequ
     -----
     Left out are the records that need the largest scales when all are there (no second look after they have gone); the
     common scale is the lowest rung on which every kept record has k among the kept ones. Where fewer than k records
-    need that rung, they are left out too, and the rung below is looked at: what is published must not be one's doing.
+    need that rung, they are left out too, and the rung below is tried: it must not be one record's doing.
     """
     kept, hint = yield from keeping(x, y, k, request)
     tree = yield from grown(y[kept])
@@ -197,7 +197,7 @@ def shared(x: FloatArray, y: FloatArray, k: FloatArray, request: CalibrationRequ
     Notes
     -----
     Cells are the leaves of a tree by halves over the kept records: of m records at least, fewer than 2 m. Their bounds
-    are not published; who is in one can be told by whoever knows the original, and that is all a scale tells him.
+    are not published; those who know the original know who is in one, and a scale reveals no more.
     """
     kept, _ = yield from keeping(x, y, k, request)
     size = request.cell_size or int(np.ceil(8.0 * k.max()))

@@ -118,7 +118,7 @@ def solving(
     ----------
     tree : records.
     shape : (1 or N, n) or (1 or N, n n), rows in leaf order.
-    question : what is asked.
+    question : the request.
     tolerance : of the anonymity, relative.
     threads : used.
     journal : where answers are remembered.
@@ -143,7 +143,7 @@ def solving(
 
 
 def _remembered(question: Question) -> tuple[str, ...]:
-    """What is not known of the answers beforehand."""
+    """The unknown facts of the answers beforehand."""
     return ("anonymity",) if question.early else ("scale", "anonymity", "missing")
 
 

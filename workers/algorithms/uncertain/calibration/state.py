@@ -1,4 +1,4 @@
-"""What is asked of a calibration, what comes out of it, and what cannot be had.
+"""The request about a calibration, what comes out of it, and what cannot be had.
 
 Notation
 --------
@@ -41,14 +41,14 @@ class UnreachableKError(ValueError):
 
 @dataclass(frozen=True)
 class CalibrationRequest:
-    """What is asked.
+    """The request.
 
     Attributes
     ----------
     k : one for all records, or (N,) one for each; finite, at least 1.
     model : family of the densities.
     scales : who shares a scale (and a shape, where scaling is not global): `common` all records; `levels` those of one
-        level of a fixed ladder; `shared` those of a spatial cell; `per_record` nobody.
+        level of a fixed ladder; `shared` those of a spatial cell; `per_record` no one.
     scaling : shape of the densities: `global` the columns' units; `local` standard deviations among neighbours (of a
         record, or of a cell); `rotated` along the principal axes there. Not with `common` and `levels`.
     suppress_share : share of the records left out, those that would need the largest scales; not with `per_record`.
@@ -57,7 +57,7 @@ class CalibrationRequest:
     tolerance : what the computed anonymity of a record may lack of the true one, in parts of it.
     threads : threads that a step may use.
     piece : rows whose answers are remembered at a time.
-    journal : what is remembered, made by `calibration.init`.
+    journal : the memory of the search, made by `calibration.init`.
     """
 
     k: float | FloatArray
@@ -158,8 +158,8 @@ def check_request(x: FloatArray, request: CalibrationRequest) -> None:
         msg = f"the minimum scale must be a finite number, 0 or more, got {request.min_scale}"
         raise ValueError(msg)
     if not SMALLEST_TOLERANCE <= request.tolerance <= 0.1 or request.threads < 1:
-        msg = f"the tolerance must lie in [{SMALLEST_TOLERANCE}, 0.1] and threads be at least 1"
+        msg = f"the tolerance must be in [{SMALLEST_TOLERANCE}, 0.1] and threads be at least 1"
         raise ValueError(msg)
     if request.cell_size is not None and request.cell_size < 1:
-        msg = f"a cell holds at least one record, got {request.cell_size}"
+        msg = f"a cell contains at least one record, got {request.cell_size}"
         raise ValueError(msg)

@@ -21,7 +21,7 @@ equal values does.
 Kernels
 -------
 y : (N, n), records in scaled units, block by block (core.blocks); a record's place changes as others leave its block:
-    those still there stand first. record (N,) : which record stands at a place, place (N,) the reverse.
+    those still there are first. record (N,) : which record is at a place, place (N,) the reverse.
 left : (2 L,), records still there, of each node; low, high (2 L, n) : extremes of the node at the beginning.
 group : (N,), group of each record, -1 while it has none.
 """
@@ -254,7 +254,7 @@ def units(x: FloatArray, k: int) -> FloatArray:
     Values beyond the m-th from either end count as the m-th, m the larger of k and 0.5 % of the records; where that
     leaves a constant column m is k. So the k - 1 outermost may have any distance, and any other record moves a unit by
     a rung at most, rarely: a unit is in all distances. Fewer than 2 k records are one group, whose own moments are
-    published: plain deviations say no more, and decide nothing but along which axes its records are made.
+    published: plain deviations reveal no more, and decide nothing but along which axes its records are made.
     """
     one_group = len(x) < 2 * k
     spread = _deviations(x if one_group else winsorized(x, tail(k, len(x))))
@@ -279,7 +279,7 @@ def step(state: CondensationState, rng: np.random.Generator, *, visited: int = S
     """
     if len(state.starts):
         return _make(state, rng)
-    if len(state.x) < 2 * state.k:  # one group, whose nearest k need not be told from those that join it
+    if len(state.x) < 2 * state.k:  # one group, whose nearest k need not be distinguished from those that join it
         return _gathered(replace(state, groups=1, group=np.zeros(len(state.x), dtype=np.int64)))
     if state.search is None:
         return replace(state, search=_tree(state))
@@ -419,7 +419,7 @@ def _covariances(centred: FloatArray, edges: IntArray, sizes: IntArray) -> Float
 
 
 def _along(u: FloatArray, vectors: FloatArray, edges: IntArray, owner: IntArray) -> FloatArray:
-    """What lies at distances u (rows, n) along the eigenvectors of each row's group."""
+    """Points at distances u (rows, n) along the eigenvectors of each row's group."""
     if u.shape[1] < _WIDE:
         return np.asarray(np.einsum("pji,pi->pj", vectors[owner], u))
     return np.concatenate([part @ own.T for part, own in zip(np.split(u, edges[1:]), vectors, strict=True)])

@@ -28,7 +28,7 @@ NARROWEST = 1e-300  # a point mass counts as a density this narrow, in units of 
 
 @dataclass(frozen=True)
 class Densities:
-    """What an uncertain release holds; see the module's Notation.
+    """What an uncertain release contains; see the module's Notation.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Densities:
 
 
 def check_densities(densities: Densities) -> None:
-    """Refuse what is no set of densities.
+    """Refuse anything but a set of densities.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def loadings(densities: Densities, first: int, last: int) -> FloatArray:
     Parameters
     ----------
     densities : M densities.
-    first, last : the ones asked for.
+    first, last : the ones requested.
 
     Returns
     -------
@@ -105,12 +105,12 @@ def standardised(densities: Densities, first: int, last: int, points: FloatArray
     Parameters
     ----------
     densities : M densities.
-    first, last : the ones asked for.
-    points : (m, n), one per density; several where one density is asked for.
+    first, last : the ones requested.
+    points : (m, n), one per density; several where one density is requested.
 
     Returns
     -------
-    (m, n) float64. Along an axis of scale 0: 0 where the point lies on it, else infinite.
+    (m, n) float64. Along an axis of scale 0: 0 where the point is on it, else infinite.
     """
     offset = points - densities.z[first:last]
     if densities.axes is not None:

@@ -40,7 +40,7 @@ class Estimates:
     mean, mean_error : (n,).
     covariance, covariance_error : (n, n); variances on the diagonal. A variance that the noise drowns may come out
         negative: that is what unbiased means.
-    correlation, correlation_error : (n, n); clipped to [-1, 1], NaN beside a variance that is not positive.
+    correlation, correlation_error : (n, n); clipped to [-1, 1], NaN next to a variance that is not positive.
     """
 
     mean: FloatArray
@@ -56,7 +56,7 @@ def estimates(densities: Densities) -> Estimates:
 
     Parameters
     ----------
-    densities : what the release holds.
+    densities : what the release contains.
 
     Returns
     -------

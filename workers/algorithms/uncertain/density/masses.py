@@ -3,8 +3,8 @@
 Notation
 --------
 z, s : centre and scale along one axis; s = 0 is a point mass.
-[a, b], [l, u] : the interval asked for and the domain that is known to hold the value, a and b within it; ends may be
-    infinite and belong to their interval.
+[a, b], [l, u] : the interval requested and the domain that is known to contain the value, a and b within it; ends may
+    be infinite and belong to their interval.
 F : cumulative distribution (gaussian, or uniform on z +- s/2).
 P : (F(b) - F(a)) / (F(u) - F(l)), one factor of AG eq. 21; without a domain l, u are infinite: eq. 19.
 R(t) : erfcx(t / sqrt 2), so that the upper tail of the normal distribution is exp(-t^2 / 2) R(t) / 2.
@@ -16,7 +16,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
 
-LIMIT = 6.5  # the fitted tail ends here; what lies beyond has 4e-11
+LIMIT = 6.5  # the fitted tail ends here; the part beyond has 4e-11
 FITTED_ERROR = 3e-10  # of one F by the fit, the part beyond LIMIT included
 
 _C0 = -3.54148623261753e-15

@@ -132,7 +132,7 @@ def rounded_axes(axes: FloatArray) -> FloatArray:
 
     Notes
     -----
-    What is published of a cell is then no function of one record to full precision. Whatever the rounded rows are, the
+    The published part of a cell is then no function of one record to full precision. Whatever the rounded rows are, the
     QR decomposition (that of Gram and Schmidt, signs restored) gives orthonormal ones.
     """
     q, r = np.linalg.qr(np.round(axes, 2).T)

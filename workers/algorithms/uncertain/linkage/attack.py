@@ -1,12 +1,12 @@
-"""The linkage attack: where the true record stands among those an adversary knows, for each released row.
+"""The linkage attack: where the true record is among those an adversary knows, for each released row.
 
 Notation
 --------
-M : released rows (Z_r, f_r); t_r the true record of row r: the auditor holds it, the release does not.
+M : released rows (Z_r, f_r); t_r the true record of row r: the auditor has it, the release does not.
 N : candidates, the records that the adversary knows, in the columns' units.
 fit : log f_r(x), x a candidate: all are judged by the same f_r (AG Definition 2.3), so that normalisers cancel.
 rank : number of candidates whose fit is at least that of t_r (Definition 2.4): ties count, t_r itself counts 1. Where
-    t_r is not among the candidates, 1 is added for it: where it would stand if he came to know it.
+    t_r is not among the candidates, 1 is added for it: where it would be if he came to know it.
 posterior : exp(fit of t_r) / sum over candidates of exp(fit) (AG eq. 3).
 
 Scale matching: an adversary who knows the original computes the scale of every candidate again (the calibration is no
@@ -18,7 +18,7 @@ A candidate's fit gains
 over the axes h, or over one where all axes' scales are proportional. With tau near 0 (he knows the whole original) only
 candidates of the very scale of the row remain.
 
-Which row belongs to which record no release says; an audit needs it from the job that drew the release.
+Which row belongs to which record no release states; an audit needs it from the job that drew the release.
 
 Kernels
 -------
@@ -29,7 +29,7 @@ z, s : (m, n + h), centres and scales; axes (m, n, n) or empty; unit (n,).
 D(x) : -2 (fit of x - largest possible fit): squared standard distance (gaussian), 0 in the cube and infinite outside
     (uniform), plus squared standard distances of the features.
 D_t : D of the true record t (m, n + h).
-rank : number of candidates with D <= D_t.  weight : sum over candidates of exp(-(D - D_t) / 2); passed : what was left
+rank : number of candidates with D <= D_t.  weight : sum over candidates of exp(-(D - D_t) / 2); passed : the part left
     out of it. Where neglect is infinite nothing is weighed: no candidate farther than t is looked at, and a node whose
     corners are all nearer is counted as one.
 """
@@ -305,7 +305,7 @@ def init(
 
     Parameters
     ----------
-    densities : what the release holds, M rows.
+    densities : what the release contains, M rows.
     truth : (M, n), t; any value in rows that are not tried.
     candidates : (N, n), what the adversary knows.
     rng : draws the rows to try where there are more than `most`.

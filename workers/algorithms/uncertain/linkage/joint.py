@@ -1,11 +1,11 @@
-"""Rows matched to records all at once: a record stands behind one row only, and an adversary can use that.
+"""Rows matched to records all at once: a record is behind one row only, and an adversary can use that.
 
 Notation
 --------
 R, C : rows tried, candidates (records that the adversary knows). K : candidates of a row that are looked at, those that
     fit it best: nearest in units of the typical scale, twice as many, of which the K of best fit are kept.
 fit : (R, K), log f_r(x) up to a constant of the row.
-P : (R, K), probability that a candidate stands behind a row. By the row alone: exp(fit) / sum exp(fit) (AG eq. 3).
+P : (R, K), probability that a candidate is behind a row. By the row alone: exp(fit) / sum exp(fit) (AG eq. 3).
 doubly stochastic: P = diag(u) exp(fit) diag(v) with all rows' sums 1 and all candidates' sums at most 1 (1 where there
     are as many rows as candidates), reached by scaling rows and columns in turn (Sinkhorn); v at most 1 where a
     candidate need not be behind any row.
@@ -57,7 +57,7 @@ class JointState:
 
 @dataclass(frozen=True)
 class Matched:
-    """What matching says of the rows tried.
+    """What matching states about the rows tried.
 
     Attributes
     ----------
@@ -154,12 +154,12 @@ def progress(state: JointState) -> float:
 
 
 def alone(state: JointState) -> Matched:
-    """What each row says by itself, once its candidates are found."""
+    """What each row states by itself, once its candidates are found."""
     return _matched(state, np.ones(len(state.candidates)))
 
 
 def result(state: JointState) -> Matched:
-    """What all rows say together.
+    """What all rows state together.
 
     Raises
     ------
@@ -205,12 +205,12 @@ def log_fit(own: Densities, points: FloatArray) -> FloatArray:
 
     Returns
     -------
-    (M,); outside of a cube below -600, so that what lies farther away fits worse.
+    (M,); outside of a cube below -600, so that farther points fit worse.
     """
     e = standardised(own, 0, len(points), points)
     if own.model == "gaussian":
         return np.asarray(-0.5 * np.minimum((e**2).sum(axis=1), 1e12))
-    outside = np.maximum(np.abs(e) - 0.5, 0.0).sum(axis=1)  # tells apart what lies outside: nothing may fit inside
+    outside = np.maximum(np.abs(e) - 0.5, 0.0).sum(axis=1)  # distinguishes points outside: nothing may fit inside
     return np.asarray(np.where(outside <= 1e-9, 0.0, -600.0 - np.minimum(outside, 1e3)))
 
 

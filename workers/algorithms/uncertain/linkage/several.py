@@ -1,4 +1,4 @@
-"""Several releases attacked jointly, by whoever can tell which of their rows are one person's.
+"""Several releases attacked jointly, by whoever can determine which of their rows are one person's.
 
 Source: science.md section 7, "Joint linkage".
 
@@ -8,7 +8,7 @@ N : records of the original. group of i : the records that are in the same box a
     with it in what the releases keep.
 u : an uncertain release, r_u(i) its row of record i, if it has one; f_u,r the density of that row.
 fit_i(j) = sum_u log f_{u, r_u(i)}(x_j), over the releases that have a row of i, up to a constant of i.
-candidates of i : the known records in its group. Nothing but noise tells them apart.
+candidates of i : the known records in its group. Nothing but noise distinguishes them.
 rank of i : candidates j with fit_i(j) >= fit_i(i); i itself counts, and ties do (AG Definition 2.4).
 posterior of j : exp(fit_i(j)) over its sum over the candidates (AG eq. 3).
 """

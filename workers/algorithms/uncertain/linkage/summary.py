@@ -20,7 +20,7 @@ class Summary:
     ----------
     rows : number of rows tried.
     mean_rank, share_rank_1, share_below_k, mean_posterior : over these.
-    quantiles : rank at each probability asked for.
+    quantiles : rank at each probability requested.
     intervals : 95 % confidence intervals for all rows, by name, of quantiles by their probability; None where all were
         tried.
     """

@@ -64,7 +64,8 @@ def growing(y: FloatArray, smallest: int = LEAF // 2) -> Generator[float, None, 
     Parameters
     ----------
     y : (N, n) records, C-contiguous.
-    smallest : least number of records in a leaf (all of them where there are fewer); leaves hold less than twice that.
+    smallest : least number of records in a leaf (all of them where there are fewer); leaves contain less than twice
+        that.
     """
     start, end = _bounds(len(y), smallest)
     order = np.arange(len(y), dtype=np.int64)

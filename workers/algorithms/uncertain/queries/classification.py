@@ -13,7 +13,7 @@ density of a width below all others (densities.NARROWEST): where it covers the p
 
 Kernels
 -------
-Densities stand block by block (core.blocks); s = 0 along an axis is a point mass.
+Densities are block by block (core.blocks); s = 0 along an axis is a point mass.
 top : (M,), logarithm of each density's largest value; highest (2 L,) its maximum over a node.
 widest : (2 L, n), largest reach over a node, in the columns' units; unit (n,).
 fit : logarithm of a density at the point, minus infinity where it is 0.
@@ -200,7 +200,7 @@ def index(densities: Densities) -> DensityClassIndex:
 
     Parameters
     ----------
-    densities : what it holds.
+    densities : what it contains.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def classify(
 
     Parameters
     ----------
-    densities : what the release holds, or `index` of it.
+    densities : what the release contains, or `index` of it.
     labels : (M,) class codes from 0, in the densities' own order.
     points : (Q, n), finite.
     neighbours : q; all densities where there are fewer.

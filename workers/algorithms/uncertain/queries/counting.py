@@ -1,17 +1,17 @@
-"""How many records of the original lie in a box, estimated from densities.
+"""How many records of the original are in a box, estimated from densities.
 
 Notation
 --------
 Q : number of queries; a, b (Q, n) their closed intervals, in the columns' units, infinite where open.
 [l, u] : the declared domain, infinite where there is none.
-p_i : probability that record i lies in the box and, where declared, given that it lies in the domain:
+p_i : probability that record i is in the box and, where declared, given that it is in the domain:
     prod_j (F_ij(b_j) - F_ij(a_j)) / (F_ij(u_j) - F_ij(l_j)) (AG eqs. 19 and 21).
 estimate : Q = sum p_i.
 v : sum p_i (1 - p_i).
 naive : number of centres Z in the box, those outside the domain moved to its nearest point.
 standard error : sqrt(v + 4 d^2 d^2 / (d^2 + v)), d = Q - naive.
 
-What the standard error covers. Given the release, record i lies somewhere under its density, independently of the
+What the standard error covers. Given the release, record i is somewhere under its density, independently of the
 others and, where the original's density hardly changes within a scale, as likely here as there: then the number of
 records in the box has expectation sum p_i and variance v. Where it does change (clusters, ties), the estimate is that
 of a blurred picture: the centres are the original blurred once, the densities on them blur it a second time, so that to
@@ -54,7 +54,7 @@ class DensityCounts:
     Attributes
     ----------
     estimate : (Q,), records.
-    naive : (Q,), records whose centre lies in the box, for comparison.
+    naive : (Q,), records whose centre is in the box, for comparison.
     standard_error : (Q,), records; see the module's text for what it covers.
     neglected : (Q,), certain bound of what densities passed over would have added to the estimate.
     """
@@ -95,7 +95,7 @@ def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = N
 
     Parameters
     ----------
-    densities : what the release holds.
+    densities : what the release contains.
     domain : lower and upper ends (n,), infinite where a column has none; or None.
 
     Raises
@@ -136,7 +136,7 @@ def index(densities: Densities, domain: tuple[FloatArray, FloatArray] | None = N
 
 
 def _mass_in_domain(densities: Densities, low: FloatArray, high: FloatArray) -> FloatArray:
-    """(M, n), F(u) - F(l); 1 where a point mass lies in the domain."""
+    """(M, n), F(u) - F(l); 1 where a point mass is in the domain."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         left, right = ((end - densities.z) / densities.scale for end in (low, high))
     if densities.model == "gaussian":
@@ -154,11 +154,11 @@ def count(
     domain: tuple[FloatArray, FloatArray] | None = None,
     threads: int = 1,
 ) -> DensityCounts:
-    """Estimate how many original records lie in each of Q boxes.
+    """Estimate how many original records are in each of Q boxes.
 
     Parameters
     ----------
-    densities : what the release holds.
+    densities : what the release contains.
     lower, upper : (Q, n), closed intervals, minus and plus infinity where open.
     domain : lower and upper ends (n,), infinite where a column has none; or None. Boxes are cut to it.
     threads : used; the result does not depend on them.
@@ -174,13 +174,13 @@ def count(
 
     Notes
     -----
-    AG eqs. 19 and 21; `index` and `count_indexed` for a release that is asked more than once.
+    AG eqs. 19 and 21; `index` and `count_indexed` for a release that is queried more than once.
     """
     return count_indexed(index(densities, domain), lower, upper, threads)
 
 
 def check_queries(lower: FloatArray, upper: FloatArray, columns: int) -> None:
-    """Refuse what is no list of closed intervals, by ValueError: other shapes, NaN, ends before beginnings."""
+    """Refuse anything but a list of closed intervals, by ValueError: other shapes, NaN, ends before beginnings."""
     if lower.ndim != 2 or lower.shape != upper.shape or lower.shape[1] != columns:
         msg = f"queries need lower and upper ends for {columns} columns, got {lower.shape} and {upper.shape}"
         raise ValueError(msg)

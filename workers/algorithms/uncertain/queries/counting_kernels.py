@@ -8,7 +8,7 @@ z, inverse, heavy : (n, M), centres, 1 / s and 1 / (F(u) - F(l)), one contiguous
 a, b : (Q, n), ends of the queries within the domain; a > b where they do not meet. free (Q, n): the whole axis.
 from_, to : (Q, n), the same, but infinite where they are ends of the domain.
 F : normal (fitted, masses.FITTED_ERROR) or uniform distribution; LIMIT and 1/2 are where they reach 0 and 1.
-out : (Q, 4), sums of p and p (1 - p), a bound of what was passed over, and the number of centres in [from_, to].
+out : (Q, 4), sums of p and p (1 - p), a bound of the boxes passed over, and the number of centres in [from_, to].
 """
 
 import numpy as np
@@ -87,7 +87,7 @@ def _bound(a: float, b: float, low: float, high: float, widest: float, heaviest:
 
 @inner_kernel
 def _within(z: FloatArray, a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> int:
-    """How many centres (n, m) of a block lie in [a, b]."""
+    """How many centres (n, m) of a block are in [a, b]."""
     inside = np.ones(z.shape[1], np.bool_)
     for j in range(z.shape[0]):
         if a[j] > high[j] or b[j] < low[j]:

@@ -1,10 +1,10 @@
-"""What every box must hold beside k records, as a request says it, and whether one box of all records does.
+"""What every box must contain besides k records, as a request states it, and whether one box of all records does.
 
 Notation
 --------
 kept : (N,) int32, class of each record by its kept columns (`k_counts_kept`); empty where they do not count.
 codes : (N, c) int32, values of the sensitive columns, numbered; -1 where missing, which counts as no value.
-values, apart : (N, w) and (w,), columns whose l values must lie `apart` pairwise; NaN where missing.
+values, apart : (N, w) and (w,), columns whose l values must be `apart` pairwise; NaN where missing.
 persons : (N,) int32, whose record each is; empty where k counts records.
 
 Each privacy model has a module of its own, with its definition: k_anonymity, l_diversity, t_closeness, alpha_k and
@@ -22,7 +22,7 @@ from workers.algorithms.core.errors import InfeasibleDiversityError, InfeasibleK
 
 @dataclass(frozen=True)
 class BoxConstraints:
-    """What a box must hold beside k records; empty arrays and None where nothing is demanded.
+    """What a box must contain besides k records; empty arrays and None where nothing is demanded.
 
     Attributes
     ----------

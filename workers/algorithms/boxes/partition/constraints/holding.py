@@ -149,7 +149,7 @@ def holds(
 
 @inner_kernel
 def restrict(held: ConstraintArrays, order: IndexArray, base: int, line: IndexArray, k: int) -> None:
-    """Set `allowed` for a line of records: kept classes, l values, l values that lie apart. O(m) but for the last."""
+    """Set `allowed` for a line of records: kept classes, l values, l values that are apart. O(m) but for the last."""
     allowed = held.allowed
     for p in range(len(line) + 1):
         allowed[p] = 1

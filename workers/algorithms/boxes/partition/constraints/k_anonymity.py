@@ -1,9 +1,9 @@
 """k-anonymity of boxes: k records, or k persons, and k of every class of kept columns (kernels).
 
 Definition. A release is k-anonymous if every record shares its quasi-identifier with k - 1 others at least (Samarati,
-Sweeney 1998; Sweeney 2002). Rows of a box share its bounds, so a box holds k records; where a person has several
-records, records of k different persons. Where kept columns are published beside the box (`k_counts_kept`), the
-quasi-identifier is the box and these: every class of kept values that a box holds is there k times, or by k persons.
+Sweeney 1998; Sweeney 2002). Rows of a box share its bounds, so a box contains k records; where a person has several
+records, records of k different persons. Where kept columns are published next to the box (`k_counts_kept`), the
+quasi-identifier is the box and these: every class of kept values that a box contains is there k times, or by k persons.
 
 Derivation. k of a class is closed under unions: of two boxes that both have none or k of it, so has their union. It is
 not monotone: a side that grows has none, then too few, then k, and so on for each class. So classes forbid places of a
@@ -11,7 +11,7 @@ line one by one, not a run of places as l does.
 
 Notation
 --------
-A node's records stand at `base + line[z]`, z from s to e, and were at `order` of that before all cuts.
+A node's records are at `base + line[z]`, z from s to e, and were at `order` of that before all cuts.
 person : (N,), whom k counts; empty where k counts records.  kept : (N,), class of each record by its kept columns.
 pair : (N,), class and person together.  seen, tally : space that is all zeros between two calls.
 

@@ -1,13 +1,13 @@
-"""l-diversity of boxes: l different values of every sensitive column, or l that lie apart (kernels).
+"""l-diversity of boxes: l different values of every sensitive column, or l that are apart (kernels).
 
 Definition. Distinct l-diversity: every class has at least l different values of a sensitive column (Machanavajjhala,
 Gehrke, Kifer, Venkitasubramaniam 2007). A missing value is none: it hides nothing. Of a sensitive number
-values next to each other say as much as one does, so that l of them must lie pairwise at least `apart`, its
+values next to each other state as much as one does, so that l of them must be pairwise at least `apart`, its
 `min_separation` (XF slides 11 and 12: eps).
 
-Derivation. More records never have fewer values, nor fewer that lie apart. So each column allows one run of places of a
+Derivation. More records never have fewer values, nor fewer that are apart. So each column allows one run of places of a
 line: from the first place at which the side below has enough to the last at which the side above has. Of sorted values
-the largest set that lies apart is had by taking the first and then always the next far enough: a set that is as large
+the largest set that is apart is had by taking the first and then always the next far enough: a set that is as large
 can have each of its members moved down to that one's, which keeps all distances.
 
 Notation
@@ -29,7 +29,7 @@ from workers.algorithms.boxes.partition.selection import sort
 
 @kernel
 def spread(v: FloatArray, apart: float, enough: int) -> int:
-    """How many of sorted values lie pairwise `apart`, taking the first and then always the next; at most `enough`."""
+    """How many of sorted values are pairwise `apart`, taking the first and then always the next; at most `enough`."""
     count = 0
     last = 0.0
     for value in v:
@@ -53,7 +53,7 @@ def has_spread(
     e: int,
     run: FloatArray,
 ) -> bool:
-    """Whether `least` values of the records from s to e lie so far apart."""
+    """Whether `least` values of the records from s to e are so far apart."""
     size = whole(0)
     for z in range(s, e):
         value = values[order[base + line[z]]]

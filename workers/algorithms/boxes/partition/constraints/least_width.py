@@ -1,7 +1,7 @@
 """Least width of boxes: the records of a box span at least so much of a column (kernel).
 
 Definition. `min_width` of a column is the least distance between the published bounds of a box. It is no model of the
-literature but a floor under what bounds say of a number, as `min_separation` is for sensitive ones (l_diversity).
+literature but a floor under what bounds state about a number, as `min_separation` is for sensitive ones (l_diversity).
 
 Derivation. The published bounds contain the extremes of the box's records, so records that span the width suffice.
 Bounds that follow the records (`tight`, `grid`) shrink with any cut: all columns are looked at (`everywhere`). Cells
