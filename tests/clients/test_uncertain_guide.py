@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.clients.guides import blocks_of, run_blocks
+from tests.clients.guides import blocks_of, differences, documents_in, run_blocks, shown_after
 from tests.service import Service
 
 
@@ -17,6 +17,14 @@ def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     assert len(start) == 2
     guide = blocks_of("docs/uncertain.md")
     return folder, run_blocks([*start, *guide], service, folder)[len(start) :]
+
+
+def test_every_answer_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
+    shown = shown_after("docs/uncertain.md")
+    assert len(shown) == 3
+    for number, answer in shown.items():
+        tried = [differences(answer, document) for document in documents_in(ran[1][number])]
+        assert [] in tried, (number, tried)
 
 
 def test_the_result_says_how_many_fit(ran: tuple[Path, list[str]]) -> None:
