@@ -2,7 +2,7 @@
 # Two images from one source: `api` (no numeric stack) and `worker`. Every package is checked by its hash.
 #   docker build --target api --tag surebox-api .
 #   docker build --target worker --tag surebox-worker .
-# Pinned by digest where you build: --build-arg PYTHON=python:3.13-slim-bookworm@sha256:... (docs/hardening.md says how).
+# docker compose builds both, on an image that is pinned by its digest (docs/hardening.md#images-by-digest).
 ARG PYTHON=python:3.13-slim-bookworm
 
 FROM ${PYTHON} AS base

@@ -1,10 +1,12 @@
 """The production shape: valid, nothing unguarded, every queue served, every command there."""
 
+import hashlib
+import os
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from typer.main import get_command
@@ -100,7 +102,87 @@ def test_images_of_others_can_be_pinned_by_their_digest() -> None:
     for name in ("postgres", "redis"):
         tag = SERVICES[name]["image"].rpartition(":")[2]
         assert re.match(r"\d", tag), "no moving tag"
-    assert re.search(r"^ARG PYTHON=python:3\.13-", DOCKERFILE, re.MULTILINE)
+    (python,) = re.findall(r"^ARG PYTHON=(python:3\.13-.*)$", DOCKERFILE, re.MULTILINE)
+    assert {each["build"]["args"]["PYTHON"] for each in compose.ours().values()} == {python}
+    built = compose.ours({"PYTHON_IMAGE": "python:3.13@sha256:" + "2" * 64}).values()
+    assert {each["build"]["args"]["PYTHON"] for each in built} == {"python:3.13@sha256:" + "2" * 64}
+
+
+def images(command: str, settings: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """The script of the images' digests; `docker` is the one that is first on the path."""
+    given = {"PATH": f"{settings.parent}:{os.environ['PATH']}", "IMAGES_ENV": str(settings)} | environment
+    script = str(ROOT / "requirements/images.sh")
+    return subprocess.run([script, command], env=given, capture_output=True, text=True, check=False)
+
+
+def test_one_command_pins_the_images_and_one_says_which_are_not(tmp_path: Path) -> None:
+    """With a registry's client that answers by the name of the image; there is none here."""
+    settings, docker = tmp_path / ".env", tmp_path / "docker"
+    settings.write_text("BATCH_WORKERS=3\nVALKEY_IMAGE=valkey/valkey:9.1-alpine\n")
+    named = [
+        "POSTGRES_IMAGE: postgres:18",
+        "PYTHON_IMAGE: python:3.13-slim-bookworm",
+        "VALKEY_IMAGE: valkey/valkey:9.1-alpine",
+    ]
+    before = images("check", settings)
+    assert (before.returncode, before.stderr.splitlines()[:-1]) == (
+        1,
+        [f"{each} is not pinned by its digest" for each in named],
+    )
+    docker.write_text("#!/bin/sh\nprintf '\"sha256:%s\"\\n' $(printf '%s' \"$4\" | sha256sum | cut -c1-64)\n")
+    docker.chmod(0o755)
+    assert images("pin", settings).returncode == 0
+    written = settings.read_text().splitlines()
+    assert written[0] == "BATCH_WORKERS=3"
+    digests = [hashlib.sha256(each.partition(": ")[2].encode()).hexdigest() for each in named]
+    assert written[1:] == [
+        f"{each.replace(': ', '=')}@sha256:{digest}" for each, digest in zip(named, digests, strict=True)
+    ]
+    assert images("check", settings).returncode == 0
+    assert images("check", settings, POSTGRES_IMAGE="postgres:18").returncode == 1, (
+        "the environment wins, as in compose"
+    )
+    assert images("pin", settings).returncode == 0
+    assert settings.read_text().splitlines() == written, "a pinned image is looked up by its tag"
+    docker.write_text("#!/bin/sh\necho Name: docker.io/library/postgres:18\n")
+    failed = images("pin", settings)
+    assert (failed.returncode, failed.stderr.startswith("No digest of postgres:18")) == (1, True)
+    assert settings.read_text().splitlines() == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".env", "docker"]
+
+
+def test_what_the_images_copy_is_let_into_the_build() -> None:
+    """By the last pattern of .dockerignore that a file, or a folder above it, matches."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    sources = [
+        source
+        for words in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
+        for source in words.split()[:-1]
+    ]
+    assert "openapi/sdk/python" in sources
+
+    def matches(pattern: str, path: PurePosixPath) -> bool:
+        above = [path, *path.parents[:-1]]
+        return any(
+            each.match(pattern.removeprefix("**/"))
+            and ("**" in pattern or len(each.parts) == len(PurePosixPath(pattern).parts))
+            for each in above
+        )
+
+    def let_in(path: PurePosixPath) -> bool:
+        state = True
+        for pattern in patterns:
+            if matches(pattern.removeprefix("!"), path):
+                state = pattern.startswith("!")
+        return state
+
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert let_in(PurePosixPath(source)), source
+    assert not let_in(PurePosixPath("secrets/server_secret"))
+    assert not let_in(PurePosixPath("openapi/build.py"))
+    assert not let_in(PurePosixPath("app/jobs/__pycache__"))
 
 
 def test_the_image_has_a_python_that_the_packages_name() -> None:
