@@ -54,8 +54,13 @@ def migrate(settings: Settings) -> str | None:
     CannotStartError
         The database cannot be opened; why, in words of ours.
     """
-    with _explained(settings.database_url):
-        psycopg.connect(settings.database_url, connect_timeout=5).close()
+    with _explained(settings.database_url), psycopg.connect(settings.database_url, connect_timeout=5) as connection:
+        encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise CannotStartError(
+            f"The database of DATABASE_URL has the encoding {encoding}, and names of columns need UTF8. Make another: "
+            "CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0."
+        )
     newer = upgrade(settings.database_url)
     if newer is None:
         return None

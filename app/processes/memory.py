@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+#: Where a container finds its limit: of control groups of version 2, and of version 1.
+LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 #: Share of the machine that the jobs of a worker may take together: Postgres, the API and the cache have the rest.
 _SHARE: Final = 0.75
 #: Less than that and a job cannot even load what it computes with, which takes so much.
@@ -17,10 +18,11 @@ CHILD_SCORE: Final = 500
 
 def usable_bytes() -> int:
     """Return the memory of the machine, or less where a container has a limit."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):
-        return min(machine, int(LIMIT.read_text(encoding="ascii")))
-    return machine
+    usable = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in LIMITS:
+        with suppress(OSError, ValueError):  # none, or "max"
+            usable = min(usable, int(limit.read_text(encoding="ascii")))
+    return usable
 
 
 def bytes_each(*, setting: int | None, concurrency: int) -> int:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import typer
 
@@ -122,6 +123,13 @@ def test_a_wrong_password_is_told_in_words_of_ours(own_postgres: PostgresServer)
     absent = surebox("migrate", DATABASE_URL=own_postgres.tcp_url("absent"))
     assert_one_line(absent, "the server has no database absent")
     assert_one_line(surebox("migrate", DATABASE_URL="postgresql://u:secret@[::1"), "is not an address of Postgres")
+
+
+def test_a_database_of_another_encoding_is_refused_with_what_makes_one(own_postgres: PostgresServer) -> None:
+    with psycopg.connect(own_postgres.tcp_url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0")
+    done = surebox("migrate", DATABASE_URL=own_postgres.tcp_url("bytes"))
+    assert_one_line(done, "has the encoding SQL_ASCII", "ENCODING 'UTF8' TEMPLATE template0")
 
 
 def test_a_limit_below_what_a_worker_needs_is_refused_with_the_least() -> None:

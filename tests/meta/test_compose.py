@@ -193,6 +193,10 @@ def test_the_image_has_a_python_that_the_packages_name() -> None:
         assert "Programming Language :: Python :: 3.11" in named, project
 
 
+def test_the_database_has_the_encoding_that_it_needs_whatever_the_image() -> None:
+    assert "--encoding=UTF8" in SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"].split()
+
+
 def test_every_queue_has_a_consumer_in_production() -> None:
     commands = [service["command"] for service in compose.ours().values()]
     assert {option(command, "--queue") for command in commands if command[0] == "worker"} == {

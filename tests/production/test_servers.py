@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 import redis
 
 from app.embedded.binaries import broker_program, postgres_program
 from app.embedded.broker import free_port
-from app.embedded.postgres import PostgresServer
+from app.embedded.child import BARE_ENVIRONMENT
+from app.embedded.postgres import PostgresServer, choose_identity
+from app.processes.tied import tied_to_parent
 from tests.meta import compose
+from tests.servers import new_postgres
 
 PASSWORD = "0123456789abcdef" * 3
 START_SECONDS = 60.0
@@ -81,3 +85,26 @@ def test_the_health_check_of_postgres_says_whether_it_accepts_connections(own_po
     assert subprocess.run(command, check=False).returncode == 0
     own_postgres.stop()
     assert subprocess.run(command, check=False).returncode != 0
+
+
+def test_postgres_is_made_with_checksums_passwords_and_utf8_whatever_the_locale_of_its_image(
+    server_folder: Path,
+) -> None:
+    """By the arguments of compose, as the user and in the environment of whom an image may have."""
+    environment = compose.services()["postgres"]["environment"]
+    server = new_postgres(server_folder, tcp=True)
+    password = server_folder / "postgres_password"
+    password.write_text(server.password)
+    command = [str(postgres_program("initdb")), "-D", str(server.folder), "--username", environment["POSTGRES_USER"]]
+    command += ["--pwfile", str(password), *environment["POSTGRES_INITDB_ARGS"].split()]
+    command = tied_to_parent(command, death_signal=signal.SIGKILL, identity=choose_identity())
+    subprocess.run(command, check=True, capture_output=True, env=BARE_ENVIRONMENT)
+    server.start()
+    try:
+        with psycopg.connect(server.tcp_url("postgres")) as connection:
+            shown = [connection.execute(f"SHOW {each}").fetchone() for each in ("server_encoding", "data_checksums")]
+        assert shown == [("UTF8",), ("on",)]
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(server.tcp_url("postgres").replace(server.password, "wrong"))
+    finally:
+        server.stop()
