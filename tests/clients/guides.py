@@ -30,6 +30,38 @@ def shown_after(guide: str) -> dict[int, Any]:
     return shown
 
 
+def lines_after(guide: str) -> dict[int, list[str]]:
+    """Lines that a document shows as text or CSV, by the number of the shell block that they come right after."""
+    text = (ROOT / guide).read_text()
+    shown: dict[int, list[str]] = {}
+    number = -1
+    for language, block in re.findall(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if language in ("text", "csv"):
+            lines = block.splitlines()
+            shown[number] = lines[:1] if language == "csv" else [line for line in lines if line != "…"]
+        elif f"```sh\n{block}" in text:
+            number += 1
+    return shown
+
+
+def unlike(shown: list[str], printed: str) -> list[str]:
+    """Lines of a document that are not among those printed; their numbers agree to a fifth."""
+    return [line for line in shown if not any(_same_words(line, one) for one in printed.splitlines())]
+
+
+def _same_words(shown: str, printed: str) -> bool:
+    pairs = list(zip(shown.split(), printed.split(), strict=False))
+    return len(shown.split()) == len(printed.split()) and all(_same_word(*pair) for pair in pairs)
+
+
+def _same_word(shown: str, printed: str) -> bool:
+    numbers = [re.fullmatch(r"(-?[0-9.]*[0-9])(\D*)", word) for word in (shown, printed)]
+    if numbers[0] is None or numbers[1] is None or numbers[0].group(2) != numbers[1].group(2):
+        return shown == printed
+    one, other = (float(number.group(1)) for number in numbers if number is not None)
+    return abs(one - other) <= 0.2 * max(abs(one), abs(other))
+
+
 def documents_in(printed: str) -> list[Any]:
     """The JSON documents that a block has printed, one after the other."""
     place_of, documents = 0, []

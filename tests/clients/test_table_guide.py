@@ -8,7 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.clients.guides import blocks_of, run_blocks, shorthands
+from tests.clients.guides import (
+    blocks_of,
+    differences,
+    documents_in,
+    lines_after,
+    run_blocks,
+    shorthands,
+    shown_after,
+    unlike,
+)  # fmt: skip
 from tests.meta.project import ROOT
 from tests.service import Service
 
@@ -22,6 +31,16 @@ def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     for name in ("adult.data", "adult.test"):
         (folder / name).write_bytes(gzip.decompress(ADULT.with_name(f"{name}.gz").read_bytes()))
     return folder, run_blocks([shorthands(), *blocks_of("docs/publish-a-table.md")], service, folder)[1:]
+
+
+def test_everything_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
+    answers, lines = shown_after("docs/publish-a-table.md"), lines_after("docs/publish-a-table.md")
+    assert sorted([*answers, *lines]) == [0, 2, 3, 4, 5, 6, 7, 8, 9]
+    for number, answer in answers.items():
+        tried = [differences(answer, document) for document in documents_in(ran[1][number])]
+        assert [] in tried, (number, tried)
+    for number, shown in lines.items():
+        assert unlike(shown, ran[1][number]) == [], number
 
 
 def test_the_file_is_read_as_the_guide_says(ran: tuple[Path, list[str]]) -> None:
