@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-_QUOTED = re.compile(r"<!-- ([a-z_]+)((?:\.\w+|\[\d+\])*)((?:\*\d+)?)(:[^ ]*)? -->(.*?)<!-- -->")
+_QUOTED = re.compile(r"<!-- ([a-z_0-9]+)((?:\.\w+|\[\d+\])*)((?:\*\d+)?)(:[^ ]*)? -->(.*?)<!-- -->")
 
 
 def record(name: str, command: str, figures: Mapping[str, Any]) -> None:

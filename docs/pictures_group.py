@@ -17,7 +17,8 @@ from typing import Any
 
 import httpx
 import polars as pl
-from plots import BLUE, FAINT, GREEN, GREY, INK, ORANGE, RED, picture
+from matplotlib.patches import Patch
+from plots import BLUE, GREEN, GUARANTEED, INK, ORANGE, RED, picture
 
 from app.demo.run import running
 
@@ -25,6 +26,9 @@ PICTURES = Path(__file__).parent / "pictures"
 COLOURS = (BLUE, RED, GREEN, ORANGE, INK)
 ACS = Path(__file__).parents[2] / "shared" / "data" / "acs2024"
 TARGET_STATE = "37"
+#: Areas that a picture shows, and what readers call a column of the survey.
+SHOWN = 15
+SPOKEN = {"AGEP": "age in years"}
 #: Columns of the survey that say outright who serves, or lead there.
 GIVEAWAYS = ("MIL", "ESR", "OCCP", "INDP", "COW", "SERIALNO", "HICOV", "PRIVCOV", "PUBCOV")
 
@@ -132,12 +136,19 @@ def draw_terms(variable: dict[str, Any], path: Path) -> None:
     """The terms of one variable: how far each value belongs to each."""
     low, high = variable["range"]
     values = [low + (high - low) * step / 300 for step in range(301)]
-    about = "Membership of each term, from 0 to 1."
-    with picture(path, f"Terms of {variable['column']}", size=(7.5, 2.9), description=about) as axes:
+    about = f"Membership, from 0 to 1, of {', '.join(term['name'] for term in variable['terms'])}, one line each."
+    with picture(
+        path, f"Terms of {SPOKEN.get(variable['column'], variable['column'])}", size=(7.5, 2.9), description=about
+    ) as axes:
         for place, term in enumerate(variable["terms"]):
             style = {"color": COLOURS[place % 5], "linestyle": ("-", "--", "-.", ":")[place % 4]}
             axes.plot(values, [grade(term, value) for value in values], linewidth=2, label=term["name"], **style)
-        axes.set(xlabel=variable["column"], ylabel="grade in each term", xlim=(low, high), ylim=(0, 1.05))
+        axes.set(
+            xlabel=SPOKEN.get(variable["column"], variable["column"]),
+            ylabel="membership",
+            xlim=(low, high),
+            ylim=(0, 1.05),
+        )
         axes.grid(visible=True, axis="y")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
@@ -161,25 +172,38 @@ def grade(term: dict[str, Any], x: float) -> float:
 def draw_signals(
     title: str,
     places: list[str],
-    bars: tuple[str, list[float]],
-    dots: tuple[str, list[float]],
-    marked: list[int],
+    left: tuple[str, list[float]],
+    right: tuple[str, list[float]],
+    marked: tuple[str, list[int]],
     path: Path,
+    *,
+    comparable: bool = False,
 ) -> None:
-    """Two signals over the places, one as bars and one as dots; marked places are red squares."""
-    others = [place for place in range(len(places)) if place not in marked]
-    about = f"Bars: {bars[0]}. Dots: {dots[0]}. Squares: marked places."
-    with picture(path, title, size=(9.5, 3.9), description=about) as axes:
-        axes.bar(range(len(places)), bars[1], color=FAINT, edgecolor=GREY, linewidth=0.5, label=bars[0])
-        axes.plot(others, [dots[1][place] for place in others], "o", color=BLUE, markersize=4, label=dots[0])
-        axes.plot(
-            marked, [dots[1][place] for place in marked], "s", color=RED, markersize=5.5, label="the same, marked"
+    """Two signals of the same places next to each other, `comparable` on axes of one length; marked ones are darker."""
+    highest = sorted(range(len(places)), key=lambda place: -left[1][place])[:SHOWN]
+    order = [*highest, *(place for place in marked[1] if place not in highest)]
+    about = (
+        f"Left: {left[0]}. Right: {right[0]}. The {len(order)} of {len(places)} areas with the highest left bars, the "
+        f"highest first. Dark bars with a star: {marked[0]}."
+    )
+    with picture(path, title, size=(8.2, 4.4), description=about, grid=(1, 2)) as both:
+        for axes, (words, values) in zip(both, (left, right), strict=True):
+            for row, place in enumerate(order):
+                axes.barh(row, values[place], color=RED if place in marked[1] else GUARANTEED, height=0.7)
+            axes.set(ylim=(len(order) - 0.4, -0.6))
+            axes.set_title(words, fontsize=9)
+            axes.grid(visible=True, axis="x")
+            if comparable:
+                axes.set_xlim(0, 1.05 * max(*left[1], *right[1]))
+        names = [f"{places[place]} *" if place in marked[1] else places[place] for place in order]
+        both[0].set_yticks(range(len(order)), names, fontsize=8)
+        both[1].set_yticks(range(len(order)), [""] * len(order))
+        both[0].set_ylabel("area")
+        rows = [(RED, f"* {marked[0]}"), (GUARANTEED, "other areas")]
+        both[1].legend(
+            handles=[Patch(color=colour, label=words) for colour, words in rows], fontsize=8, loc="lower right"
         )
-        axes.set_xticks(range(len(places)), places, rotation=90, fontsize=6.5)
-        axes.set(ylabel="people", xlim=(-0.7, len(places) - 0.3))
-        axes.set_title(title, fontsize=9)
-        axes.grid(visible=True, axis="y")
-        axes.legend(fontsize=8)
+        both[0].figure.suptitle(title, fontsize=10, x=0.01, ha="left")
 
 
 def tell(story: Story, service: Service) -> None:
@@ -193,14 +217,13 @@ def tell(story: Story, service: Service) -> None:
     draw_terms(story.variables[0], PICTURES / "group-terms.svg")
     places = [", ".join(map(str, value)) for value in attack["regions"]]
     true, seen = attack["signal"], attack["auxiliary_signal"]
-    scale = max(true) / max(seen)
     highest = sorted(range(len(seen)), key=lambda place: -seen[place])[:2]
     draw_signals(
-        f"{story.title}: the hidden group, what rules see of it (times {scale:.1f}); red squares: their two highest",
+        story.title,
         places,
-        ("people of the group (not in the published file)", true),
-        ("sum of memberships by the rules", [value * scale for value in seen]),
-        highest,
+        ("people of the hidden group (not published)", true),
+        ("sum of memberships by the rules", seen),
+        ("highest two by the rules", highest),
         PICTURES / "group-attack.svg",
     )
     masked = [{"region": attack["regions"][place], "at_most": 2, "zero_at": 12} for place in highest]
@@ -211,12 +234,13 @@ def tell(story: Story, service: Service) -> None:
     _, result = service.run("anonymizations", swaps_spec)
     swaps = result["swap_count"]
     draw_signals(
-        f"{story.title}: members of the fuzzy group before and after {swaps} swaps; red squares: the masked",
+        f"{story.title}: {swaps} swaps",
         places,
-        ("before", result["signal_before"]),
-        ("after", result["signal_after"]),
-        result["masked_regions"],
+        ("members by the rules, before", result["signal_before"]),
+        ("members by the rules, after", result["signal_after"]),
+        ("masked", result["masked_regions"]),
         PICTURES / "group-swaps.svg",
+        comparable=True,
     )
     figures = ("record_counts", "rules_over_thresholds", "evaluation_count", "common", "adequacy")
     quoted = {name: attack[name] for name in figures}
