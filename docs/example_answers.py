@@ -1,7 +1,8 @@
 """Writes app/api/examples.json, the answers that the OpenAPI document shows: `python docs/example_answers.py`.
 
 With PYTHONPATH=. it starts the service on a folder of its own, sends it the requests of a first client and the example
-of each method, and keeps the answers, lists cut short. `tests/meta/test_examples.py` compares them with their schemas.
+of each method, and keeps the answers once all are there, lists cut short. `tests/meta/test_examples.py` compares them
+with their schemas.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -192,17 +194,26 @@ def tell_of_waiting(ask: Recorder, dataset: str) -> None:
         ask("POST", f"/v1/jobs/{job['id']}/cancel", "/v1/jobs/{job_id}/cancel")
 
 
+def tell(ask: Recorder, folder: Path) -> None:
+    """All stories, one after the other."""
+    dataset = tell_of_a_release(ask)
+    tell_methods(ask)
+    tell_of_waiting(ask, dataset)
+    tell_of_the_service(ask, folder)
+
+
+def record(ask: Recorder, story: Callable[[Recorder], None], target: Path) -> None:
+    """Write the answers of a story once it has come to its end; one that breaks off leaves the file as it is."""
+    story(ask)
+    unfinished = target.with_name(target.name + ".new")
+    unfinished.write_text(json.dumps(ask.answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.replace(target)
+
+
 def main() -> None:
     """Tell the stories, write the answers."""
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), jobs=1) as (address, key):
-        ask = Recorder(address, key)
-        try:
-            dataset = tell_of_a_release(ask)
-            tell_methods(ask)
-            tell_of_waiting(ask, dataset)
-            tell_of_the_service(ask, Path(folder))
-        finally:
-            TARGET.write_text(json.dumps(ask.answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        record(Recorder(address, key), lambda ask: tell(ask, Path(folder)), TARGET)
 
 
 if __name__ == "__main__":

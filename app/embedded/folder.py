@@ -101,9 +101,14 @@ class DataFolder:
         return self.path / "uses.lock"
 
     @property
+    def storage_mark(self) -> Path:
+        """Where the files have the id of their installation; see `app.installation.check`."""
+        return self.path / "storage" / "installation" / "id"
+
+    @property
     def prepared(self) -> Path:
-        """Which migrations the database has."""
-        return self.path / "prepared"
+        """What the database was prepared for; it lies in Postgres' folder, so that it goes and comes back with it."""
+        return self.postgres / "surebox.prepared"
 
     @property
     def _running(self) -> Path:
@@ -289,7 +294,7 @@ class DataFolder:
 
     def _is_free(self) -> bool:
         """Return whether it is ours, or contains nothing under a name that we would write to."""
-        if self._lock_file.exists() or (self.path / "storage" / "installation" / "id").exists():
+        if self._lock_file.exists() or self.storage_mark.exists():
             return True
         with suppress(OSError, ValueError, TypeError):  # a copy that was made without the lock
             Secrets(**json.loads(self.secrets_file.read_text(encoding="utf-8")))

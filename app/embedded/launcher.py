@@ -31,6 +31,8 @@ LOOK_SECONDS = 0.1
 ROTATE_SECONDS = 60.0
 IDLE_LOOK_SECONDS = 1.0
 READY_SECONDS = 120.0
+#: Of a start that has left out the preparation of its database, until it prepares it after all.
+LOOK_AT_DATABASE_SECONDS = 20.0
 PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
 API_PATIENCE = 5.0
@@ -129,23 +131,46 @@ class Launcher:
             "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
             "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }
+        self._refuse_lost_database(known=secrets.admin_key_written)
         self.folder.write_running(sockets=sockets, environment=environment)
         self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
         self._add("Valkey", broker, stage=BROKER)
         inherited = child_environment(environment)
-        if not secrets.admin_key_written or not self._is_prepared():
+        prepared = secrets.admin_key_written and self._is_prepared()
+        if not prepared:
             self._prepare(inherited, with_key=not secrets.admin_key_written)
-            self.folder.prepared.write_text(self._preparation(), encoding="utf-8")
-        self._start_processes(inherited)
+        self._start_processes(
+            inherited, prepare=partial(self._prepare, inherited, with_key=False) if prepared else None
+        )
         self.folder.write_running(sockets=sockets, environment=environment, address=address(self.listener))
         self._watch_idleness(environment["DATABASE_URL"])
         self._announce()
 
+    def _refuse_lost_database(self, *, known: bool) -> None:
+        """Refuse to make a new database where an earlier start had one: what is known of releases would be gone.
+
+        Raises
+        ------
+        CannotStartError
+            With what to do.
+        """
+        if known and not self.folder.postgres.exists():
+            raise CannotStartError(
+                f"The database {self.folder.postgres} is gone, which knows what was released and every key. Put it "
+                "back, bring a backup back with `surebox restore`, or choose another --data-dir."
+            )
+
     def _preparation(self) -> str:
-        """Folder of Postgres, whether files are sealed, and migrations: where one differs, the database is prepared."""
+        """What tells this database, these files and these migrations from others: where one differs, all is compared.
+
+        The cluster has a number of its own since `initdb`, at the beginning of `pg_control`.
+        """
         revisions = sorted(path.name for path in (files("migrations") / "versions").iterdir() if path.is_file())
         files_are = "sealed" if self._has_keys() else "plain"
-        return "\n".join([str(self.folder.postgres.stat().st_ino), files_are, *revisions])
+        cluster = (self.folder.postgres / "global" / "pg_control").read_bytes()[:8].hex()
+        inode = self.folder.postgres.stat().st_ino
+        mark = self.folder.storage_mark.read_bytes().hex() if self.folder.storage_mark.exists() else "none"
+        return "\n".join([str(inode), cluster, mark, files_are, *revisions])
 
     @staticmethod
     def _has_keys() -> bool:
@@ -175,7 +200,10 @@ class Launcher:
         self.supervisor.add(name, part, stage=stage, **options)
 
     def _prepare(self, environment: dict[str, str], *, with_key: bool) -> None:
-        """Make and migrate the database, and make the admin key on the first start, in a process that then ends."""
+        """Make and migrate the database, compare it with the files, and make the admin key on the first start.
+
+        A process of its own does it, which then ends.
+        """
         arguments = surebox("prepare", *(["--admin-key"] if with_key else []))
         process = subprocess.Popen(
             tied_to_parent(arguments, death_signal=signal.SIGKILL),
@@ -193,11 +221,17 @@ class Launcher:
             process.wait()
         if process.returncode != 0:
             reason = (err.strip().splitlines() or ["no message"])[-1].removeprefix("surebox: ")
+            if "refuses the password" in reason:
+                raise CannotStartError(
+                    f"{self.folder.postgres} is not the database that {self.folder.secrets_file} opens: one of the two "
+                    "was replaced. Put both back as they were together, or choose another --data-dir."
+                )
             raise CannotStartError(f"The database in {self.folder.path} could not be prepared: {reason}")
         for line in err.strip().splitlines():
             self.say(line)
         if with_key:
             self.folder.write_admin_key(out.strip().splitlines()[-1])
+        self.folder.prepared.write_text(self._preparation(), encoding="utf-8")
 
     def _finish(self, process: subprocess.Popen[str]) -> tuple[str, str]:
         deadline = time.monotonic() + PREPARE_SECONDS
@@ -208,7 +242,7 @@ class Launcher:
                 self._pause(0)
         raise CannotStartError(f"The database was not prepared in {PREPARE_SECONDS:g} s.")
 
-    def _start_processes(self, environment: dict[str, str]) -> None:
+    def _start_processes(self, environment: dict[str, str], *, prepare: Callable[[], None] | None) -> None:
         def command(name: str, *arguments: str, patience: float, keep_fds: Sequence[int] = ()) -> Command:
             log = self.folder.logs / f"{name}.log"
             own = {**environment, "SUREBOX_LOG_FILE": str(log.absolute())}
@@ -224,17 +258,22 @@ class Launcher:
         ]
         for name, part, stage in parts:
             self._add(name, part, stage=stage)
-        self._wait_until_ready()
+        self._wait_until_ready(prepare)
         # Nothing waits for it, and until the service is ready the cores are busy.
         housekeeping = command("housekeeping", "housekeeping", patience=API_PATIENCE)
         self._add("Housekeeping", housekeeping, stage=WORKERS)
 
-    def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + READY_SECONDS
+    def _wait_until_ready(self, prepare: Callable[[], None] | None) -> None:
+        """Wait; where a part ends, or after a while, prepare the database after all: that says what is wrong with it."""
+        started = time.monotonic()
         where = get_settings().operations_address or self.listener.getsockname()[:2]
         while not is_ready(*where):
             self.supervisor.look()
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - started
+            if prepare is not None and (waited > LOOK_AT_DATABASE_SECONDS or self.supervisor.has_lost_a_part()):
+                prepare()
+                prepare = None
+            if waited > READY_SECONDS:
                 raise CannotStartError(f"The service was not ready in {READY_SECONDS:g} s; see {self.folder.logs}.")
             self._pause(LOOK_SECONDS)
 

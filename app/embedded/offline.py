@@ -67,7 +67,7 @@ def make_room(folder: DataFolder, backup: Path, manifest: Manifest, *, say: Call
     try:
         check_storage(open_storage(Settings(storage_url=folder.storage_url)), manifest)
         aside = folder.path / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-        for path in (folder.postgres, folder.secrets_file, folder.signing_key, folder.admin_key, folder.prepared):
+        for path in (folder.postgres, folder.secrets_file, folder.signing_key, folder.admin_key):
             if path.exists():
                 aside.mkdir(mode=0o700, exist_ok=True)
                 path.rename(aside / path.name)

@@ -201,6 +201,10 @@ class Supervisor:
             elif entry.part.process is not None and entry.part.process.poll() is not None:
                 self._on_exit(entry, entry.part.process, now)
 
+    def has_lost_a_part(self) -> bool:
+        """Whether a part has ended and has not been sound since."""
+        return any(entry.deaths for entry in self.watched)
+
     def _start(self, entry: Watched) -> None:
         entry.start_at = None
         entry.started = time.monotonic()

@@ -237,7 +237,7 @@ def test_a_folder_that_an_unreleased_version_made_is_refused_in_one_sentence() -
                 connection.execute("UPDATE alembic_version SET version_num = '0022'")
             service.process.terminate()
             assert service.process.wait(60) == 0
-        (folder / "prepared").unlink()  # it would name that version's migrations
+        DataFolder(folder).prepared.unlink()  # it would name that version's migrations
         refused = surebox("serve", "--data-dir", str(folder), "--port", "0")
         assert refused.returncode == 1
         assert refused.stderr.splitlines()[-1] == (
