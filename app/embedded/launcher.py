@@ -264,7 +264,7 @@ class Launcher:
         self._add("Housekeeping", housekeeping, stage=WORKERS)
 
     def _wait_until_ready(self, prepare: Callable[[], None] | None) -> None:
-        """Wait; where a part ends, or after a while, prepare the database after all: that says what is wrong with it."""
+        """Wait; where a part ends, or after a while, prepare the database after all: that says what is wrong."""
         started = time.monotonic()
         where = get_settings().operations_address or self.listener.getsockname()[:2]
         while not is_ready(*where):

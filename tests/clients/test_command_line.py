@@ -1,5 +1,6 @@
 """The command line: what it prints, what its exit codes say, what it leaves."""
 
+import hashlib
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import pytest
 import typer
 
 from app.cli.main import cli
-from surebox_client.commands import parsing
+from surebox_client.commands import keys, parsing, running, where
 from surebox_client.commands.main import COMMANDS, GROUP, parser_of
 from tests.clients.commands import CommandLine, Done, program
 from tests.servers import still_alive
@@ -200,6 +202,40 @@ def test_one_idempotency_key_is_one_release(surebox: CommandLine, folder: Path) 
     other = surebox(*order, "--keep", "sex")
     assert other.code == 2
     assert "another order" in other.err
+
+
+def test_the_marks_of_a_run_are_of_a_secret_and_not_of_what_readers_can_guess(
+    surebox: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers see a release's tags: whoever tries keys, orders and files must find none of them."""
+    write_people(folder / "people.csv", seed=9)
+    order = ["anonymize", "people.csv", *BY]
+    done = surebox(*order, "--idempotency-key", "tuesday")
+    tags = done.json["tags"]
+    assert set(tags) == {"idempotency", "idempotency-order"}
+    guesses = ["tuesday", "people.csv", (folder / "people.csv").read_text(), ["tuesday"]]
+    digests = {
+        hashlib.new(kind, text.encode()).hexdigest()[:24]
+        for kind in ("md5", "sha1", "sha256")
+        for guess in guesses
+        for text in (str(guess), json.dumps(guess))
+    }
+    assert not digests & set(tags.values())
+    given = parser_of("anonymize").parse([*order[1:], "--idempotency-key", "tuesday"])
+    assert running.mark(where.marking_key(given), "tuesday") == tags["idempotency"]
+    monkeypatch.setenv("SUREBOX_API_KEY", "sb_of_somebody_else_12345")
+    assert running.mark(where.marking_key(given), "tuesday") != tags["idempotency"]
+
+
+def test_a_folder_keeps_the_secret_of_its_marks(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    with ThreadPoolExecutor(8) as threads:
+        secrets = set(threads.map(keys.secret_of, [tmp_path / "one"] * 8))
+    (secret,) = secrets
+    assert secret != keys.secret_of(tmp_path / "two")
+    (file,) = (tmp_path / "one").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_without_quasi_identifiers_nothing_is_guessed_and_the_proposal_can_be_copied(

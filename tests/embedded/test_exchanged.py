@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,19 +40,6 @@ def folders() -> Iterator[Folders]:
         yield both
 
 
-@contextmanager
-def changed(folders: Folders) -> Iterator[Path]:
-    """Our folder, prepared by a start of its own; afterwards it is as it was."""
-    folders.put_back()
-    with serving(folders.ours):
-        pass
-    prepared = DataFolder(folders.ours).prepared.read_bytes()
-    with serving(folders.ours):
-        pass
-    assert DataFolder(folders.ours).prepared.read_bytes() == prepared, "nothing is prepared where nothing has changed"
-    yield folders.ours
-
-
 def replace(folder: Path, by: Path) -> None:
     """Another's content under the same inode, as `rsync --delete` leaves it."""
     for each in folder.iterdir():
@@ -70,31 +56,38 @@ def refusal(folder: Path) -> str:
 
 
 def test_what_was_exchanged_is_named_at_the_next_start(folders: Folders) -> None:
-    with changed(folders) as folder:
-        mine = (folder / "storage" / "installation" / "id").read_text().strip()
-        other = (folders.theirs / "storage" / "installation" / "id").read_text().strip()
-        replace(folder / "storage", folders.theirs / "storage")
-        assert f"belongs to installation {mine}, the storage of STORAGE_URL to installation {other}" in refusal(folder)
-        shutil.rmtree(folder / "storage")
-        assert "has no id at all" in refusal(folder)
-        folders.put_back()
-        replace(folder / "postgres", folders.theirs / "postgres")
-        assert refusal(folder) == (
-            f"surebox: {folder}/postgres is not the database that {folder}/secrets.json opens: one of the two was "
-            "replaced. Put both back as they were together, or choose another --data-dir."
-        )
-        shutil.rmtree(folder / "postgres")
-        assert f"The database {folder}/postgres is gone" in refusal(folder)
-        assert not (folder / "postgres").exists(), "no new one stands in its place"
-        folders.put_back()
-        with serving(folder) as service, service.client() as client:
-            assert client.get("/v1/datasets").status_code == 200
+    folder = folders.ours
+    mine = (folder / "storage" / "installation" / "id").read_text().strip()
+    other = (folders.theirs / "storage" / "installation" / "id").read_text().strip()
+    replace(folder / "storage", folders.theirs / "storage")
+    assert f"belongs to installation {mine}, the storage of STORAGE_URL to installation {other}" in refusal(folder)
+    shutil.rmtree(folder / "storage")
+    assert "has no id at all" in refusal(folder)
+    folders.put_back()
+    replace(folder / "postgres", folders.theirs / "postgres")
+    assert refusal(folder) == (
+        f"surebox: {folder}/postgres is not the database that {folder}/secrets.json opens: one of the two was "
+        "replaced. Put both back as they were together, or choose another --data-dir."
+    )
+    shutil.rmtree(folder / "postgres")
+    assert f"The database {folder}/postgres is gone" in refusal(folder)
+    assert not (folder / "postgres").exists(), "no new one stands in its place"
+    folders.put_back()
+    with serving(folder) as service, service.client() as client:
+        assert client.get("/v1/datasets").status_code == 200
 
 
 def test_a_database_that_was_dropped_in_its_cluster_is_missed(folders: Folders) -> None:
     folders.put_back()
+    prepared = DataFolder(folders.ours).prepared
+    at = prepared.stat().st_mtime_ns
     with serving(folders.ours):
         pass
+    assert prepared.stat().st_mtime_ns > at, "a copy is compared, by its inode"
+    at = prepared.stat().st_mtime_ns
+    with serving(folders.ours):
+        pass
+    assert prepared.stat().st_mtime_ns == at, "where nothing has changed nothing is prepared"
     with offline(DataFolder(folders.ours)) as settings:
         address = settings.database_url.replace("/surebox?", "/postgres?")
         with psycopg.connect(address, autocommit=True) as connection:

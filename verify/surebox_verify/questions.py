@@ -4,8 +4,6 @@ How far a range is searched for depends on all that is requested together and on
 (estimates.affordable): whoever asks the same of the same boxes has the same ranges.
 """
 
-import json
-import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,15 +20,14 @@ from surebox_verify.estimates import Estimate, affordable, estimates, reading_st
 from surebox_verify.readings import Readings
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
-from surebox_verify.released.intervals import interval_in, number_of, wrong_interval
+from surebox_verify.released.grammar import parse_statistic
+from surebox_verify.released.intervals import number_of, wrong_interval
 
 KINDS: tuple[str, ...] = get_args(Kind)
 #: Kinds about a set of values of a column, nominal or ordinal.
 _OF_VALUES = ("share", "domain_mean")
 _SYMMETRIC = ("covariance", "correlation")
 _LARGEST = 1e70  # of what can be computed with
-_WORDS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-_PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
 
 
 @dataclass(frozen=True)
@@ -64,28 +61,11 @@ def parse_question(text: str, *, ddof: int = 0) -> Question:
     UnreadableError
         It is no statistic that can be computed here.
     """
-    if text.lstrip().startswith("{"):
-        try:
-            return question(json.loads(text), ddof=ddof)
-        except ValueError:
-            msg = f"{text!r} is no JSON object of a statistic"
-            raise UnreadableError(msg) from None
-    words = _WORDS.fullmatch(text)
-    if words is None:
-        msg = f"{text!r} is no statistic: write it as mean(age) or correlation(age, hours)"
-        raise UnreadableError(msg)
-    kind, parts = words.group(1), _parts(words.group(2), text)
-    spec: dict[str, Any] = {"kind": kind, "of": parts}
-    if kind == "quantile" and len(parts) > 1:
-        spec |= {"of": parts[:-1], "p": _number(parts[-1], text)}
-    if kind == "prediction":
-        named = [part.partition("=") for part in parts[1:]]
-        spec |= {"of": [*parts[:1], *(name.strip() for name, _, _ in named)], "at": [_value(at) for _, _, at in named]}
-    if kind in _OF_VALUES and parts and "=" in parts[-1]:
-        name, _, values = parts[-1].partition("=")
-        ends = interval_in(values.strip())
-        about = {"values": [each.strip() for each in values.split("|")]} if ends is None else {"interval": ends}
-        spec |= {"of": [*parts[:-1], name.strip()], **about}
+    try:
+        spec = parse_statistic(text)
+    except ValueError as error:
+        msg = f"{text!r} is no JSON object of a statistic" if text.lstrip().startswith("{") else str(error)
+        raise UnreadableError(msg) from None
     return question(spec, ddof=ddof)
 
 
@@ -371,35 +351,3 @@ def _kind(each: Question) -> Kind:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _value(text: str) -> Any:
-    """What a person writes for the value of a predictor: a number, true or false, or a text."""
-    text = text.strip()
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return int(text) if text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        return text
-
-
-def _number(text: str, whole: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        msg = f"{whole!r}: the last part is a number, as in quantile(age, 0.5)"
-        raise UnreadableError(msg) from None
-
-
-def _parts(text: str, whole: str) -> list[str]:
-    parts, start = [], 0
-    while start < len(text):
-        part = _PART.match(text, start)
-        if part is None:
-            msg = f'{whole!r}: columns are between commas, in "…" where a name has a comma'
-            raise UnreadableError(msg)
-        quoted, plain, _ = part.groups()
-        parts.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
-        start = part.end()
-    return parts

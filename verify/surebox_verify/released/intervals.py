@@ -1,42 +1,14 @@
 """Intervals of numbers and days as questions name them: closed, with None for an end that is open."""
 
-import re
 from collections.abc import Sequence
 from datetime import date, datetime
-from math import isfinite
 from typing import Any, Final
 
 from surebox_verify.envelope import UnreadableError
 
 _ABOUT: Final = ("share", "domain_mean")
-_BETWEEN: Final = re.compile(r"\s*(\S*?)\s*\.\.\s*(\S*)\s*")
 _EPOCH: Final = date(1970, 1, 1)
 _FORM: Final = 'an `interval` is [lo, hi], two numbers or two days such as "2020-01-31", null for an open end'
-
-
-def interval_in(text: str) -> list[Any] | None:
-    """The ends of an interval as a person writes it, such as ``20000..40000`` or ``..40000``; None where it is none.
-
-    Parameters
-    ----------
-    text : what follows the column's name.
-    """
-    ends = _BETWEEN.fullmatch(text)
-    if ends is None or not any(ends.groups()):
-        return None
-    both = [_end(each) if each else None for each in ends.groups()]
-    return None if any(each is None and text for each, text in zip(both, ends.groups(), strict=True)) else both
-
-
-def _end(text: str) -> int | float | str | None:
-    """A number, or a day as text; None where a text is neither."""
-    if _day(text) is not None:
-        return text
-    try:
-        number = int(text) if text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
 
 
 def wrong_interval(kind: str, values: Any, interval: Any) -> str | None:

@@ -3,13 +3,14 @@
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 from urllib.parse import quote
 
-from surebox_client import plans
-from surebox_client.handles import Handle, inputs, named, with_orders
+from surebox_client import frames, plans
+from surebox_client._generated.async_methods import AsyncMethods
+from surebox_client.handles import D, Handle, specification
 from surebox_client.progress import Progress
-from surebox_client.steps import Session
+from surebox_client.steps import Send, Session
 from surebox_client.uploads import Upload, query
 
 if TYPE_CHECKING:
@@ -17,32 +18,46 @@ if TYPE_CHECKING:
     from surebox_verify.report import Report
 
 
-class AsyncDataset(Handle["types.Dataset"]):
-    """An uploaded file or frame."""
+Place: TypeAlias = str | os.PathLike[str]
 
-    def __init__(
-        self, client: "AsyncSurebox", data: "types.Dataset", ordinal: Mapping[str, list[Any]] | None = None
-    ) -> None:
+
+class AsyncResource(Handle[D]):
+    """Something that the service has, and where."""
+
+    _folder = ""
+
+    def __init__(self, client: "AsyncSurebox", data: D) -> None:
         super().__init__(data)
-        self._client = client
-        self.ordinal: dict[str, list[Any]] = dict(ordinal or {})
+        self._client, self._session = client, client.session
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/{self._folder}/{self.id}"
 
     async def refresh(self) -> Self:
         """Read it anew."""
-        self.data = await self._client.get(f"/v1/datasets/{self.id}")
+        self.data = await self._client.get(self._path)
         return self
 
     async def delete(self) -> None:
-        """Delete its rows; what was released of them stays."""
-        await self._client.run(plans.delete(self._client.session, f"/v1/datasets/{self.id}"))
+        """Delete it: the rows of a dataset, the record of a job, a release that is not published; no other with it."""
+        await self._client.run(self._session.call(Send("DELETE", self._path)))
 
 
-class AsyncJob(Handle["types.Job"]):
+class AsyncDataset(AsyncResource["types.Dataset"]):
+    """An uploaded file or frame; `ordinal` has the order of its ordered categories."""
+
+    _folder = "datasets"
+
+    def __init__(self, client: "AsyncSurebox", data: "types.Dataset", ordinal: Mapping[str, list[Any]] = {}) -> None:
+        super().__init__(client, data)
+        self.ordinal = dict(ordinal)
+
+
+class AsyncJob(AsyncResource["types.Job"]):
     """A job."""
 
-    def __init__(self, client: "AsyncSurebox", data: "types.Job") -> None:
-        super().__init__(data)
-        self._client = client
+    _folder = "jobs"
 
     @property
     def result(self) -> Any:
@@ -67,28 +82,19 @@ class AsyncJob(Handle["types.Job"]):
         surebox_client.errors.JobFailed, JobCancelled, WaitTimedOut
             As the names say; the job goes on where only the wait has ended.
         """
-        self.data = await self._client.run(plans.wait(self._client.session, self.data, timeout, Progress(progress)))
+        self.data = await self._client.run(plans.wait(self._session, self.data, timeout, Progress(progress)))
         return self
 
     async def events(self) -> "AsyncIterator[types.Job]":
         """The job each time that its state or progress changes, until it has ended."""
-        async for each in self._client.iterate(plans.follow(self._client.session, self.data)):
+        async for each in self._client.iterate(plans.follow(self._session, self.data)):
             self.data = each
             yield each
 
     async def cancel(self) -> Self:
         """Ask that it stop."""
-        self.data = await self._client.post(f"/v1/jobs/{self.id}/cancel")
+        self.data = await self._client.post(f"{self._path}/cancel")
         return self
-
-    async def refresh(self) -> Self:
-        """Read it anew."""
-        self.data = await self._client.get(f"/v1/jobs/{self.id}")
-        return self
-
-    async def delete(self) -> None:
-        """Delete it; its release stays."""
-        await self._client.run(plans.delete(self._client.session, f"/v1/jobs/{self.id}"))
 
     @property
     async def release(self) -> "AsyncRelease":
@@ -102,54 +108,39 @@ class AsyncJob(Handle["types.Job"]):
         return await self._client.release(plans.release_of(self.data))
 
 
-class AsyncRelease(Handle["types.Release"]):
+class AsyncRelease(AsyncResource["types.Release"]):
     """A release."""
 
-    def __init__(self, client: "AsyncSurebox", data: "types.Release") -> None:
-        super().__init__(data)
-        self._client = client
+    _folder = "releases"
 
-    async def refresh(self) -> Self:
-        """Read it anew."""
-        self.data = await self._client.get(f"/v1/releases/{self.id}")
-        return self
-
-    async def download(self, path: str | os.PathLike[str], format: "types.ReleaseFormat | None" = None) -> Path:  # noqa: A002
+    async def download(self, path: Place, format: "types.ReleaseFormat | None" = None) -> Path:  # noqa: A002
         """Download a file of it, in the format that is named or that the path's ending names; checked by SHA-256."""
-        target, session = Path(path), self._client.session
-        form = plans.chosen_format(self.data, target, format)
-        plan = plans.download(session, self.data, form, target, Progress())
-        return await self._client.run(plan)
+        form = plans.chosen_format(self.data, Path(path).name, format)
+        return await self._client.run(plans.download(self._session, self.data, form, Path(path), Progress()))
 
-    async def bundle(self, path: str | os.PathLike[str]) -> Path:
+    async def bundle(self, path: Place) -> Path:
         """Download the archive of all that there is of it: files, certificate, provenance, report."""
-        return await self._client.run(plans.bundle(self._client.session, self.id, Path(path)))
+        return await self._client.run(plans.bundle(self._session, self.id, Path(path)))
 
     async def _bytes(self) -> tuple[bytes, str]:
         from tempfile import TemporaryDirectory
 
-        form = "parquet" if "parquet" in self.data["files"] else plans.chosen_format(self.data, None, None)
+        form = plans.chosen_format(self.data, "", "parquet" if "parquet" in self.data["files"] else None)
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "release"
-            await self._client.run(plans.download(self._client.session, self.data, form, path, Progress()))
-            return path.read_bytes(), form
+            return (await self.download(Path(folder) / "release", form)).read_bytes(), form
 
     async def to_polars(self) -> Any:
         """Its rows as a polars data frame."""
-        from surebox_client.frames import polars_of
-
-        return polars_of(*await self._bytes())
+        return frames.polars_of(*await self._bytes())
 
     async def to_pandas(self) -> Any:
         """Its rows as a pandas data frame."""
-        from surebox_client.frames import pandas_of
-
-        return pandas_of(*await self._bytes())
+        return frames.pandas_of(*await self._bytes())
 
     async def statistics(self, statistics: "Sequence[str | types.Statistic]", ddof: int | None = None) -> Any:
         """Statistics of it as the service computes them, such as ``mean(age)``."""
-        job = {"statistics": [*statistics], **({} if ddof is None else {"ddof": ddof})}
-        return await self._client.run(plans.answered(self._client.session, f"/v1/releases/{self.id}/statistics", job))
+        question = {"statistics": [*statistics], **({} if ddof is None else {"ddof": ddof})}
+        return await self._client.run(plans.answered(self._session, f"{self._path}/statistics", question))
 
     async def estimates(self, statistics: "Sequence[str] | None" = None, ddof: int = 0) -> Any:
         """Certain ranges of statistics, computed here from its files alone, as a frame with a row for each number.
@@ -162,7 +153,7 @@ class AsyncRelease(Handle["types.Release"]):
         """
         from surebox_client.estimates import estimates
 
-        certificate = await self._client.run(plans.raw(self._client.session, f"/v1/releases/{self.id}/certificate"))
+        certificate = await self._client.run(plans.raw(self._session, f"{self._path}/certificate"))
         return estimates(*await self._bytes(), certificate, statistics, ddof)
 
     async def verify(self) -> "Report":
@@ -171,24 +162,24 @@ class AsyncRelease(Handle["types.Release"]):
 
         from surebox_client.estimates import verified
 
-        keys = await self._client.run(plans.raw(self._client.session, "/.well-known/jwks.json"))
+        keys = await self._client.run(plans.raw(self._session, "/.well-known/jwks.json"))
         with TemporaryDirectory() as folder:
             return verified(await self.bundle(Path(folder) / "bundle.zip"), keys)
 
     async def publish(self, accept_findings: Sequence[str] = (), readers: "types.ReleaseReaders | None" = None) -> Self:
         """Publish it; `accept_findings` names the audits whose findings you accept."""
-        said = {"accept_findings": [*accept_findings], **({} if readers is None else {"readers": readers})}
-        self.data = await self._client.run(plans.change(self._client.session, self.id, "publish", said))
+        given = {"accept_findings": [*accept_findings], **({} if readers is None else {"readers": readers})}
+        self.data = await self._client.run(plans.change(self._session, f"{self._path}/publish", given))
         return self
 
     async def withdraw(self, reason: str | None = None) -> Self:
         """Withdraw it."""
-        said = {} if reason is None else {"reason": reason}
-        self.data = await self._client.run(plans.change(self._client.session, self.id, "withdraw", said))
+        given = {} if reason is None else {"reason": reason}
+        self.data = await self._client.run(plans.change(self._session, f"{self._path}/withdraw", given))
         return self
 
 
-class AsyncSurebox:
+class AsyncSurebox(AsyncMethods[AsyncJob]):
     """A client of one service.
 
     Parameters
@@ -200,19 +191,14 @@ class AsyncSurebox:
     """
 
     def __init__(
-        self,
-        url: str | None = None,
-        *,
-        key: str | None = None,
-        ca_file: str | os.PathLike[str] | None = None,
-        timeout: float = 60.0,
+        self, url: str | None = None, *, key: str | None = None, ca_file: Place | None = None, timeout: float = 60.0
     ) -> None:
-        from surebox_client.http import AsyncDriver, settings
+        from surebox_client.driver import AsyncDriver
+        from surebox_client.http import settings
 
-        self._driver = AsyncDriver(settings(url, key, ca_file, timeout))
-        self.url = self._driver.url
-        self.session = Session()
-        self.run, self.iterate = self._driver.run, self._driver.iterate
+        driver = AsyncDriver(settings(url, key, ca_file, timeout))
+        self.url, self.session = driver.url, Session()
+        self.run, self.iterate, self.close = driver.run, driver.iterate, driver.close
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
@@ -222,10 +208,6 @@ class AsyncSurebox:
 
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._driver.close()
 
     async def get(self, path: str, **params: Any) -> Any:
         """The JSON of any address, such as ``/v1/families``."""
@@ -308,87 +290,13 @@ class AsyncSurebox:
         self, spec: "types.AnonymizationRequest | Mapping[str, Any]", *, idempotency_key: str | None = None
     ) -> AsyncJob:
         """Anonymize a dataset by a whole specification."""
-        return AsyncJob(self, await self.run(plans.submit(self.session, "/v1/anonymizations", spec, idempotency_key)))
+        return AsyncJob(self, await self.run(plans.post(self.session, "/v1/anonymizations", spec, idempotency_key)))
 
     async def audit(
         self, spec: "types.AuditRequest | Mapping[str, Any]", *, idempotency_key: str | None = None
     ) -> AsyncJob:
         """Audit datasets or releases by a whole specification."""
-        return AsyncJob(self, await self.run(plans.submit(self.session, "/v1/audits", spec, idempotency_key)))
+        return AsyncJob(self, await self.run(plans.post(self.session, "/v1/audits", spec, idempotency_key)))
 
-    async def _method(self, spec: Mapping[str, Any], method: str, about: Any, options: Mapping[str, Any]) -> AsyncJob:
-        whole = {**spec, **with_orders(getattr(about, "ordinal", {}), options), "method": method}
-        releasing = method in ("boxes", "uncertain", "condensation", "swaps")
-        return await (self.anonymize(whole) if releasing else self.audit(whole))
-
-    async def boxes(self, dataset: AsyncDataset | str, /, **options: "Unpack[types.BoxesOptions]") -> AsyncJob:
-        """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
-        return await self._method(inputs(dataset, one=True), "boxes", dataset, options)
-
-    async def uncertain(self, dataset: AsyncDataset | str, /, **options: "Unpack[types.UncertainOptions]") -> AsyncJob:
-        """Uncertain k-anonymity: noise just large enough that k records fit, published with its size."""
-        return await self._method(inputs(dataset, one=True), "uncertain", dataset, options)
-
-    async def condensation(
-        self, dataset: AsyncDataset | str, /, **options: "Unpack[types.CondensationOptions]"
-    ) -> AsyncJob:
-        """Condensation: pseudo-records drawn with the mean and covariance of groups."""
-        return await self._method(inputs(dataset, one=True), "condensation", dataset, options)
-
-    async def swaps(self, dataset: AsyncDataset | str, /, **options: "Unpack[types.SwapsOptions]") -> AsyncJob:
-        """Masks a group's outlier regions by the fewest, least noticeable exchanges of regions between records."""
-        return await self._method(inputs(dataset, one=True), "swaps", dataset, options)
-
-    async def frontier(self, dataset: AsyncDataset | str, /, **options: "Unpack[types.FrontierOptions]") -> AsyncJob:
-        """What each k costs: boxes again and again, nothing published."""
-        return await self._method(inputs(dataset, one=True), "frontier", dataset, options)
-
-    async def table(
-        self, about: AsyncDataset | AsyncRelease | str, /, **options: "Unpack[types.TableOptions]"
-    ) -> AsyncJob:
-        """The measures of the field on a dataset or a release."""
-        return await self._method(inputs(about, one=True), "table", about, options)
-
-    async def linkage(self, release: AsyncRelease | str, /, **options: "Unpack[types.LinkageOptions]") -> AsyncJob:
-        """The linkage attack on a release; several of one original as `release_ids` by `audit`."""
-        return await self._method(inputs(release, one=True), "linkage", release, options)
-
-    async def composition(
-        self, *about: AsyncRelease | AsyncDataset | str, **options: "Unpack[types.CompositionOptions]"
-    ) -> AsyncJob:
-        """What several releases of the same data reveal together."""
-        return await self._method(inputs(*about), "composition", None, options)
-
-    async def determination(
-        self, *releases: AsyncRelease | str, **options: "Unpack[types.DeterminationOptions]"
-    ) -> AsyncJob:
-        """Which values a release gives away although it names no person."""
-        return await self._method(inputs(*releases), "determination", None, options)
-
-    async def influence(self, *releases: AsyncRelease | str, **options: "Unpack[types.InfluenceOptions]") -> AsyncJob:
-        """What single records decide of a release: the job again without each of them, and with it moved."""
-        return await self._method(inputs(*releases), "influence", None, options)
-
-    async def group(
-        self,
-        auxiliary: AsyncDataset | str,
-        target: AsyncDataset | str | None = None,
-        /,
-        **options: "Unpack[types.GroupOptions]",
-    ) -> AsyncJob:
-        """The attack on a group's anonymity: learn rules from one microfile, find outlier regions in another."""
-        named_ids = {"auxiliary_dataset_id": named(auxiliary)}
-        named_ids |= {} if target is None else {"target_dataset_id": named(target)}
-        return await self._method(named_ids, "group", None, options)
-
-    async def group_profile(
-        self, *about: AsyncRelease | AsyncDataset | str, **options: "Unpack[types.GroupProfileOptions]"
-    ) -> AsyncJob:
-        """What the rules see of regions below, at and above their alpha."""
-        return await self._method(inputs(*about), "group_profile", None, options)
-
-    async def swap_detection(
-        self, *about: AsyncRelease | AsyncDataset | str, **options: "Unpack[types.SwapDetectionOptions]"
-    ) -> AsyncJob:
-        """What classifiers trained on the auxiliary data see of regions."""
-        return await self._method(inputs(*about), "swap_detection", None, options)
+    async def _job(self, path: str, method: str, about: Mapping[str, Any], options: Mapping[str, Any]) -> AsyncJob:
+        return AsyncJob(self, await self.run(plans.post(self.session, path, specification(method, about, options))))

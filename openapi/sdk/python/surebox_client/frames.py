@@ -81,10 +81,20 @@ def pandas_of(data: bytes, form: str) -> Any:
     """A downloaded file as a pandas frame; whole numbers with missing values stay whole numbers."""
     import pandas as pd
 
+    file, nullable = io.BytesIO(data), {"dtype_backend": "numpy_nullable"}
     if form == "parquet":
-        return pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
+        return pd.read_parquet(file, **nullable)
     if form == "ndjson":
-        return pd.read_json(io.BytesIO(data), lines=True, dtype_backend="numpy_nullable")
-    return pd.read_csv(
-        io.BytesIO(data), dtype_backend="numpy_nullable", compression="gzip" if form == "csv.gz" else None
-    )
+        return pd.read_json(file, lines=True, **nullable)
+    return pd.read_csv(file, compression="gzip" if form == "csv.gz" else None, **nullable)
+
+
+def frame_of(table: Any) -> Any:
+    """A table of pyarrow as a frame of polars, or where it is not installed of pandas, or else as it is."""
+    try:
+        import polars as pl
+    except ModuleNotFoundError:
+        from importlib.util import find_spec
+
+        return table.to_pandas() if find_spec("pandas") else table
+    return pl.from_arrow(table)

@@ -25,17 +25,13 @@ class Handle(Generic[D]):
     def __getitem__(self, field: str) -> Any:
         return self.data[field]
 
-    def _facts(self) -> dict[str, Any]:
+    def _shown(self) -> dict[str, str]:
         """Facts to show: never a cell."""
         columns = self.data.get("columns")
         facts = {name: self.data.get(name) for name in ("id", "state", "name", "method", "rows", "flags", "release_id")}
-        return facts | {"columns": ", ".join(each["name"] for each in columns) if columns else None}
-
-    def _shown(self) -> dict[str, str]:
-        listed = {
-            name: ", ".join(map(str, each)) if isinstance(each, list) else each for name, each in self._facts().items()
-        }
-        return {name: str(each) for name, each in listed.items() if each not in (None, "")}
+        facts["columns"] = [each["name"] for each in columns or ()]
+        shown = {name: ", ".join(map(str, each)) if isinstance(each, list) else each for name, each in facts.items()}
+        return {name: str(each) for name, each in shown.items() if each not in (None, "")}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {' '.join(f'{name}={each!r}' for name, each in self._shown().items())}>"
@@ -47,22 +43,19 @@ class Handle(Generic[D]):
         return f"<table><caption>{type(self).__name__}</caption>{''.join(rows)}</table>"
 
 
-def named(about: "Handle[Any] | str") -> str:
-    """The id of a handle, or an id as it is."""
-    return about if isinstance(about, str) else about.id
-
-
 def inputs(*about: "Handle[Any] | str", one: bool = False) -> dict[str, Any]:
     """The fields that name what a method works on: datasets and releases are told apart by their ids."""
     fields: dict[str, Any] = {}
-    for each in map(named, about):
-        fields.setdefault("dataset_id" if each.startswith("ds_") else "release_id", []).append(each)
-    return {name: ids[0] for name, ids in fields.items()} if one else {f"{name}s": ids for name, ids in fields.items()}
+    for each in about:
+        name = each if isinstance(each, str) else each.id
+        fields.setdefault("dataset_id" if name.startswith("ds_") else "release_id", []).append(each)
+    return {name if one else f"{name}s": given[0] if one else given for name, given in fields.items()}
 
 
-def with_orders(orders: Mapping[str, list[Any]], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a method with the orders that the categories of the uploaded frame have."""
-    named = {name: order for name, order in orders.items() if name in (options.get("quasi_identifiers") or ())}
-    nominal = options.get("nominal") or {}
-    ordinal = {name: order for name, order in named.items() if name not in nominal} | dict(options.get("ordinal") or {})
-    return {**options, **({"ordinal": ordinal} if ordinal else {})}
+def specification(method: str, about: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a method's request, with the orders that the categories of an uploaded frame have."""
+    orders = getattr(about.get("dataset_id"), "ordinal", {})
+    ordered = set(options.get("quasi_identifiers") or ()) - set(options.get("nominal") or {})
+    ordinal = {name: order for name, order in orders.items() if name in ordered} | dict(options.get("ordinal") or {})
+    known = {name: each for name, each in about.items() if each is not None}
+    return {**known, **options, **({"ordinal": ordinal} if ordinal else {}), "method": method}

@@ -25,7 +25,7 @@ def local(
     surebox_client.errors.ConnectionFailedError
         The service is not installed here, or does not start.
     """
-    from surebox_client.folder import FolderInUseError, joined, stop
+    from surebox_client.commands.folder import FolderInUseError, joined, stop
 
     with (
         joined(folder, say=say or (lambda _line: None), idle_minutes=idle_minutes or 10) as running,

@@ -4,27 +4,19 @@ import time
 from collections.abc import Mapping
 from json import loads
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
-from surebox_client.errors import (
-    ConnectionFailedError,
-    DamagedDownloadError,
-    JobCancelled,
-    JobFailed,
-    ProblemError,
-    SureboxError,
-    WaitTimedOut,
-    problem_error,
-)
+from surebox_client import errors
 from surebox_client.progress import Progress
-from surebox_client.steps import RETRIES, Answer, Body, Close, Emit, Event, Next, Plan, Send, Session, Sleep, wire
+from surebox_client.steps import RETRIES, Body, Close, Emit, Next, Plan, Send, Session, Sleep, wire
 
 if TYPE_CHECKING:
     from surebox_client._generated import types
 
-#: Seconds that the service is let wait; that a stream of events may be silent (the service breathes every 15).
-_HELD, SILENCE = 25, 20.0
+#: Seconds that the service is let wait: at first, later, after a stream; that a stream of events may be silent (the
+#: service breathes every 15).
+_FIRST, _HELD, _AGAIN, SILENCE = 2.0, 25.0, 1.0, 20.0
 _FINAL: Final = ("succeeded", "failed", "cancelled")
 #: A job that cannot be followed is read every so many seconds, where a proxy does not let the service wait either.
 _POLL_SECONDS: Final = 2.0
@@ -50,128 +42,107 @@ def upload(session: Session, body: Body, params: Mapping[str, Any], key: str | N
         wait = min(2 * wait, _POLL_SECONDS)
         dataset = yield from session.get(f"/v1/datasets/{quote(dataset['id'])}")
     if dataset["error"] is not None:
-        raise problem_error(dataset["error"])
+        raise errors.problem_error(dataset["error"])
     return dataset
 
 
-def submit(session: Session, path: str, spec: Mapping[str, Any], key: str | None) -> Plan["types.Job"]:
-    """Create a job."""
+def post(session: Session, path: str, body: Any, key: str | None = None) -> Plan[Any]:
+    """What an address answers to a body, or to none."""
     headers = {"Idempotency-Key": key} if key else {}
-    job: types.Job = (yield from session.call(Send("POST", path, json=wire(spec), headers=headers))).json()
-    return job
+    return (yield from session.call(Send("POST", path, json=wire(body), headers=headers))).json()
 
 
 def wait(session: Session, job: "types.Job", timeout: float | None, progress: Progress) -> Plan["types.Job"]:
-    """Wait until a job has succeeded: by a request that is held, by events, or by asking again and again.
+    """Follow a job until it has succeeded.
 
     Raises
     ------
     JobFailed, JobCancelled, WaitTimedOut
         As the names say.
     """
-    waiting = _Waiting(session, job, timeout, progress)
     try:
-        yield from waiting.until_final()
+        job = yield from follow(session, job, timeout, progress)
     except KeyboardInterrupt:
         progress.say(f"Job {job['id']} goes on; cancel it with .cancel(), or wait again: .job({job['id']!r}).wait()")
         raise
     finally:
         progress.end()
-    job = waiting.job
     if job["state"] == "failed":
-        raise JobFailed(problem_error(job["error"] or {}), job)
+        raise errors.JobFailed(errors.problem_error(job["error"] or {}), job)
     if job["state"] == "cancelled":
-        raise JobCancelled(f"Job {job['id']} was cancelled", job)
+        raise errors.JobCancelled(f"Job {job['id']} was cancelled", job)
     return job
 
 
-class _Waiting:
-    """A job that is waited for; `job` is what was last heard of it."""
+def follow(
+    session: Session, job: "types.Job", timeout: float | None = None, progress: Progress | None = None
+) -> Plan["types.Job"]:
+    """Emit a job whenever it is heard of, until it has ended: a request that is held, then events, else polling.
 
-    def __init__(self, session: Session, job: "types.Job", timeout: float | None, progress: Progress) -> None:
-        self.job = job
-        self._session, self._progress, self._timeout = session, progress, timeout
-        self._deadline = None if timeout is None else time.monotonic() + timeout
-        self._path = f"/v1/jobs/{quote(job['id'])}"
-        self._last, self._streams, self._held = "", True, True
+    Raises
+    ------
+    WaitTimedOut
+        It had not ended in time.
+    """
+    following = _Following(session, job, timeout, progress)
+    while True:
+        yield from following.ask()
+        if following.streams and following.job["state"] not in _FINAL and following.left() > _HELD:
+            yield from following.stream()
+        if following.job["state"] in _FINAL:
+            return following.job
+        if following.left() <= 0:
+            raise errors.WaitTimedOut(f"Job {job['id']} had not ended in {timeout:g} s; it goes on", following.job)
 
-    def until_final(self) -> Plan[None]:
-        yield from self._ask(2)
-        while self.job["state"] not in _FINAL:
-            left = self._left()
-            if left <= 0:
-                raise WaitTimedOut(f"Job {self.job['id']} had not ended in {self._timeout:g} s; it goes on", self.job)
-            if self._streams and left > _HELD:
-                yield from self._follow()
-            else:
-                yield from self._ask(min(_HELD, left))
 
-    def _left(self) -> float:
-        return float("inf") if self._deadline is None else self._deadline - time.monotonic()
+class _Following:
+    """A job that is followed: what was last heard of it, and which ways of hearing of it are left."""
 
-    def _heard(self, job: "types.Job") -> None:
-        self.job = job
-        stage, fraction = job["progress"]["stage"] or job["state"], job["progress"]["fraction"]
-        self._progress.update(fraction, f"{job['method']}: {stage}")
+    def __init__(self, session: Session, job: "types.Job", timeout: float | None, progress: Progress | None) -> None:
+        self.job, self._session, self._progress = job, session, progress
+        self._deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        self._path, self._last, self._seconds = f"/v1/jobs/{quote(job['id'])}", "", _FIRST
+        self.streams = self._held = True
 
-    def _ask(self, seconds: float) -> Plan[None]:
-        """Read the job once it has ended, or after these seconds."""
-        seconds = min(seconds, max(self._left(), 0))
+    def left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _heard(self, job: "types.Job") -> Emit:
+        self.job, stage = job, job["progress"]["stage"] or job["state"]
+        if self._progress is not None:
+            self._progress.update(job["progress"]["fraction"], f"{job['method']}: {stage}")
+        return Emit(job)
+
+    def ask(self) -> Plan[None]:
+        """Read the job once it has ended, or after some seconds."""
+        seconds, self._seconds = min(self._seconds, max(self.left(), 0)), _HELD
         if not self._held:
             yield Sleep(min(seconds, _POLL_SECONDS))
         prefer = {"Prefer": f"wait={max(1, round(seconds))}"} if self._held and seconds >= 0.5 else {}
+        send = Send("GET", self._path, headers=prefer)
         try:
-            answer = yield from self._session.call(
-                Send("GET", self._path, headers=prefer), retries=1 if prefer else RETRIES
-            )
-        except (ConnectionFailedError, ProblemError) as error:
-            if not prefer or (isinstance(error, ProblemError) and error.status not in (502, 503, 504)):
+            yield self._heard((yield from self._session.call(send, retries=1 if prefer else RETRIES)).json())
+        except (errors.ConnectionFailedError, errors.ProblemError) as error:
+            if not prefer or (isinstance(error, errors.ProblemError) and error.status not in (502, 503, 504)):
                 raise
             self._held = False  # a proxy may not wait for so long; ask without
-            return
-        self._heard(answer.json())
 
-    def _follow(self) -> Plan[None]:
-        """Follow the events until the job has ended, the stream breaks, or little time is left."""
+    def stream(self) -> Plan[None]:
+        """Hear events until the job has ended, the stream breaks, or little time is left."""
+        from surebox_client.http import Events
+
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": self._last} if self._last else {})}
-        send = Send("GET", f"{self._path}/events", headers=headers, stream=True, silence=SILENCE)
-        before = self._last
+        send = Send("GET", f"{self._path}/events", {}, headers, stream=True, silence=SILENCE)
+        before, events = self._last, Events()
         try:
             answer = yield from self._session.call(send, retries=1)
-            while (event := (yield Next(answer))) is not None and self._left() > _HELD:
-                if isinstance(event, Event) and event.data:
-                    self._last = event.id
-                    self._heard(loads(event.data))
+            while (piece := (yield Next(answer))) is not None and self.left() > _HELD:
+                for self._last, data in events.of(piece):
+                    yield self._heard(loads(data))
             yield Close(answer)
-        except (ConnectionFailedError, ProblemError):
-            pass  # the job is read below: if more than this stream is wrong, that raises
-        if self.job["state"] not in _FINAL:
-            self._streams = self._last != before  # nothing came: a proxy keeps events back
-            yield from self._ask(1)
-
-
-def follow(session: Session, job: "types.Job") -> Plan[None]:
-    """Emit the job each time that something changes, until it has ended."""
-    last, path, silent = "", f"/v1/jobs/{quote(job['id'])}", 0
-    while job["state"] not in _FINAL:
-        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
-        try:
-            answer = yield from session.call(
-                Send("GET", f"{path}/events", headers=headers, stream=True, silence=SILENCE)
-            )
-            while (event := (yield Next(answer))) is not None:
-                if isinstance(event, Event) and event.data:
-                    last, silent, job = event.id, 0, loads(event.data)
-                    yield Emit(job)
-            yield Close(answer)
-        except ConnectionFailedError:
-            silent += 1
-            if silent > RETRIES:
-                raise
-        if job["state"] not in _FINAL:  # the stream broke; where it is held back there is something new here
-            seen, job = job, (yield from session.get(path))
-            if job["state"] != seen["state"]:
-                yield Emit(job)
+        except (errors.ConnectionFailedError, errors.ProblemError):
+            pass  # the job is read next: if more than this stream is wrong, that raises
+        self.streams, self._seconds = self._last != before, _AGAIN  # nothing came: a proxy keeps events back
 
 
 def download(session: Session, release: "types.Release", form: str, path: Path, progress: Progress) -> Plan[Path]:
@@ -193,9 +164,14 @@ def download(session: Session, release: "types.Release", form: str, path: Path, 
         while (have := output.tell()) < file["bytes"]:
             ranged = {"Range": f"bytes={have}-", "If-Range": f'"{file["sha256"]}"'} if have else {}
             try:
-                answer = yield from session.call(send._replace(headers={**send.headers, **ranged}))
-                yield from _received(answer, output, file["bytes"], path.name, progress)
-            except ConnectionFailedError:
+                answer = yield from session.call(send._replace(headers={**headers, **ranged}))
+                if answer.status != 206:
+                    output.truncate(0)
+                while (piece := (yield Next(answer))) is not None:
+                    output.write(piece)
+                    progress.update(output.tell() / file["bytes"], path.name)
+                yield Close(answer)
+            except errors.ConnectionFailedError:
                 output.flush()
                 failures = 0 if output.tell() > have else failures + 1
                 if failures > RETRIES:
@@ -211,57 +187,38 @@ def download(session: Session, release: "types.Release", form: str, path: Path, 
         digest = hashlib.file_digest(whole, "sha256").hexdigest()
     if digest != file["sha256"]:
         part.unlink()
-        raise DamagedDownloadError(f"{path.name}: the bytes that came are not those of the release; download it again")
+        raise errors.DamagedDownloadError(f"{path.name}: these are not the bytes of the release; download it again")
     part.replace(path)
     return path
-
-
-def _received(answer: Answer, output: IO[bytes], size: int, what: str, progress: Progress) -> Plan[None]:
-    if answer.status != 206:
-        output.truncate(0)
-    try:
-        while (piece := (yield Next(answer))) is not None:
-            output.write(piece)
-            progress.update(output.tell() / size, what)
-    finally:
-        yield Close(answer)
 
 
 def bundle(session: Session, release: str, path: Path) -> Plan[Path]:
     """Download the archive of a release; its report may have to be written first."""
     address = f"/v1/releases/{quote(release)}/bundle.zip"
-    answer = yield from session.call(Send("GET", address, headers={"Prefer": f"wait={_HELD}"}))
-    while answer.status == 202:
-        answer = yield from session.call(Send("GET", address, headers={"Prefer": f"wait={_HELD}"}))
+    send = Send("GET", address, headers={"Prefer": f"wait={_HELD:g}"})
+    while (answer := (yield from session.call(send))).status == 202:
+        pass
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(answer.content)
     part.replace(path)
     return path
 
 
-def change(session: Session, release: str, verb: str, body: Mapping[str, Any]) -> Plan["types.Release"]:
+def change(session: Session, path: str, body: Mapping[str, Any]) -> Plan[Any]:
     """Publish or withdraw a release; where it must be composed again first, wait for the job that does."""
-    answer = yield from session.call(Send("POST", f"/v1/releases/{quote(release)}/{verb}", json=wire(body)))
+    answer = yield from session.call(Send("POST", path, json=wire(body)))
     if answer.status == 202:
         yield from wait(session, answer.json(), None, Progress())
-    changed: types.Release = yield from session.get(f"/v1/releases/{quote(release)}")
-    return changed
+    return (yield from session.get(path.rpartition("/")[0]))
 
 
-def latest(session: Session, params: Mapping[str, Any]) -> Plan["types.Release"]:
+def latest(session: Session, params: Mapping[str, Any]) -> Plan[Any]:
     """The newest published release of a series or of what has a tag."""
     answer = yield from session.call(Send("GET", "/v1/releases/latest", params=params))
-    identifier = answer.headers.get("location", "").rpartition("/")[2]
-    release: types.Release = yield from session.get(f"/v1/releases/{identifier}")
-    return release
+    return (yield from session.get(f"/v1/releases/{answer.headers.get('location', '').rpartition('/')[2]}"))
 
 
-def delete(session: Session, address: str) -> Plan[None]:
-    """Delete the resource at an address."""
-    yield from session.call(Send("DELETE", address))
-
-
-def chosen_format(release: "types.Release", path: Path | None, wanted: str | None) -> str:
+def chosen_format(release: "types.Release", name: str, wanted: str | None) -> "types.ReleaseFormat":
     """The format of a file that is wanted, or that its name has.
 
     Raises
@@ -271,13 +228,12 @@ def chosen_format(release: "types.Release", path: Path | None, wanted: str | Non
     """
     files = release["files"]
     if wanted is None:
-        ending = "" if path is None else path.name.lower().rpartition(".")[2]
-        named = "csv.gz" if path is not None and path.name.lower().endswith(".csv.gz") else ending
+        named = "csv.gz" if name.lower().endswith(".csv.gz") else name.lower().rpartition(".")[2]
         wanted = _ENDINGS.get(named, named) if named else ""
         wanted = wanted if wanted in files or named in ("csv", "parquet", "ndjson", "csv.gz") else next(iter(files), "")
     if wanted not in files:
         there = ", ".join(files) or "none, any more"
-        raise SureboxError(f"The release has no file of format {wanted!r}; it has {there}: name one with format=")
+        raise errors.SureboxError(f"The release has no file of format {wanted!r}; name one that it has: {there}")
     return wanted
 
 
@@ -289,15 +245,9 @@ def answered(session: Session, path: str, body: Mapping[str, Any]) -> Plan[Any]:
     return (yield from wait(session, answer.json(), None, Progress()))["result"]
 
 
-def post(session: Session, path: str, body: Any) -> Plan[Any]:
-    """What an address answers to a body, or to none."""
-    return (yield from session.call(Send("POST", path, json=wire(body)))).json()
-
-
 def raw(session: Session, path: str) -> Plan[bytes]:
     """The bytes at an address."""
-    answer = yield from session.call(Send("GET", path, headers={"Accept": "*/*"}))
-    return answer.content
+    return (yield from session.call(Send("GET", path, headers={"Accept": "*/*"}))).content
 
 
 def release_of(job: "types.Job") -> str:
@@ -310,5 +260,5 @@ def release_of(job: "types.Job") -> str:
     """
     if job["release_id"] is None:
         why = "it has not ended: call .wait() first" if job["state"] not in _FINAL else "jobs of its method make none"
-        raise SureboxError(f"Job {job['id']} ({job['method']}, {job['state']}) has no release: {why}")
+        raise errors.SureboxError(f"Job {job['id']} ({job['method']}, {job['state']}) has no release: {why}")
     return job["release_id"]

@@ -1,6 +1,6 @@
 """The core without sockets: plans of requests and waits, as generators that a driver runs.
 
-A plan yields steps and is sent what came of each; `http.py` has two drivers, one that blocks and one that awaits.
+A plan yields steps and is sent what came of each; `driver.py` awaits, `blocking_driver.py` blocks.
 """
 
 import json
@@ -47,10 +47,8 @@ class Send(NamedTuple):
 class Answer:
     """What came back; `held` is the driver's, of a body that is still to come."""
 
-    def __init__(self, status: int, headers: Mapping[str, str]) -> None:
-        self.status, self.headers = status, headers
-        self.content = b""
-        self.held: Any = None
+    def __init__(self, status: int, headers: Mapping[str, str], content: bytes = b"", held: Any = None) -> None:
+        self.status, self.headers, self.content, self.held = status, headers, content, held
 
     def json(self) -> Any:
         """The body, where it is JSON; else None."""
@@ -61,16 +59,9 @@ class Answer:
 
 
 class Next(NamedTuple):
-    """The next piece of a streamed body, None at its end; of events an `Event`."""
+    """The next piece of a streamed body, None at its end."""
 
     answer: Answer
-
-
-class Event(NamedTuple):
-    """A server-sent event; `data` is empty of what only keeps a connection open."""
-
-    id: str = ""
-    data: str = ""
 
 
 class Close(NamedTuple):
@@ -91,8 +82,22 @@ class Emit(NamedTuple):
     value: Any
 
 
+class Done(NamedTuple):
+    """A plan has come to its end."""
+
+    value: Any
+
+
 Step: TypeAlias = Send | Next | Close | Sleep | Emit
 Plan: TypeAlias = Generator[Step, Any, T]
+
+
+def advance(plan: Plan[Any], outcome: Any) -> Step | Done:
+    """The next step of a plan after what came of the last one: a value, or an error that is raised in it."""
+    try:
+        return plan.throw(outcome) if isinstance(outcome, BaseException) else plan.send(outcome)
+    except StopIteration as stop:
+        return Done(stop.value)
 
 
 class Session:
@@ -186,9 +191,7 @@ class Session:
         theirs, ours = (each.split(".")[:2] for each in (served, VERSION))
         if served and all(each.isdecimal() for each in theirs) and theirs != ours:
             age = "newer" if [*map(int, theirs)] > [*map(int, ours)] else "older"
-            message = (
-                f"The service ({served}) is {age} than surebox-client ({VERSION}): install the client of its version"
-            )
+            message = f"The service ({served}) is {age} than surebox-client ({VERSION}): install its version's client"
             warnings.warn(message, stacklevel=2)
 
 
@@ -205,13 +208,12 @@ def _wait(failure: ConnectionFailedError | ProblemError, failures: int) -> float
 
 def wire(value: Any) -> Any:
     """A specification as JSON has it: handles by their ids, statistics in words as objects, days as text."""
-    from surebox_client.statistics import parse_statistic
+    from surebox_client._generated.statistics import parse_statistic
 
     if isinstance(value, Mapping):
         plain = {name: wire(each) for name, each in value.items()}
-        for each in ("statistics",):
-            if isinstance(plain.get(each), list):
-                plain[each] = [parse_statistic(one) if isinstance(one, str) else one for one in plain[each]]
+        if isinstance(words := plain.get("statistics"), list):
+            plain["statistics"] = [parse_statistic(each) if isinstance(each, str) else each for each in words]
         return plain
     if isinstance(value, list | tuple):
         return [wire(each) for each in value]

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from surebox_client.errors import UploadError
+from surebox_client.frames import parquet_of
 from surebox_client.progress import Progress
 from surebox_client.steps import Body
 
 _CHUNK: Final = 1 << 18
-_PARQUET: Final = "application/vnd.apache.parquet"
 _TYPES: Final = {
-    "csv": "text/csv", "tsv": "text/tab-separated-values", "parquet": _PARQUET, "ndjson": "application/x-ndjson",
-    "jsonl": "application/x-ndjson",
+    "csv": "text/csv", "tsv": "text/tab-separated-values", "parquet": "application/vnd.apache.parquet",
+    "ndjson": "application/x-ndjson", "jsonl": "application/x-ndjson",
 }  # fmt: skip
 
 
@@ -41,22 +41,20 @@ class Upload:
             self.name = Path(str(getattr(source, "name", "upload"))).name
             self.body = self._of_file(source)
         else:
-            from surebox_client.frames import parquet_of
-
             data, self.orders = parquet_of(source, index)
             self.name = "frame"
-            self.body = self._body(lambda: io.BytesIO(data), _PARQUET, size=len(data))
+            self.body = self._body(lambda: io.BytesIO(data), "frame.parquet", size=len(data))
 
     def _of_path(self, path: Path) -> Body:
         if not path.is_file():
             raise UploadError(f"There is no file {str(path)!r}")
-        return self._body(lambda: path.open("rb"), _media_type(path.name), size=path.stat().st_size)
+        return self._body(lambda: path.open("rb"), path.name, size=path.stat().st_size)
 
     def _of_file(self, file: IO[bytes]) -> Body:
         if isinstance(file.read(0), str):
             raise UploadError("The file is open for text: open it with mode 'rb'")
         if not (hasattr(file, "seekable") and file.seekable()):
-            return self._body(lambda: file, _media_type(self.name), rewindable=False, ours=False)
+            return self._body(lambda: file, self.name, size=None, again=False, ours=False)
         start = file.tell()
         size = file.seek(0, io.SEEK_END) - start
 
@@ -64,16 +62,10 @@ class Upload:
             file.seek(start)
             return file
 
-        return self._body(again, _media_type(self.name), size=size, ours=False)
+        return self._body(again, self.name, size=size, ours=False)
 
     def _body(
-        self,
-        opened: Callable[[], IO[bytes]],
-        media_type: str,
-        *,
-        size: int | None = None,
-        rewindable: bool = True,
-        ours: bool = True,
+        self, opened: Callable[[], IO[bytes]], name: str, *, size: int | None, again: bool = True, ours: bool = True
     ) -> Body:
         def chunks() -> Iterator[bytes]:
             file, sent = opened(), 0
@@ -87,7 +79,7 @@ class Upload:
                 if ours:
                     file.close()
 
-        return Body(chunks, media_type, rewindable, size)
+        return Body(chunks, _media_type(name), again, size)
 
 
 def _media_type(name: str) -> str:
@@ -99,9 +91,5 @@ def _media_type(name: str) -> str:
 
 def query(name: str, tags: Mapping[str, str], types: Mapping[str, str], reading: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of an upload."""
-    pairs = {"tag": tags, "type": types}
-    return {
-        "name": name,
-        **{key: [f"{one}:{two}" for one, two in each.items()] for key, each in pairs.items()},
-        **reading,
-    }
+    tag, kind = ([f"{one}:{two}" for one, two in each.items()] for each in (tags, types))
+    return {"name": name, "tag": tag, "type": kind, **reading}

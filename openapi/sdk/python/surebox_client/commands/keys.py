@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,19 @@ def remember(url: str, key: str | None) -> Path:
         file.write(json.dumps(kept))
     unfinished.rename(path)
     return path
+
+
+def secret_of(folder: Path) -> bytes:
+    """The secret that a data folder keeps for the marks of its runs; the first command that needs it makes it."""
+    path = folder / "marks.key"
+    if not path.exists():
+        unfinished = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(os.urandom(32))
+        with suppress(FileExistsError):  # of commands that begin at once, one is first
+            os.link(unfinished, path)
+        unfinished.unlink()
+    return path.read_bytes()
 
 
 def _logins() -> dict[str, str]:

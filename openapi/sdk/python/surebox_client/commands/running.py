@@ -1,7 +1,7 @@
 """A job from its request to its end, once for an idempotency key."""
 
 import argparse
-import hashlib
+import hmac
 import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -12,12 +12,13 @@ from surebox_client.commands.exits import UsageError
 from surebox_client.commands.options import reading
 from surebox_client.commands.output import print_json
 from surebox_client.commands.spec import typed
-from surebox_client.commands.where import progress
+from surebox_client.commands.where import marking_key, progress
 
 if TYPE_CHECKING:
     from surebox_client import Job, Surebox
 
-#: Tags of a job that an idempotency key has made: hashes of the key, and of what was ordered under it.
+#: Tags of a job that an idempotency key has made: marks of the key, and of what was ordered under it. Its release has
+#: them too, and readers see them: `marking_key` is why these learn nothing by trying keys and orders.
 _KEY, _ORDER = "idempotency", "idempotency-order"
 _ROUNDS: Final = 3
 
@@ -28,12 +29,13 @@ def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any]
     """Upload, have the file anonymized, wait, and end; with an idempotency key what it has made before is taken up.
 
     The service repeats the answer to a job's request only where the body is the same, and that names the rows, which
-    are deleted once a command has its answer: so the hash of the key is a tag of the job as well. What the file holds
+    are deleted once a command has its answer: so a mark of the key is a tag of the job as well. What the file holds
     is no part of it: a key stands for a run, such as that of a night.
     """
     if given.idempotency_key is None:
         return _run(service, given, body, end=end, key=None)
-    key, order = _hash(given.idempotency_key), _hash([body, reading(given), given.earlier])
+    secret = marking_key(given)
+    key, order = mark(secret, given.idempotency_key), mark(secret, [body, reading(given), given.earlier])
     body = body | {"tags": {**body.get("tags", {}), _KEY: key, _ORDER: order}}
     for attempt in range(_ROUNDS):
         failures = 0
@@ -68,5 +70,6 @@ def settle(job: "Job", given: argparse.Namespace, *, end: Ending) -> int:
     return end(job.wait(timeout=given.timeout, progress=False if given.quiet else None))
 
 
-def _hash(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:24]
+def mark(secret: bytes, value: Any) -> str:
+    """What only who has the secret can make of a value (HMAC of SHA-256, 96 bits)."""
+    return hmac.digest(secret, json.dumps(value, sort_keys=True, default=str).encode(), "sha256").hex()[:24]

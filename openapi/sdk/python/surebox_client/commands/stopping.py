@@ -26,7 +26,7 @@ def parser() -> Parser:
 
 def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
-    from surebox_client.folder import FolderInUseError, absolute, stop
+    from surebox_client.commands.folder import FolderInUseError, absolute, stop
 
     try:
         stopped = stop(given.data_dir, even_in_use=given.force)

@@ -1,13 +1,13 @@
-"""Statistics as a person writes them: one grammar with `surebox-certify`, by the vectors of openapi/statistics.json."""
+"""Statistics as a person writes them, such as ``mean(age)``; `openapi/statistics.json` has how each is read.
+
+The Python client has a copy of this module (`make sdk`), for it stands alone: only the standard library is used.
+"""
 
 import json
 import math
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, cast
-
-if TYPE_CHECKING:
-    from surebox_client._generated import types
+from typing import Any, Final
 
 _WORDS: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
@@ -15,9 +15,10 @@ _INTERVAL: Final = re.compile(r"\s*(\S*?)\s*\.\.\s*(\S*)\s*")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 #: About values of their last column: share(job=army|other), domain_mean(wage, age=20..40).
 _OF_VALUES: Final = ("share", "domain_mean")
+_TRUTHS: Final = {"true": True, "false": False}
 
 
-def parse_statistic(text: str) -> "types.Statistic":
+def parse_statistic(text: str) -> Any:
     """Read one statistic.
 
     Parameters
@@ -26,13 +27,18 @@ def parse_statistic(text: str) -> "types.Statistic":
         ``domain_mean(wage, age=20..40)``, ``regression(income, age)``,
         ``prediction(income, age=40)``, a name with a comma in ``"…"``; or the JSON object of the contract.
 
+    Returns
+    -------
+    dict
+        The JSON object of the contract.
+
     Raises
     ------
     ValueError
         It is none; the message shows how one is written.
     """
     if text.lstrip().startswith("{"):
-        return cast("types.Statistic", json.loads(text))
+        return json.loads(text)
     words = _WORDS.fullmatch(text)
     if words is None:
         raise ValueError(f"{text!r} is no statistic: write it as mean(age) or correlation(age, hours)")
@@ -42,20 +48,16 @@ def parse_statistic(text: str) -> "types.Statistic":
         statistic |= {"of": parts[:-1], "p": _share(parts, text)}
     if kind == "prediction":
         named = [part.partition("=") for part in parts[1:]]
-        statistic |= {
-            "of": [*parts[:1], *(name.strip() for name, _, _ in named)],
-            "at": [_value(at) for _, _, at in named],
-        }
-        if not named or "" in statistic["at"]:
-            raise ValueError(
-                f"{text!r}: a prediction is at a value of each predictor, as in prediction(income, age=40)"
-            )
+        at = [_value(each.strip()) for _, _, each in named]
+        statistic |= {"of": [*parts[:1], *(name.strip() for name, _, _ in named)], "at": at}
+        if not named or "" in at:
+            raise ValueError(f"{text!r}: name a value of each predictor, as in prediction(income, age=40)")
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
         ends = _interval(values.strip())
         about = {"values": [each.strip() for each in values.split("|")]} if ends is None else {"interval": ends}
         statistic |= {"of": [*parts[:-1], name.strip()], **about}
-    return cast("types.Statistic", statistic)
+    return statistic
 
 
 def _parts(text: str, whole: str) -> list[str]:
@@ -63,7 +65,7 @@ def _parts(text: str, whole: str) -> list[str]:
     while start < len(text):
         part = _PART.match(text, start)
         if part is None:
-            raise ValueError(f'{whole!r}: columns stand between commas, in "…" where a name has a comma')
+            raise ValueError(f'{whole!r}: columns are between commas, in "…" where a name has a comma')
         quoted, plain, _ = part.groups()
         parts.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
         start = part.end()
@@ -81,11 +83,11 @@ def _share(parts: list[str], whole: str) -> float:
 
 
 def _value(text: str) -> Any:
-    """A number, or a text as it is."""
+    """A number, a day, true or false, or a text as it is."""
     try:
-        return _end(text.strip())
+        return _TRUTHS[text] if text in _TRUTHS else _end(text)
     except ValueError:
-        return text.strip()
+        return text
 
 
 def _interval(text: str) -> list[Any] | None:
