@@ -112,13 +112,16 @@ def serve(
 def worker(
     queue: Annotated[Queue, typer.Option(help="`interactive`: uploads and questions; `batch`: jobs.")] = Queue.BATCH,
     concurrency: Annotated[int, typer.Option(min=1, help="Processes; they share the cores.")] = 1,
+    compared: Annotated[bool, typer.Option("--compared", hidden=True)] = False,
 ) -> None:
     """Work on one queue, until instructed to stop."""
     require(*WORKER_PACKAGES, extras="worker")
     from app.embedded.worker import become_worker
-    from app.installation.check import check_at_start
 
-    check_at_start(load_settings())
+    if not compared:  # of the embedded default another process compares: what that imports takes a second here
+        from app.installation.check import check_at_start
+
+        check_at_start(load_settings())
     become_worker(load_settings(), queue=queue.value, concurrency=concurrency)
 
 

@@ -19,7 +19,7 @@ from types import FrameType
 from app.embedded.broker import BrokerServer
 from app.embedded.folder import DataFolder
 from app.embedded.idle import IdleWatch
-from app.embedded.listening import address, is_ready
+from app.embedded.listening import address, are_workers, parts_missing
 from app.embedded.logs import LogFiles
 from app.embedded.postgres import LOG_FOLDER, PostgresServer
 from app.embedded.supervisor import Command, Supervisor
@@ -30,6 +30,7 @@ from app.settings import get_settings
 LOOK_SECONDS = 0.1
 ROTATE_SECONDS = 60.0
 IDLE_LOOK_SECONDS = 1.0
+HOUSEKEEPING_LOOK_SECONDS = 0.5
 READY_SECONDS = 120.0
 #: Of a start that has left out the preparation of its database, until it prepares it after all.
 LOOK_AT_DATABASE_SECONDS = 20.0
@@ -79,6 +80,7 @@ class Launcher:
             collected=folder.postgres / LOG_FOLDER,
         )
         self._idle: IdleWatch | None = None
+        self._housekeeping: Command | None = None
 
     def run(self) -> None:
         """Start, keep running until SIGTERM or SIGINT, stop.
@@ -249,8 +251,9 @@ class Launcher:
             return Command(surebox(*arguments), environment=own, log=log, patience=patience, keep_fds=keep_fds)
 
         fd = self.listener.fileno()
-        interactive = ("worker", "--queue", "interactive", "--concurrency", str(ANSWERING))
-        batch = ("worker", "--queue", "batch", "--concurrency", str(self.workers))
+        # The API compares database and files for all of them.
+        interactive = ("worker", "--compared", "--queue", "interactive", "--concurrency", str(ANSWERING))
+        batch = ("worker", "--compared", "--queue", "batch", "--concurrency", str(self.workers))
         parts = [
             ("The API", command("api", "serve", "--listen-fd", str(fd), patience=API_PATIENCE, keep_fds=[fd]), API),
             ("The interactive worker", command("worker-interactive", *interactive, patience=WORKER_PATIENCE), WORKERS),
@@ -259,15 +262,15 @@ class Launcher:
         for name, part, stage in parts:
             self._add(name, part, stage=stage)
         self._wait_until_ready(prepare)
-        # Nothing waits for it, and until the service is ready the cores are busy.
-        housekeeping = command("housekeeping", "housekeeping", patience=API_PATIENCE)
-        self._add("Housekeeping", housekeeping, stage=WORKERS)
+        self._housekeeping = command("housekeeping", "housekeeping", patience=API_PATIENCE)
 
     def _wait_until_ready(self, prepare: Callable[[], None] | None) -> None:
-        """Wait; where a part ends, or after a while, prepare the database after all: that says what is wrong."""
+        """Wait until the API can be asked; jobs wait for workers that come up meanwhile.
+
+        Where a part ends, or after a while, prepare the database after all: that says what is wrong.
+        """
         started = time.monotonic()
-        where = get_settings().operations_address or self.listener.getsockname()[:2]
-        while not is_ready(*where):
+        while not are_workers(self._missing()):
             self.supervisor.look()
             waited = time.monotonic() - started
             if prepare is not None and (waited > LOOK_AT_DATABASE_SECONDS or self.supervisor.has_lost_a_part()):
@@ -277,6 +280,15 @@ class Launcher:
                 raise CannotStartError(f"The service was not ready in {READY_SECONDS:g} s; see {self.folder.logs}.")
             self._pause(LOOK_SECONDS)
 
+    def _missing(self) -> list[str] | None:
+        return parts_missing(*(get_settings().operations_address or self.listener.getsockname()[:2]))
+
+    def _keep_house(self) -> None:
+        """Start housekeeping once all else is there: nothing waits for it, and until then the cores are busy."""
+        if self._housekeeping is not None and self._missing() == []:
+            self._add("Housekeeping", self._housekeeping, stage=WORKERS)
+            self._housekeeping = None
+
     def _announce(self) -> None:
         self.say(f"Surebox is ready at {address(self.listener)}")
         if self.folder.admin_key.exists():
@@ -285,9 +297,12 @@ class Launcher:
         self.say("Stop with Ctrl-C.")
 
     def _watch(self) -> None:
-        rotate_at = idle_look_at = time.monotonic()
+        rotate_at = idle_look_at = look_at = time.monotonic()
         while True:
             self.supervisor.look()
+            if time.monotonic() >= look_at:
+                self._keep_house()
+                look_at = time.monotonic() + HOUSEKEEPING_LOOK_SECONDS
             if self._idle is not None and time.monotonic() >= idle_look_at:
                 if self._idle.is_over():
                     self.say("No one has used the service for a while.")

@@ -1,10 +1,14 @@
 """Sockets that the API listens at, and asking it through one of them."""
 
 import http.client
+import json
 import os
 import socket
 
 from app.errors import CannotStartError
+
+#: How `/readyz` begins the name of a worker that is missing; see `app.api.readiness`.
+WORKER = "worker on queue "
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -34,14 +38,20 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def is_ready(host: str, port: int) -> bool:
-    """Ask the API whether everything it needs is there."""
+def parts_missing(host: str, port: int) -> list[str] | None:
+    """Ask the API which parts of the service are missing; None where it does not answer yet."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     connection = http.client.HTTPConnection(host, port, timeout=5)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
+        answer = connection.getresponse()
+        return [] if answer.status == http.HTTPStatus.OK else list(json.loads(answer.read())["unavailable"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return None
     finally:
         connection.close()
+
+
+def are_workers(missing: list[str] | None) -> bool:
+    """Whether nothing is missing but workers: what is asked of the service now waits for them."""
+    return missing is not None and all(part.startswith(WORKER) for part in missing)
