@@ -10,6 +10,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
@@ -21,6 +22,7 @@ import pytest
 import typer
 
 from app.cli.main import cli
+from surebox_client import Surebox
 from surebox_client.commands import keys, parsing, running, where
 from surebox_client.commands.main import COMMANDS, GROUP, parser_of
 from tests.clients.commands import CommandLine, Done, program
@@ -131,6 +133,30 @@ def test_ctrl_c_ends_a_command_with_130(folder: Path) -> None:
             connection.close()
     assert process.returncode == 130
     assert err == "surebox: interrupted\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_a_command_is_told_of_the_job_that_goes_on(
+    surebox: CommandLine, folder: Path, number: signal.Signals
+) -> None:
+    write_people(folder / "people.csv", rows=60_000)
+    mine = {name: os.environ[name] for name in ("SUREBOX_URL", "SUREBOX_API_KEY")}
+    with Surebox() as service, program("anonymize", "people.csv", *BY, cwd=folder, **mine) as process:
+        while not (jobs := [each.id for each in service.jobs()]):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (130, ""), err
+        assert err.splitlines()[-3:] == [
+            f"Job {jobs[0]} goes on",
+            f"To have its answer, and the uploaded rows deleted: surebox wait {jobs[0]}",
+            "surebox: interrupted",
+        ]
+        assert len(list(service.datasets())) == 1
+    assert surebox("wait", jobs[0]).code == 0
+    with Surebox() as service:
+        assert not list(service.datasets())
 
 
 def test_a_release_is_written_in_each_format_and_verified(surebox: CommandLine, folder: Path) -> None:
@@ -295,8 +321,6 @@ def test_options_win_over_the_specification(surebox: CommandLine, folder: Path) 
     options = ["--k", "8", "--set", "bounds=grid", "--domain", "hours=0,168", "--quasi-identifiers", "age,hours"]
     left = surebox("anonymize", "people.csv", "--spec", "spec.json", *options, "--no-wait")
     assert surebox("wait", left.json["job_id"]).code == 0
-    from surebox_client import Surebox
-
     with Surebox() as service:
         made = service.job(left.json["job_id"]).data["spec"]
     assert made is not None

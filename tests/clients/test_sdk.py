@@ -186,7 +186,8 @@ def test_no_key_is_shown(sb: Surebox, service: Service) -> None:
             shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
             assert "secret" not in shown
         assert "secret" not in repr(wrong)
-        assert "secret" not in repr(vars(wrong)) + repr(vars(wrong._driver)) + repr(vars(wrong._driver._client))
+        driver = wrong.run.__self__
+        assert "secret" not in repr(vars(wrong)) + repr(vars(driver)) + repr(vars(driver._client))
 
 
 def test_what_is_shown_of_a_release_has_no_cell(release: Release) -> None:

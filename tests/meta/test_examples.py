@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from app.api.openapi import document
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import methods_of
 from tests.clients.conformity import DOCUMENT, Conformity
+from tests.meta.project import ROOT
 
 MADE: dict[str, Any] = document()
 CONFORMITY = Conformity(MADE)
@@ -87,3 +90,28 @@ def test_there_is_a_new_job_of_each_method(operation: str, kind: JobKind) -> Non
 def test_no_answer_that_is_shown_names_a_machine() -> None:
     text = json.dumps([example for *_, example in SHOWN])
     assert not any(part in text for part in ("/root", "/home", "/tmp", "/work"))
+
+
+def test_a_recording_that_breaks_off_leaves_the_answers_as_they_are(tmp_path: Path) -> None:
+    spec = spec_from_file_location("example_answers", ROOT / "docs" / "example_answers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    recording = module_from_spec(spec)
+    spec.loader.exec_module(recording)
+    target = tmp_path / "examples.json"
+    target.write_text("as before")
+    ask = recording.Recorder.__new__(recording.Recorder)  # without a service: the story tells it what came
+    ask.answers = {}
+
+    def story(ask: Any, error: type[BaseException] | None) -> None:
+        ask.answers["list_jobs"] = {"200": {"application/json": []}}
+        if error is not None:
+            raise error
+
+    for error in (RuntimeError, KeyboardInterrupt):
+        with pytest.raises(error):
+            recording.record(ask, lambda ask, error=error: story(ask, error), target)
+        assert [path.name for path in tmp_path.iterdir()] == ["examples.json"]
+        assert target.read_text() == "as before"
+    recording.record(ask, lambda ask: story(ask, None), target)
+    assert json.loads(target.read_text()) == ask.answers

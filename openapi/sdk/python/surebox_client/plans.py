@@ -63,7 +63,7 @@ def wait(session: Session, job: "types.Job", timeout: float | None, progress: Pr
     try:
         job = yield from follow(session, job, timeout, progress)
     except KeyboardInterrupt:
-        progress.say(f"Job {job['id']} goes on; cancel it with .cancel(), or wait again: .job({job['id']!r}).wait()")
+        progress.say(f"Job {job['id']} goes on")
         raise
     finally:
         progress.end()

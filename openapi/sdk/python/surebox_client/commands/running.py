@@ -10,7 +10,7 @@ from surebox_client import errors
 from surebox_client.commands.data import earlier_dataset, uploaded
 from surebox_client.commands.exits import UsageError
 from surebox_client.commands.options import reading
-from surebox_client.commands.output import print_json
+from surebox_client.commands.output import print_json, say
 from surebox_client.commands.spec import typed
 from surebox_client.commands.where import marking_key, progress
 
@@ -67,7 +67,16 @@ def settle(job: "Job", given: argparse.Namespace, *, end: Ending) -> int:
         print_json({"job_id": job.id, "state": job.state})
         progress(given)(f"To have its answer, and the uploaded rows deleted: surebox wait {job.id}")
         return 0
-    return end(job.wait(timeout=given.timeout, progress=False if given.quiet else None))
+    return end(waited(job, given))
+
+
+def waited(job: "Job", given: argparse.Namespace) -> "Job":
+    """The job once it has succeeded; who leaves it is told how to have its answer."""
+    try:
+        return job.wait(timeout=given.timeout, progress=False if given.quiet else None)
+    except KeyboardInterrupt:
+        say(f"To have its answer, and the uploaded rows deleted: surebox wait {job.id}")
+        raise
 
 
 def mark(secret: bytes, value: Any) -> str:
