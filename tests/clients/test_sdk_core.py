@@ -68,9 +68,9 @@ def job(**fields: Any) -> dict[str, Any]:
     return known | fields
 
 
-def event(number: str, told: dict[str, Any]) -> bytes:
+def event(number: str, data: dict[str, Any]) -> bytes:
     """A server-sent event, as it comes over the wire."""
-    return f"id: {number}\nevent: job\ndata: {json.dumps(told)}\n\n".encode()
+    return f"id: {number}\nevent: job\ndata: {json.dumps(data)}\n\n".encode()
 
 
 def halves(piece: bytes) -> tuple[bytes, bytes]:

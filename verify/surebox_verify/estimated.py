@@ -36,11 +36,11 @@ def estimated(data: bytes, form: str, certificate: bytes, statistics: Sequence[s
     wanted = [*(_all(table, bounded_columns(table.column_names)) if statistics is None else statistics)]
     shares = [f"share{each.strip().removeprefix('count')}" if _is_count(each) else each for each in wanted]
     computed = []
-    for asked_for, each in zip(wanted, shares, strict=True):
+    for wording, each in zip(wanted, shares, strict=True):
         try:
             computed.append(certify(table, [each], ddof=ddof, certificate=certificate))
         except UndefinedStatisticError as error:
-            raise UnreadableError(f"{asked_for}: {error.reason}") from None
+            raise UnreadableError(f"{wording}: {error.reason}") from None
     listed = [row for one, entries in zip(wanted, computed, strict=True) for row in _rows(one, entries, len(table))]
     names = {name: pa.string() if name in _TEXTS else None for row in listed for name in row}
     return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in names.items()})
