@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +72,7 @@ def serving(folder: Path, **settings: str) -> Iterator[Service]:
     try:
         address = wait_for_line(process, log, r"Surebox is ready at (\S+)")
         wait_for_line(process, log, "Admin key")
+        wait_for_workers(address)
         yield Service(address, (folder / "admin.key").read_text().strip(), folder)
     finally:
         process.terminate()
@@ -79,6 +80,17 @@ def serving(folder: Path, **settings: str) -> Iterator[Service]:
             process.wait(STOP_SECONDS)
         finally:
             process.kill()
+
+
+def wait_for_workers(address: str) -> None:
+    """The service is announced once its API answers; tests begin when all its parts are there."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(httpx.TransportError):
+            if patient.get(f"{address}/readyz").status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                return
+        time.sleep(0.1)
+    raise AssertionError("a part of the service has not come")
 
 
 def wait_for_line(process: subprocess.Popen[bytes], log: Path, pattern: str) -> str:

@@ -15,7 +15,7 @@ from app.embedded.broker import free_port
 from tests.embedded.test_cli import assert_one_line, surebox
 from tests.methods.asking import succeed, upload
 from tests.servers import short_folder
-from tests.service import Service, serving
+from tests.service import Service, serving, wait_for_workers
 from tests.stored import stored
 
 FIRST, SECOND = {"SUREBOX_STORAGE_KEY": "1" * 40}, {"SUREBOX_STORAGE_KEY": "2" * 40}
@@ -108,6 +108,7 @@ def sealed() -> Iterator[Sealed]:
         apart = f"127.0.0.1:{free_port()}"  # at no cost: the launcher asks there whether all is ready
         with serving(folder, **HASTY, **FIRST, SUREBOX_OPERATIONS_LISTEN=apart) as service, service.client() as client:
             assert client.get("/readyz").status_code == 404
+            wait_for_workers(f"http://{apart}")
             assert client.get(f"http://{apart}/readyz").status_code == 200
             assert again(client, before) == before, "what is not sealed stays readable"
             known = set(readable_before)

@@ -20,7 +20,7 @@ from app.embedded.broker import free_port
 from app.embedded.folder import DataFolder
 from tests import patient
 from tests.servers import short_folder, still_alive
-from tests.service import bare_environment, wait_for_line
+from tests.service import bare_environment, wait_for_line, wait_for_workers
 
 ROOT = Path(__file__).parents[2]
 CSV = b"age,income\n30,100\n40,200\n50,300\n"
@@ -35,6 +35,7 @@ class Launched:
     def address(self) -> str:
         address = wait_for_line(self.process, self.log, r"Surebox is ready at (\S+)")
         wait_for_line(self.process, self.log, "Stop with Ctrl-C")
+        wait_for_workers(address)
         return address
 
     def client(self) -> httpx.Client:
@@ -44,6 +45,14 @@ class Launched:
 
     def everyone(self) -> list[psutil.Process]:
         return [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]
+
+    def lines(self) -> list[str]:
+        """The command lines of the children."""
+        lines = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error):
+                lines.append(" ".join(child.cmdline()))
+        return lines
 
     def child(self, *words: str) -> psutil.Process:
         """The child on whose command line all words stand."""
@@ -181,6 +190,7 @@ def test_secrets_stand_on_no_command_line(running: Launched) -> None:
     ],
 )
 def test_a_part_that_is_killed_is_started_again(running: Launched, name: str, words: tuple[str, ...]) -> None:
+    wait_until(lambda: "housekeeping" in " ".join(running.lines()), within=60)
     old = running.child(*words)
     old.kill()
     wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), within=60)
@@ -202,8 +212,8 @@ def test_kill_9_leaves_no_orphan_and_the_next_start_finds_all_data() -> None:
             made = client.post("/v1/datasets", params={"name": "d"}, content=CSV, headers={"Content-Type": "text/csv"})
             assert made.status_code == 201, made.text
             key = (folder / "admin.key").read_text()
+            wait_until(lambda: len(service.everyone()) > 12, within=60)
             everyone = service.everyone()
-            assert len(everyone) > 12
             os.kill(service.process.pid, signal.SIGKILL)
             service.process.wait()
             with embedded(folder) as again, again.client() as next_client:
