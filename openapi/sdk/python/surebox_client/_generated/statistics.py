@@ -65,7 +65,7 @@ def _parts(text: str, whole: str) -> list[str]:
     while start < len(text):
         part = _PART.match(text, start)
         if part is None:
-            raise ValueError(f'{whole!r}: columns stand between commas, in "…" where a name has a comma')
+            raise ValueError(f'{whole!r}: columns are between commas, in "…" where a name has a comma')
         quoted, plain, _ = part.groups()
         parts.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
         start = part.end()
