@@ -195,11 +195,16 @@ def _determination(spec: DeterminationSpec, given: Given, rows: float) -> Estima
 
 
 def _influence(spec: InfluenceSpec, given: Given, rows: float) -> Estimate:
-    """The job of each release on all records, then without each one that is tried, and with it moved."""
+    """The job of each release on all records, then without each one that is tried, and with it moved.
+
+    Nothing is written; of boxes, what follows their cuts takes about as much as writing a release.
+    """
     runs = []
     for one in given.releases.values():
         again = METHODS[one.method].spec.model_validate({**one.spec, "seed": None})
-        need = _METHODS[one.method](again, rows) + _frame(rows, len(columns_of(again)))
+        width = len(columns_of(again))
+        around = _read(rows, width) if one.method == "condensation" else _frame(rows, width)
+        need = _METHODS[one.method](again, rows) + around
         runs += [need] * (1 + 2 * spec.records)
     return _in_turn(runs)
 
@@ -217,7 +222,7 @@ def _linkage(spec: LinkageSpec, given: Given, rows: float) -> Estimate:  # noqa:
     width = max((len(one.spec.get("quasi_identifiers") or ()) for one in given.releases.values()), default=1)
     if methods == {"condensation"}:  # the nearest of few columns are found at once, of many they are looked for
         return Estimate(3e-7 * max(width, 2) * rows**1.5 / 3, 2_500 * rows)
-    return Estimate(2.7e-6 * rows**1.5, 2_500 * rows)
+    return Estimate(2.7e-6 * max(1.0, width / 8) * rows**1.5, 2_500 * rows)
 
 
 _METHODS: Final[dict[str, Callable[[Any, float], Estimate]]] = {

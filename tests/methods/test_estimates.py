@@ -48,6 +48,12 @@ def test_an_influence_needs_two_runs_for_each_record_and_one_before(bench: Bench
         assert audit.bytes < 2.5 * once.bytes
 
 
+def test_an_influence_of_condensed_rows_is_not_taken_to_write_them(bench: Bench) -> None:
+    once = need(bench, method="condensation", dataset_id="d", quasi_identifiers=COLUMNS, k=5)
+    audit = need(bench, method="influence", dataset_id="d", release_ids=["rows"], records=1)
+    assert audit.seconds < 3 * once.seconds / 2
+
+
 @pytest.mark.parametrize("method", ["composition", "determination", "influence"])
 def test_two_releases_need_more_than_one(bench: Bench, method: str) -> None:
     audit: dict[str, Any] = {"method": method} | ({} if method == "determination" else {"dataset_id": "d"})
@@ -61,6 +67,17 @@ def test_a_table_needs_what_its_sets_of_columns_need_of_which_there_are_not_too_
     assert many.seconds > 3 * few.seconds  # 129 sets of up to three of nine columns, 7 of three
     assert need(bench, **audit, share=250.0).seconds <= many.seconds
     assert need(bench, **audit, quasi_identifiers=every).seconds < 100.0  # of ten million rows it looks at smaller sets
+
+
+def test_linkage_of_noisy_rows_takes_longer_with_many_columns(bench: Bench) -> None:
+    values = np.random.default_rng(1).normal(size=(400, 24)).round(3)
+    bench.dataset("wide", pl.DataFrame(values, schema=[f"x{at}" for at in range(24)]))
+    for name, columns in (("narrow noise", 8), ("wide noise", 24)):
+        names = [f"x{at}" for at in range(columns)]
+        bench.release(name, {"method": "uncertain", "dataset_id": "wide", "quasi_identifiers": names, "k": 5.0})
+    audit = {"method": "linkage", "knowledge_dataset_id": "wide"}
+    narrow, wide = (need(bench, **audit, release_id=name) for name in ("narrow noise", "wide noise"))
+    assert wide.seconds == pytest.approx(3 * narrow.seconds, rel=0.1)
 
 
 def test_linkage_of_boxes_is_counting_and_of_rows_searching(bench: Bench) -> None:
