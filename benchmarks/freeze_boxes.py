@@ -14,10 +14,9 @@ import argparse
 import gzip
 import hashlib
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +30,6 @@ from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, Nume
 
 METHODS = ("optimal", "fast", "mondrian")
 SHOWN = 16  # digits of a digest
-#: Sums of the same numbers differ in their last digits with where arrays happen to lie in memory.
-_ROUNDED = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 ADULT_NUMBERS, ADULT_CODES = (0, 2, 4, 10, 11, 12), (9, 8, 5, 6, 13)
 
 Case = tuple[np.ndarray, BoxesRequest]
@@ -160,8 +157,24 @@ def digest(*parts: object) -> str:
         if isinstance(part, np.ndarray):
             whole.update(f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
         else:
-            whole.update(_ROUNDED.sub(lambda number: f"{float(number[0]):.9e}", repr(part)).encode())
+            whole.update(" ".join(f"{number:.9e}" for number in numbers_in(part)).encode())
     return whole.hexdigest()
+
+
+def numbers_in(part: object) -> Iterator[float]:
+    """The numbers of a result in the order of its fields: names, and fields that are None, may change with the code.
+
+    Sums of the same numbers differ in their last digits with where arrays happen to lie in memory: ten digits are read.
+    """
+    if isinstance(part, bool | int | float | np.number):
+        yield float(part)
+    elif is_dataclass(part):
+        yield from numbers_in([getattr(part, field.name) for field in fields(part)])
+    elif isinstance(part, np.ndarray):
+        yield from part.ravel().astype(np.float64).tolist()
+    elif isinstance(part, list | tuple):
+        for each in part:
+            yield from numbers_in(each)
 
 
 def of_boxes(boxes: Boxes) -> str:

@@ -6,12 +6,12 @@ from numba.core.types import NamedTuple
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from workers.algorithms.boxes.partition import candidates, fixed, gain, orders, search, tree
-from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, MixedSide
+from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, ValueOrders
 from workers.algorithms.boxes.partition.constraints import holding, k_anonymity, l_diversity
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NominalColumn
 
-MIXED = (MixedBlock, MixedRecords, MixedSide)
+MIXED = (MixedRecords, MixedSide, ValueOrders)
 
 
 def test_kernels_are_compiled_once() -> None:

@@ -27,7 +27,7 @@ A node's records lack the same columns, for these are divided before all else (p
 science.md section 5, "Nominal columns": a record in S costs sum_{v in S} omega_v if |S| > 1, and max_S b - min_S b.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,8 @@ from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, Sing
 
 #: A range below this counts as none: it has no inverse, and shares of it would not be above 0.
 NARROWEST: Final = 1e-300
-_ALL: Final = 2**31
+#: More than there are of anything.
+EVERY: Final = 2**31
 _WAITING: Final = 256
 
 
@@ -100,13 +101,31 @@ class MixedSide(NamedTuple):
     cell: FloatArray
 
 
-class NumericBlock(NamedTuple):
+class ValueOrders(NamedTuple):
+    """Room for the orders of the values of a column in a node.
+
+    line : (m,), a node's records in the order of their values.  rank, values, sums, held : (M,), of values in a node.
+    """
+
+    line: IndexArray
+    rank: IntArray
+    values: IntArray
+    sums: FloatArray
+    held: IntArray
+
+
+OfSide = TypeVar("OfSide")
+OfOrders = TypeVar("OfOrders")
+
+
+class Block(NamedTuple, Generic[OfSide, OfOrders]):
     """Room for one large node's records, sorted along every axis, and for the trials on them.
 
     place : (m + 1,), the cost of each place along a line, -1 where it is no candidate.
     lines, back : (2, m + 1) and (m + 1,), of a whole line's best partition.
     top : (4, breadth), cost, axis, variant and place of the best candidates so far.
     waiting, cells : nodes of a trial, and their cells.
+    side, orders : of numbers alone an array and nothing, else a `MixedSide` and `ValueOrders`.
     """
 
     sorted: IndexArray
@@ -119,31 +138,12 @@ class NumericBlock(NamedTuple):
     top: FloatArray
     waiting: IntArray
     cells: FloatArray
-    side: FloatArray
+    side: OfSide
+    orders: OfOrders
 
 
-class MixedBlock(NamedTuple):
-    """The same, and room for orders of values.
-
-    line : (m,), a node's records in the order of their values.  rank, values, sums, held : (M,), of values in a node.
-    """
-
-    sorted: IndexArray
-    trial: IndexArray
-    upper: ByteArray
-    moved: IndexArray
-    place: FloatArray
-    back: IndexArray
-    lines: FloatArray
-    top: FloatArray
-    waiting: IntArray
-    cells: FloatArray
-    side: MixedSide
-    line: IndexArray
-    rank: IntArray
-    values: IntArray
-    sums: FloatArray
-    held: IntArray
+NumericBlock = Block[FloatArray, tuple[()]]
+MixedBlock = Block[MixedSide, ValueOrders]
 
 
 class Tree(NamedTuple):
@@ -181,7 +181,7 @@ class Effort(NamedTuple):
     breadth: int
     boxes: int
     axes: int
-    sample: int = _ALL
+    sample: int = EVERY
     places: int = 128
     block: int = 4_096
 
@@ -194,12 +194,12 @@ class Effort(NamedTuple):
 _NUMERIC: Final = (
     (30_000, Effort(12, 32, 8)),
     (300_000, Effort(4, 32, 4)),
-    (_ALL, Effort(1, 1, 2)),
+    (EVERY, Effort(1, 1, 2)),
 )
 _MIXED: Final = (
-    (40_000, Effort(8, 16, _ALL)),
-    (300_000, Effort(3, 16, _ALL)),
-    (_ALL, Effort(1, 1, 3, 4_096, 8)),
+    (40_000, Effort(8, 16, EVERY)),
+    (300_000, Effort(3, 16, EVERY)),
+    (EVERY, Effort(1, 1, 3, 4_096, 8)),
 )
 
 
@@ -259,9 +259,28 @@ def new_side(records: MixedRecords) -> MixedSide:
 
 def numeric_block(columns: int, size: int, breadth: int) -> NumericBlock:
     """Space for blocks of up to `size` records of numbers alone."""
-    return NumericBlock(
-        sorted=np.empty((columns, size), dtype=np.int32),
-        trial=np.empty((columns, size), dtype=np.int32),
+    side = np.concatenate([np.empty((4, columns)), *no_cells(1, columns)])
+    return _block(columns, columns, size, breadth, side, ())
+
+
+def mixed_block(records: MixedRecords, size: int, breadth: int) -> MixedBlock:
+    """Space for blocks of up to `size` records of columns of all kinds."""
+    n, values = records.rows.shape[1], len(records.omega)
+    orders = ValueOrders(
+        line=np.empty(size, dtype=np.int32),
+        rank=np.zeros(values, dtype=np.int64),
+        values=np.zeros(values, dtype=np.int64),
+        sums=np.zeros(values),
+        held=np.zeros(values, dtype=np.int64),
+    )
+    return _block(n + 1, n, size, breadth, new_side(records), orders)
+
+
+def _block(runs: int, columns: int, size: int, breadth: int, side: OfSide, orders: OfOrders) -> Block[OfSide, OfOrders]:
+    """Space for so many runs of up to `size` records, and for cells of so many columns."""
+    return Block(
+        sorted=np.empty((runs, size), dtype=np.int32),
+        trial=np.empty((runs, size), dtype=np.int32),
         upper=np.empty(size, dtype=np.uint8),
         moved=np.empty(size, dtype=np.int32),
         place=np.empty(size + 1),
@@ -270,28 +289,6 @@ def numeric_block(columns: int, size: int, breadth: int) -> NumericBlock:
         top=np.empty((4, breadth)),
         waiting=np.empty(_WAITING, dtype=np.int64),
         cells=np.empty((_WAITING // 2, 2, columns)),
-        side=np.concatenate([np.empty((4, columns)), *no_cells(1, columns)]),
-    )
-
-
-def mixed_block(records: MixedRecords, size: int, breadth: int) -> MixedBlock:
-    """Space for blocks of up to `size` records of columns of all kinds."""
-    n, values = records.rows.shape[1], len(records.omega)
-    return MixedBlock(
-        sorted=np.empty((n + 1, size), dtype=np.int32),
-        trial=np.empty((n + 1, size), dtype=np.int32),
-        upper=np.empty(size, dtype=np.uint8),
-        moved=np.empty(size, dtype=np.int32),
-        place=np.empty(size + 1),
-        back=np.empty(size + 1, dtype=np.int32),
-        lines=np.empty((2, size + 1)),
-        top=np.empty((4, breadth)),
-        waiting=np.empty(_WAITING, dtype=np.int64),
-        cells=np.empty((_WAITING // 2, 2, n)),
-        side=new_side(records),
-        line=np.empty(size, dtype=np.int32),
-        rank=np.zeros(values, dtype=np.int64),
-        values=np.zeros(values, dtype=np.int64),
-        sums=np.zeros(values),
-        held=np.zeros(values, dtype=np.int64),
+        side=side,
+        orders=orders,
     )

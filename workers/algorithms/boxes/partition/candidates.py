@@ -12,13 +12,11 @@ held : what both sides must be (partition.constraints): `marked` where that forb
     `sieved` where the sides of each candidate are counted.
 """
 
-from typing import Final
-
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
 from surebox_core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
-from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, NumericBlock, NumericRecords
+from workers.algorithms.boxes.partition.arrays import EVERY, MixedBlock, MixedRecords, NumericBlock, NumericRecords
 from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays, holds, restrict
 from workers.algorithms.boxes.partition.gain import (
     Records,
@@ -37,7 +35,6 @@ from workers.algorithms.boxes.partition.orders import line_up
 from workers.algorithms.boxes.partition.selection import LESS, is_open, middle, widest
 
 Block = NumericBlock | MixedBlock
-_EVERY: Final = 2**31  # axes
 
 
 @inner_kernel
@@ -99,7 +96,7 @@ def _mixed_line(
     n = records.rows.shape[1]
     if axis < n:
         return whole(1), index[axis, s:e]
-    return whole(line_up(records, block, index, base, s, e, axis - n, variant) - 1), block.line[: e - s]
+    return whole(line_up(records, block, index, base, s, e, axis - n, variant) - 1), block.orders.line[: e - s]
 
 
 #: A node's records in the order of a way, and above 0 where it can be cut; between groups of values candidates are in
@@ -214,8 +211,7 @@ def _forbid_nothing(
 forbid = by_kind(_forbid, _forbid_nothing)
 
 
-@inner_kernel
-def _search(
+def _searched(
     records: Records,
     block: Block,
     held: ConstraintArrays,
@@ -258,6 +254,9 @@ def _search(
     return count
 
 
+_search = inner_kernel(_searched)
+
+
 @inner_kernel
 def _sieve(
     records: Records,
@@ -289,24 +288,6 @@ def _sieve(
     return kept
 
 
-def _unsieved(
-    records: NumericRecords,
-    block: NumericBlock,
-    held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
-    k: int,
-    axes: int,
-    most: int,
-    step: int,
-    thorough: bool,
-    score: FloatArray,
-) -> int:
-    return int(_search(records, block, held, index, base, s, e, k, axes, most, step, -1.0, thorough, score))
-
-
 def _sieved(
     records: MixedRecords,
     block: MixedBlock,
@@ -319,17 +300,19 @@ def _sieved(
     axes: int,
     most: int,
     step: int,
+    after: float,
     thorough: bool,
     score: FloatArray,
 ) -> int:
     if not held.sieved:
-        return int(_search(records, block, held, index, base, s, e, k, axes, most, step, -1.0, thorough, score))
+        return int(_search(records, block, held, index, base, s, e, k, axes, most, step, after, thorough, score))
+    first = after
     width = block.top.shape[1]
     for each in (step, whole(1)):  # all open gaps where the usual places have none
-        after = -1.0
+        after = first
         while True:
             count = _search(
-                records, block, held, index, base, s, e, k, whole(_EVERY), width, each, after, thorough, score.copy()
+                records, block, held, index, base, s, e, k, whole(EVERY), width, each, after, thorough, score.copy()
             )
             if count == 0:
                 break
@@ -344,7 +327,7 @@ def _sieved(
 
 
 #: The best candidates that are allowed.
-_best = by_kind(_unsieved, _sieved)
+_best = by_kind(_searched, _sieved)
 
 
 @inner_kernel
@@ -486,6 +469,6 @@ def candidates(
         place = _only_axis(records, block, index, base, s, e, axis, k)
         return (1 if place > 0 else 0), True
     step = k * max(1, m // (k * places))
-    count = _best(records, block, held, index, base, s, e, k, axes, most, step, thorough, score)
+    count = _best(records, block, held, index, base, s, e, k, axes, most, step, -1.0, thorough, score)
     p = block.top[3, 0]
     return count, count > 0 and p < 2 * k and m - p < 2 * k and records.classes < 0

@@ -50,7 +50,7 @@ def _clear_mixed(side: MixedSide) -> None:
 
 
 #: No records yet.
-clear = by_kind(_clear_numeric, _clear_mixed)
+clear = by_kind(_clear_numeric, _clear_mixed, forceinline=True)
 
 
 def _extend_numeric(records: NumericRecords, row: int, side: FloatArray) -> None:
@@ -103,10 +103,10 @@ def _extend_mixed(  # noqa: C901 (a kernel)
 
 
 #: One more record.
-extend = by_kind(_extend_numeric, _extend_mixed)
+extend = by_kind(_extend_numeric, _extend_mixed, forceinline=True)
 
 
-@inner_kernel
+@inner_kernel(forceinline=True)
 def _numeric_sizes(records: NumericRecords, count: int, side: FloatArray) -> float:
     """s_i of a side of numbers; their sum."""
     price, same = records.price, len(records.worth) == 0
@@ -118,7 +118,7 @@ def _numeric_sizes(records: NumericRecords, count: int, side: FloatArray) -> flo
     return total
 
 
-@inner_kernel
+@inner_kernel(forceinline=True)
 def _mixed_sizes(records: MixedRecords, count: int, side: MixedSide) -> float:
     """s_i of a side of columns of all kinds; their sum."""
     n = len(side.low)
@@ -162,7 +162,7 @@ def _uncut_mixed(records: MixedRecords, index: IndexArray, base: int, s: int, e:
 
 
 #: s_i of a node; their sum.
-uncut = by_kind(_uncut_numeric, _uncut_mixed)
+uncut = by_kind(_uncut_numeric, _uncut_mixed, forceinline=True)
 
 
 @inner_kernel
@@ -231,7 +231,7 @@ def _predicted_mixed(records: MixedRecords, count: int, k: int, side: MixedSide)
 
 
 #: Cost of a side, count sum_i a_i d_i; exact where it has room for one box only.
-predicted = by_kind(_predicted_numeric, _predicted_mixed)
+predicted = by_kind(_predicted_numeric, _predicted_mixed, forceinline=True)
 
 
 def _numeric_ends(side: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -243,7 +243,7 @@ def _mixed_ends(side: MixedSide) -> tuple[FloatArray, FloatArray]:
 
 
 #: Lowest and highest values of a side, (n,) each.
-ends = by_kind(_numeric_ends, _mixed_ends)
+ends = by_kind(_numeric_ends, _mixed_ends, forceinline=True)
 
 
 def _numeric_scores(side: FloatArray) -> Any:
@@ -255,7 +255,7 @@ def _mixed_scores(side: MixedSide) -> Any:
 
 
 #: s_i of a side, (n + D,).
-scores = by_kind(_numeric_scores, _mixed_scores)
+scores = by_kind(_numeric_scores, _mixed_scores, forceinline=True)
 
 
 def _numeric_cell(side: FloatArray) -> Any:
@@ -267,7 +267,7 @@ def _mixed_cell(side: MixedSide) -> FloatArray:
 
 
 #: Bounds of the cell of the node at hand, (2, n).
-cell = by_kind(_numeric_cell, _mixed_cell)
+cell = by_kind(_numeric_cell, _mixed_cell, forceinline=True)
 
 
 def _numbers_rest(records: NumericRecords, side: FloatArray) -> bool:  # noqa: ARG001
@@ -279,4 +279,4 @@ def _codes_never_rest(records: MixedRecords, side: MixedSide) -> bool:  # noqa: 
 
 
 #: Whether what a side costs does not hang on its records where it is as wide as its cell.
-rests = by_kind(_numbers_rest, _codes_never_rest)
+rests = by_kind(_numbers_rest, _codes_never_rest, forceinline=True)

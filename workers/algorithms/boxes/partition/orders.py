@@ -15,7 +15,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
 from surebox_core.types import FloatArray, IndexArray, IntArray, whole
-from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords
+from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, ValueOrders
 
 
 @inner_kernel
@@ -61,7 +61,8 @@ def line_up(  # noqa: C901 (a kernel)
     int
         Groups: 1 where there is nothing to cut; 0 where the order reveals nothing (a variant for two groups).
     """
-    present, rank, sums, count = block.values, block.rank, block.sums, block.held
+    orders = block.orders
+    present, rank, sums, count = orders.values, orders.rank, orders.sums, orders.held
     n = records.rows.shape[1]
     plain = index[len(index) - 1]
     c = whole(0)
@@ -90,7 +91,7 @@ def line_up(  # noqa: C901 (a kernel)
                 if records.ancestor[present[y], depth] == above:
                     rank[present[z]] = present[y]
                     break
-    if not _keys(records, block, plain, base, s, e, column, variant, c, n):
+    if not _keys(records, orders, plain, base, s, e, column, variant, c, n):
         return 0
     groups = whole(0)
     for z in range(c):
@@ -98,13 +99,13 @@ def line_up(  # noqa: C901 (a kernel)
             present[groups] = present[z]
             groups += 1
     _sort_by(sums, present, groups)
-    return _place(records, block, plain, base, s, e, column, groups)
+    return _place(records, orders, block.place, plain, base, s, e, column, groups)
 
 
 @inner_kernel
 def _keys(  # noqa: C901 (a kernel)
     records: MixedRecords,
-    block: MixedBlock,
+    orders: ValueOrders,
     plain: IndexArray,
     base: int,
     s: int,
@@ -115,7 +116,7 @@ def _keys(  # noqa: C901 (a kernel)
     n: int,
 ) -> bool:
     """Keys of the groups into `sums` at their first members, sizes into `count`; whether the variant differs."""
-    present, rank, sums, count = block.values, block.rank, block.sums, block.held
+    present, rank, sums, count = orders.values, orders.rank, orders.sums, orders.held
     if variant == 0:
         for z in range(c):
             sums[rank[present[z]]] += records.omega[present[z]]
@@ -150,7 +151,8 @@ def _keys(  # noqa: C901 (a kernel)
 @inner_kernel
 def _place(
     records: MixedRecords,
-    block: MixedBlock,
+    orders: ValueOrders,
+    place: FloatArray,
     plain: IndexArray,
     base: int,
     s: int,
@@ -159,7 +161,7 @@ def _place(
     groups: int,
 ) -> int:
     """Records by the order of their groups."""
-    present, rank, count, place = block.values, block.rank, block.held, block.place
+    present, rank, count = orders.values, orders.rank, orders.held
     for p in range(e - s + 1):
         place[p] = -1.0
     at = 0
@@ -171,6 +173,6 @@ def _place(
             place[at] = 0.0
     for z in range(s, e):
         v = rank[records.codes[base + plain[z], column]]
-        block.line[count[v]] = plain[z]
+        orders.line[count[v]] = plain[z]
         count[v] += 1
     return groups

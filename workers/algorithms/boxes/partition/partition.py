@@ -29,6 +29,7 @@ from workers.algorithms.boxes.partition.arrays import (
     Effort,
     MixedBlock,
     MixedRecords,
+    MixedSide,
     NumericBlock,
     NumericRecords,
     Tree,
@@ -275,8 +276,8 @@ def step(state: PartitionState, *, values: int = STEP_VALUES) -> PartitionState:
             tree.counters[1] -= 1
             if isinstance(records, NumericRecords):
                 _cut_large_numbers(state, records, node)
-            elif isinstance(state.block, MixedBlock):
-                _cut_large(state, records, state.block, node)
+            else:
+                _cut_large(state, records, node)
     return state
 
 
@@ -307,21 +308,21 @@ def _go_on(state: PartitionState, values: int) -> None:
 
 def _cut_large_numbers(state: PartitionState, records: NumericRecords, node: int) -> None:
     """Cut a node of numbers alone that is too large for a block."""
-    tree, axes = state.tree, state.effort.axes
+    tree, axes, sample = state.tree, state.effort.axes, state.effort.sample
     first, last = (int(end) for end in tree.span[node])
     n = records.rows.shape[1]
-    cut = coarse(records, first, last, tree.cells[tree.counters[1]], state.k, axes)
-    tree.counters[2] += (last - first) * n * (min(n, axes) + 1)
+    cut = coarse(records, first, last, tree.cells[tree.counters[1]], state.k, axes, sample)
+    tree.counters[2] += min(last - first, 2 * sample) * n * (min(n, axes) + 1) + 2 * (last - first)
     if cut.place > 0:
         split_rows(records.rows, records.worth, records.order, first, last, cut.axis, cut.above)
         branch(tree, node, cut.axis, cut.place, cut.below, cut.above)
 
 
-def _cut_large(state: PartitionState, records: MixedRecords, block: MixedBlock, node: int) -> None:
+def _cut_large(state: PartitionState, records: MixedRecords, node: int) -> None:
     """Cut a node too large for a block by the cheapest candidate allowed; by that of all, where a sample has none."""
     tree, effort, ruled = state.tree, state.effort, state.held.sieved
     first, last = (int(end) for end in tree.span[node])
-    side = block.side
+    side: MixedSide = state.block.side  # type: ignore[assignment]  # as its records are
     side.cell[:] = tree.cells[tree.counters[1]]
     columns = records.rows.shape[1] + records.codes.shape[1]
     if state.method == "fast":
