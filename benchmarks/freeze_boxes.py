@@ -156,6 +156,8 @@ def digest(*parts: object) -> str:
     for part in parts:
         if isinstance(part, np.ndarray):
             whole.update(f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
+        elif part is None:
+            whole.update(b"None")
         else:
             whole.update(" ".join(f"{number:.9e}" for number in numbers_in(part)).encode())
     return whole.hexdigest()

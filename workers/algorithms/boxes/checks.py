@@ -96,17 +96,11 @@ def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) ->
 
 
 def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
-    if request.plain:
-        check_records(x)
-        return
     if x.ndim != 2 or x.dtype != np.float64 or len(x) == 0 or x.shape[1] + len(request.nominal) == 0:
         msg = f"records must be a float64 matrix with a column, or besides nominal ones, got {x.shape} of {x.dtype}"
         raise ValueError(msg)
-    missing = np.isnan(x)
     if x.shape[1]:
-        check_records(np.where(missing, 0.0, x))
-    for column in np.flatnonzero(missing.any(axis=0)) if not request.patterns else ():
-        raise InvalidColumnError(int(column), "missing values")
+        check_records(np.where(np.isnan(x), 0.0, x) if request.patterns else x)
 
 
 def _check_columns(x: FloatArray, request: BoxesRequest) -> None:

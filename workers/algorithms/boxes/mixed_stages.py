@@ -71,6 +71,7 @@ def begin(state: Checked) -> MixedCutting:
         min_width=width,
         everywhere=request.bounds != "cells",
         effort=request.effort,
+        least=request.least_widths,
         cell=np.array(outer(given.x, request.every_domain(given.x.shape[1]))) if request.bounds == "cells" else None,
     )
     true_x = np.where(np.isnan(given.x), np.nan, state.x[given.rows])

@@ -100,6 +100,11 @@ class BoxesRequest:
         return 0.5 * self.demands.l * np.array(self.separation) if any(self.separation) else None
 
     @property
+    def least_widths(self) -> FloatArray | None:
+        """(l - 1) eps_i of each numeric column, which l values of it span at least; None where there is none."""
+        return (self.demands.l - 1) * np.array(self.separation) if any(self.separation) else None
+
+    @property
     def plain(self) -> bool:
         """Whether the columns are numbers, complete and of equal weight, and boxes contain k records, or l values."""
         demands = self.demands

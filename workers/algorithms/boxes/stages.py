@@ -106,7 +106,16 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     worth = _floored(state, state.worth if len(state.worth) else state.field.constants * state.scale)
     deviations = influence_deviations(state.squares, len(state.x))
     cell = np.array(outer_bounds(seen, request.every_domain(seen.shape[1]))) if request.bounds == "cells" else None
-    cuts = cutting.init(seen, k=request.k, worth=worth, method=request.partition, demands=request.demands, cell=cell)
+    cuts = cutting.init(
+        seen,
+        k=request.k,
+        worth=worth,
+        method=request.partition,
+        demands=request.demands,
+        effort=request.effort,
+        cell=cell,
+        least=request.least_widths,
+    )
     return Cutting(state.x, seen, request, state.field, state.true, deviations, cuts)
 
 

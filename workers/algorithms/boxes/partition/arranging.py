@@ -30,7 +30,12 @@ class Costs:
 
 
 def arranged(
-    x: FloatArray, nominal: tuple[NominalColumn, ...], costs: Costs, demands: BoxConstraints, order: IndexArray
+    x: FloatArray,
+    nominal: tuple[NominalColumn, ...],
+    costs: Costs,
+    demands: BoxConstraints,
+    order: IndexArray,
+    least: FloatArray,
 ) -> MixedRecords:
     """Records group by group."""
     size, n = x.shape
@@ -60,6 +65,7 @@ def arranged(
         score_start=score_start,
         start=start,
         ancestor=ancestors(nominal, start),
+        least=least,
         classes=classes,
     )
 

@@ -17,6 +17,8 @@ scores : (Q, M), scores of values, of which a set costs the range; those of colu
     score_start_{j+1} - 1.
 ancestor : (M, depth) int32, node of the hierarchy above each value at each depth, from the root down to the value
     itself; one depth, the value itself, where there is no hierarchy.
+least : (n,), width that l values of a column need, in the columns' units; (0,) where none is demanded. Predictions
+    alone go by it (partition.gain).
 classes : the column of codes that has classes of kept columns; -1 for none.
 block : a node's records sorted along every numeric axis; [s, e) is a node's run in every row of `index` (`sorted` or
     `trial`), where they are counted from `base`.  Of columns of all kinds one more row has them in any order.
@@ -54,6 +56,7 @@ class NumericRecords(NamedTuple):
     worth: SingleArray
     price: FloatArray
     scratch: FloatArray
+    least: FloatArray
     classes: int
 
 
@@ -71,6 +74,7 @@ class MixedRecords(NamedTuple):
     score_start: IntArray
     start: IntArray
     ancestor: IndexArray
+    least: FloatArray
     classes: int
 
 
@@ -171,7 +175,7 @@ class Effort(NamedTuple):
     ----------
     breadth : how many cuts `optimal` carries to the end; with one it tries the orders of values that matter most only.
     boxes : in nodes of how many boxes at most it does so.
-    axes : on how many axes, those of largest s_i.
+    axes : on how many axes, those of largest s_i; of numbers alone on all of them where a sample is measured.
     sample : how many records of a node larger than a block are measured at least.
     places : how many places along an axis, in each direction, are compared in a node that is not.
     block : the largest node, in records, whose orders along all axes are kept; of larger ones `fast` finds the middle
@@ -194,7 +198,7 @@ class Effort(NamedTuple):
 _NUMERIC: Final = (
     (30_000, Effort(12, 32, 8)),
     (300_000, Effort(4, 32, 4)),
-    (EVERY, Effort(1, 1, 2)),
+    (EVERY, Effort(1, 1, 4, 4_096)),
 )
 _MIXED: Final = (
     (40_000, Effort(8, 16, EVERY)),

@@ -9,6 +9,8 @@ L : boxes that a side has room for, floor(count / k). Of kept classes that each 
 d_i : widths of its boxes as predicted: min(w_i, t/a_i), prod d_i = prod w_i / L over the axes with s_i > 0. That is XK
     slide 9 for the uniform density in the side, clamped because no box is wider than its records (l-diversity's
     solution upside down).
+c_i : a_i min(w_i, least_i), what axis i costs at least where l values of it lie apart: d_i = min(w_i, max(t/a_i,
+    least_i)) (XF slides 11 and 12).
 
 `clear`, `extend`, `uncut`, `predicted`, `ends`, `scores` and `cell` are each one function to their callers; numba takes
 the body for numbers alone or for columns of all kinds by the type of the side.
@@ -212,11 +214,65 @@ def _of_boxes(s: FloatArray, row: int, rest: float, count: int, room: int, k: in
         r += 1
 
 
+@inner_kernel
+def _least_cost(s: FloatArray, row: int, i: int, low: FloatArray, high: FloatArray, least: FloatArray) -> float:
+    """c_i of an axis."""
+    if i >= len(least):
+        return 0.0
+    width = high[i] - low[i]
+    return float(s[row, i] * (least[i] / width) if least[i] < width else s[row, i])
+
+
+@inner_kernel
+def _share(
+    t: float, s: FloatArray, row: int, low: FloatArray, high: FloatArray, least: FloatArray
+) -> tuple[float, int, int]:
+    """Volume of boxes whose axes cost t, within [c_i, s_i], over the side's; axes that grow and that fall with t."""
+    share, growing, falling = 1.0, 0, 0
+    for i in range(s.shape[1]):
+        if s[row, i] > 0.0:
+            c = _least_cost(s, row, i, low, high, least)
+            share *= min(max(t, c), s[row, i]) / s[row, i]
+            growing += c <= t < s[row, i]
+            falling += c < t <= s[row, i]
+    return share, growing, falling
+
+
+@inner_kernel
+def _of_diverse_boxes(
+    s: FloatArray, row: int, low: FloatArray, high: FloatArray, least: FloatArray, count: int, room: int, k: int
+) -> float:
+    """Cost of a side with room for several boxes, none narrower than its values need.
+
+    Between two neighbours of all c_i and s_i the volume of boxes is a power of t: t lies above the largest of them that
+    leaves boxes no larger than 1/L of the side. Where none does only axes without a least are narrower than the
+    smallest; where there is none of these either, all axes are at their least and the side has room for fewer boxes.
+    """
+    start, first = 0.0, np.inf
+    for i in range(s.shape[1]):
+        for t in (_least_cost(s, row, i, low, high, least), s[row, i]):
+            first = t if 0.0 < t < first else first
+            if t > start and _share(t, s, row, low, high, least)[0] * room <= 1.0:
+                start = t
+    t = start if start > 0.0 else first
+    share, growing, falling = _share(t, s, row, low, high, least)
+    axes = growing if start > 0.0 else falling
+    t = t * _root(1.0 / (share * room), axes) if axes > 0 and share > 0.0 else start
+    shrink = (k - 1.0) / (k + 1.0) * (count + 1.0) / (count - 1.0) if k > 1 else 1.0
+    total = 0.0
+    for i in range(s.shape[1]):
+        c = _least_cost(s, row, i, low, high, least)
+        total += max(c, min(max(t, c), s[row, i]) * shrink)
+    return count * total
+
+
 def _predicted_numeric(records: NumericRecords, count: int, k: int, side: FloatArray) -> float:
     rest = _numeric_sizes(records, count, side)
     room = count // k
     if room < 2 or rest <= 0.0:
         return count * rest
+    if len(records.least) > 0:
+        return _of_diverse_boxes(side, whole(3), side[0], side[1], records.least, count, room, k)
     return _of_boxes(side, whole(3), rest, count, room, k)
 
 
@@ -227,6 +283,8 @@ def _predicted_mixed(records: MixedRecords, count: int, k: int, side: MixedSide)
         room = min(room, int(side.total[1] / (count * k)))
     if room < 2 or rest <= 0.0:
         return count * rest
+    if len(records.least) > 0:
+        return _of_diverse_boxes(side.s, whole(0), side.low, side.high, records.least, count, room, k)
     return _of_boxes(side.s, whole(0), rest, count, room, k)
 
 

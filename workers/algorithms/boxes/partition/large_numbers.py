@@ -1,6 +1,7 @@
 """Cuts of numbers alone in nodes too large for a block: borders of equal bins compared by what they gain.
 
-Of nodes of very many records a sample is measured, evenly spaced; places and gaps of its cuts are those of all records.
+Of nodes of very many records a sample is measured, evenly spaced, along all axes; places and gaps of its cuts are those
+of all records. A node's cut depends on its own records alone: in which order nodes are cut changes nothing.
 
 Notation as in partition.arrays and partition.gain, and
 --------
@@ -46,7 +47,7 @@ def coarse(
     first, last : the node's.
     cell : (2, n), its bounds; inf and -inf where there are no cells.
     k : least records of a side.
-    axes : how many axes are searched, at least.
+    axes : how many axes are searched, at least; of a sample all are.
     sample : about how many of the records are measured at least; all of them where these show no cut.
     """
     stride = max(1, (last - first) // sample)
@@ -55,7 +56,7 @@ def coarse(
             rows=np.ascontiguousarray(records.rows[first:last:stride]),
             worth=np.ascontiguousarray(records.worth[first:last:stride]) if len(records.worth) else records.worth,
         )
-        cut = _cheapest(some, (0, len(some.rows)), cell, k, axes, stride)[0]
+        cut = _cheapest(some, (0, len(some.rows)), cell, k, EVERY, stride)[0]
         if cut.place > 0 and (cut := _of_all(records, first, last, cut, k)).place > 0:
             return cut
     best, cuttable = _cheapest(records, (first, last), cell, k, axes, 1)

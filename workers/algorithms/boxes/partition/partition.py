@@ -133,6 +133,7 @@ def init(
     demands: BoxConstraints | None = None,
     effort: Effort | None = None,
     cell: FloatArray | None = None,
+    least: FloatArray | None = None,
 ) -> PartitionState:
     """Start with one group of all records, of numbers alone.
 
@@ -148,6 +149,8 @@ def init(
     effort : how much is tried; None for the usual number for so many records.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut by the widths of these. None where
         they have the bounds of their records.
+    least : (n,), width that a box needs in each column for values that lie apart, by which `optimal` predicts; None for
+        none.
 
     Raises
     ------
@@ -171,6 +174,7 @@ def init(
         worth=np.empty((0, columns), np.float32) if same else np.ascontiguousarray(worth, dtype=np.float32),
         price=np.array([constant, inverse_ranges(*extremes(x))]),
         scratch=np.empty(size),
+        least=np.empty(0) if least is None else least,
         classes=-1,
     )
     effort = effort or usual(size, mixed=False)
@@ -204,6 +208,7 @@ def init_mixed(
     everywhere: bool = False,
     effort: Effort | None = None,
     cell: FloatArray | None = None,
+    least: FloatArray | None = None,
 ) -> PartitionState:
     """Start with one group of records for each pattern of missing values, of columns of all kinds.
 
@@ -221,6 +226,7 @@ def init_mixed(
         its own column is cut.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut numeric columns by the widths of
         these. None where boxes have the bounds of their records.
+    least : as of `init`.
     """
     size, n = x.shape
     groups = np.zeros(size, dtype=np.int64) if groups is None else groups
@@ -230,7 +236,7 @@ def init_mixed(
         costs = Costs(
             np.ones(n), tuple(np.full(c.values, 1.0 / c.values) for c in nominal), (), np.empty(0, np.float32)
         )
-    records = arranged(x, nominal, costs, demands, order)
+    records = arranged(x, nominal, costs, demands, order, np.empty(0) if least is None else least)
     tree = new_tree(size, runs, k, n)
     if cell is not None and method != "mondrian":
         for root, first in enumerate(np.cumsum(runs) - runs):
