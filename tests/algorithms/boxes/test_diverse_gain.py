@@ -12,7 +12,7 @@ from workers.algorithms.boxes.partition.gain import predicted
 
 @kernel
 def cost(records: NumericRecords, count: int, k: int, side: FloatArray) -> float:
-    return predicted(records, count, k, side)
+    return float(predicted(records, count, k, side))
 
 
 def predicted_cost(a: np.ndarray, width: np.ndarray, least: np.ndarray, count: int, k: int) -> float:

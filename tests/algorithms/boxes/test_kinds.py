@@ -29,7 +29,7 @@ def cost_of_all(records: Records, side: Side) -> float:
     clear(side)
     for row in range(len(records.rows)):
         extend(records, row, side)
-    return predicted(records, len(records.rows), 1, side)
+    return float(predicted(records, len(records.rows), 1, side))
 
 
 def costs() -> list[float]:

@@ -64,7 +64,9 @@ def _overloaded(numeric: Callable[..., Any], mixed: Callable[..., Any], options:
     def chosen(*given: object) -> NoReturn:  # noqa: ARG001 (as kernels call it)
         raise TypeError(f"{numeric.__qualname__} is called by kernels only")
 
-    @overload(chosen, strict=False, jit_options={"nogil": True, **options})
+    settings: Any = {"nogil": True, **options}
+
+    @overload(chosen, strict=False, jit_options=settings)
     def choose(*given: Any) -> Callable[..., Any]:
         return mixed if _is_mixed(given) else numeric
 
