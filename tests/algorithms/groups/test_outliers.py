@@ -1,11 +1,14 @@
 import math
 import statistics
+from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 
 from workers.algorithms.groups.signals.outliers import grubbs, tau, thompson_tau
 
@@ -25,6 +28,50 @@ GRUBBS = {3: 1.1543, 4: 1.4812, 5: 1.7150, 6: 1.8871, 7: 2.0200, 8: 2.1266, 9: 2
 @pytest.mark.parametrize(("m", "value"), GRUBBS.items())
 def test_grubbs_value_is_the_printed_one(m: int, value: float) -> None:
     assert grubbs(m, 0.05) == pytest.approx(value, abs=6e-4)
+
+
+#: The same at 5 and at 1 %.
+GRUBBS_BY_LEVEL = {
+    (10, 0.05): 2.290, (20, 0.05): 2.709, (50, 0.05): 3.128, (100, 0.05): 3.384,
+    (10, 0.01): 2.482, (20, 0.01): 3.001, (50, 0.01): 3.483, (100, 0.01): 3.754,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "value"), GRUBBS_BY_LEVEL.items())
+def test_grubbs_value_is_the_printed_one_at_each_level(place: tuple[int, float], value: float) -> None:
+    assert grubbs(*place) == pytest.approx(value, abs=2e-3)
+
+
+def cauchy(m: int, alpha: float) -> float:
+    """tau of three elements: t has one degree of freedom, the Cauchy distribution, whose quantile is a cotangent."""
+    t = Fraction(1 / math.tan(math.pi * alpha / 2.0))
+    return (m - 1) / math.sqrt(m) * math.sqrt(t * t / (m - 2 + t * t))
+
+
+def of_beta(m: int, alpha: float) -> float:
+    """tau by the incomplete beta function: (m - 2) / (m - 2 + t^2) has the distribution Beta((m - 2) / 2, 1 / 2)."""
+    return (m - 1) / math.sqrt(m) * math.sqrt(1.0 - betaincinv(0.5 * (m - 2), 0.5, alpha))
+
+
+@pytest.mark.parametrize("alpha", [10.0**-power for power in (1, 2, 3, 5, 8, 12, 15, 16, 17, 30, 100, 300)])
+def test_tau_is_right_at_every_level(alpha: float) -> None:
+    """A small one too: where `1 - alpha / 2` is 1, no value is infinite or unknown."""
+    assert tau(3, alpha) == pytest.approx(cauchy(3, alpha), rel=1e-12)
+    for m in (3, 4, 5, 10, 31, 400, 10_000):
+        assert tau(m, alpha) == pytest.approx(of_beta(m, alpha), rel=1e-9)
+        assert tau(m, 0.3) < tau(m, alpha) <= grubbs(m, alpha) <= (m - 1) / math.sqrt(m) * (1.0 + 1e-15)
+
+
+@pytest.mark.parametrize("test", ["thompson_tau", "grubbs"])
+@pytest.mark.parametrize("robust", [False, True])
+def test_the_smaller_the_level_the_fewer_outliers(test: Literal["thompson_tau", "grubbs"], robust: bool) -> None:
+    signal = np.random.default_rng(8).normal(100.0, 5.0, 60)
+    signal[[7, 31]] = 400.0, 380.0
+    levels = [10.0**-power for power in range(1, 31)]
+    outliers = [set(thompson_tau(signal, alpha=each, robust=robust, test=test).indexes) for each in levels]
+    assert all(fewer <= more for more, fewer in pairwise(outliers))
+    assert outliers[2] == {7, 31}
+    assert outliers[-1] == ({7, 31} if robust else set())
 
 
 def test_grubbs_points_at_an_element_of_pure_noise_as_often_as_its_level_says() -> None:

@@ -122,8 +122,9 @@ def grubbs(m: int, alpha: float) -> float:
 
 def tau(m: int, alpha: float) -> float:
     """Critical deviation in units of the spread, for m > 2 elements (TC 6)."""
-    t = float(stdtrit(m - 2, 1.0 - alpha / 2.0))
-    return t * (m - 1) / (math.sqrt(m) * math.sqrt(m - 2 + t * t))
+    t = -float(stdtrit(m - 2, 0.5 * alpha))  # by the lower tail: 1 - alpha / 2 is 1 in floating point for a small alpha
+    share = t / math.hypot(t, math.sqrt(m - 2)) if math.isfinite(t) else 1.0
+    return share * (m - 1) / math.sqrt(m)
 
 
 def _robust(ordered: FloatArray) -> tuple[float, float]:
