@@ -36,6 +36,7 @@ from workers.algorithms.uncertain.calibration.journal import Outcome, remembered
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.solver import spread
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
+from workers.algorithms.uncertain.neighbours.kernels import largest_leaf
 from workers.algorithms.uncertain.neighbours.tree import Tree
 
 _VISITS = 30_000_000  # records visited between two pauses, of each thread
@@ -51,6 +52,23 @@ def _gap(box: FloatArray, node: int, centre: FloatArray, gaussian: bool) -> floa
         w = max(box[node, 0, c] - centre[c], centre[c] - box[node, 1, c], 0.0)
         total = total + w * w if gaussian else max(total, w * w)
     return total
+
+
+@inner_kernel
+def _opened(
+    node: int, box: FloatArray, centre: FloatArray, gaussian: bool, limit: float, stack: IntArray, top: int
+) -> int:
+    """Put the children of a node that are within reach on the stack, the nearer on top; the size of the stack then."""
+    left = _gap(box, 2 * node + 1, centre, gaussian)
+    right = _gap(box, 2 * node + 2, centre, gaussian)
+    far, near = (2 * node + 2, 2 * node + 1) if left <= right else (2 * node + 1, 2 * node + 2)
+    if max(left, right) <= limit:
+        stack[top] = far
+        top += 1
+    if min(left, right) <= limit:
+        stack[top] = near
+        top += 1
+    return top
 
 
 @inner_kernel(fastmath={"contract", "reassoc"})
@@ -158,10 +176,7 @@ def gather(
     """
     n = rows.shape[1]
     inner = len(start) // 2
-    widest = 0
-    for node in range(inner, len(start)):
-        widest = max(widest, end[node] - start[node])
-    shares = np.empty(widest)
+    shares = np.empty(largest_leaf(start, end))
     stack = np.empty(128, np.int64)
     limit = reach * reach * (1.0 + 1e-9)
     visited = 0
@@ -182,15 +197,7 @@ def gather(
                 total += _sum(shares, living, start[node], m)
                 continue
             visited += n
-            left = _gap(box, 2 * node + 1, centre, gaussian)
-            right = _gap(box, 2 * node + 2, centre, gaussian)
-            far, near = (2 * node + 2, 2 * node + 1) if left <= right else (2 * node + 1, 2 * node + 2)
-            if max(left, right) <= limit:
-                stack[top] = far
-                top += 1
-            if min(left, right) <= limit:
-                stack[top] = near
-                top += 1
+            top = _opened(node, box, centre, gaussian, limit, stack, top)
         low[queries[i]] = total
         whole[queries[i]] = top == 0
     return len(queries)
@@ -215,10 +222,7 @@ def take_away(
     """Take what some rows had added from all sums below a node; returns how many of them are done."""
     n = rows.shape[1]
     inner = len(start) // 2
-    widest = 0
-    for node in range(inner, len(start)):
-        widest = max(widest, end[node] - start[node])
-    shares = np.empty(widest)
+    shares = np.empty(largest_leaf(start, end))
     stack = np.empty(128, np.int64)
     limit = reach * reach * (1.0 + 1e-9)
     visited = 0
@@ -239,10 +243,7 @@ def take_away(
                     low[start[node] + j] -= shares[j]
                 continue
             visited += n
-            for child in (2 * node + 1, 2 * node + 2):
-                if _gap(box, child, centre, gaussian) <= limit:
-                    stack[top] = child
-                    top += 1
+            top = _opened(node, box, centre, gaussian, limit, stack, top)
     return len(dead)
 
 

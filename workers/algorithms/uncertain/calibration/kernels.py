@@ -26,7 +26,7 @@ import numpy as np
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.uncertain.calibration.bins import REACH, above, bin_sum, root, see, slack
-from workers.algorithms.uncertain.neighbours.kernels import gap_to
+from workers.algorithms.uncertain.neighbours.kernels import gap_to, largest_leaf
 
 SAFE = 1.0 + 4e-6  # what is summed must exceed k by this: rounding here, and of the draw to its grid (`drawing`)
 FINE = 1e-9  # share to which a scale is found
@@ -68,10 +68,7 @@ def gaussian(  # noqa: C901
     nodes = len(start)
     inner = nodes // 2
     full = shape.shape[1] != n
-    widest = 0
-    for node in range(inner, nodes):
-        widest = max(widest, end[node] - start[node])
-    buffer = np.empty(2 * widest)
+    buffer = np.empty(2 * largest_leaf(start, end))
     most = 8192
     usual = 512 if n <= 8 else 2048
     while usual < most and usual * usual * tolerance < 200.0:

@@ -19,6 +19,15 @@ from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import FloatArray, IntArray
 
 
+@inner_kernel
+def largest_leaf(start: IntArray, end: IntArray) -> int:
+    """Most records of a leaf."""
+    most = 0
+    for node in range(len(start) // 2, len(start)):
+        most = max(most, end[node] - start[node])
+    return most
+
+
 @kernel
 def build(  # noqa: C901
     y: FloatArray, order: IntArray, start: IntArray, end: IntArray, box: FloatArray, first: int, last: int
