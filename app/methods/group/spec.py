@@ -106,7 +106,7 @@ class GroupSpec(JobSpec):
     """The attack on a group's anonymity: learn rules from one microfile, find outlier regions in another."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 2  # 2: `search.paper`, `outliers.test`
+    version: ClassVar[int] = 3  # 2: `search.paper`, `outliers.test`; 3: small `significance_level`
     examples: ClassVar[Examples] = {
         "can soldiers' regions be found?": {
             "auxiliary_dataset_id": DATASET,

@@ -328,6 +328,7 @@ class FilesSpec(JobSpec):
     """Releases and datasets that a model of the group is held against."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `outliers.test`, small `significance_level`
 
     release_ids: tuple[ReleaseId, ...] = Field(
         default=(), max_length=MOST_FILES, description="Ids of the releases to attack."

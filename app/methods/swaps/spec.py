@@ -167,8 +167,9 @@ class SwapsSpec(ReleasingSpec):
     """Masks a group's outlier regions: the fewest, least noticeable exchanges of regions between records."""
 
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
-    #: 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit; 6: `search.paper`, `signal`
-    version: ClassVar[int] = 6
+    #: 3: `protected_alphas`, `decoys`; 4: as all releases; 5: by how many rules fit; 6: `search.paper`, `signal`;
+    #: 7: small `significance_level`, of which a worker of before takes every region for an outlier
+    version: ClassVar[int] = 7
     examples: ClassVar[Examples] = {
         "every outlier that a group job found": {
             "dataset_id": DATASET,
