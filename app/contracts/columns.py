@@ -20,6 +20,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.datasets import NUMERIC, ColumnType
+from app.contracts.stored import StoredSpec
 
 ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -228,9 +229,9 @@ def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
     spec
         Of a release of boxes, as it is stored.
     """
-    declared = spec.get("nominal") or {}
-    given = {name for name, one in declared.items() if one.get("values") or one.get("hierarchy")}
-    return {name: OTHER for name in spec["quasi_identifiers"] if name not in given}
+    made = StoredSpec.of(spec)
+    given = {name for name, one in made.nominal.items() if one.get("values") or one.get("hierarchy")}
+    return {name: OTHER for name in made.quasi_identifiers if name not in given}
 
 
 def released_kind(name: str, columns: Mapping[str, str], ordinal: Collection[str]) -> ColumnKind:

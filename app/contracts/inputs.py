@@ -8,6 +8,7 @@ from app.contracts.columns import ColumnKind, released_kind
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
+from app.contracts.stored import StoredSpec
 
 T = TypeVar("T")
 
@@ -70,6 +71,11 @@ class ReleaseInput:
     made_at: float | None = None
 
     @property
+    def made(self) -> StoredSpec:
+        """How it was made."""
+        return StoredSpec.of(self.spec)
+
+    @property
     def linked(self) -> bool:
         """Whether it is known which record each row represents."""
         return self.link_key is not None
@@ -77,7 +83,7 @@ class ReleaseInput:
     def kind_of(self, name: str) -> ColumnKind:
         """How a column is published, in a release of boxes."""
         types = {column.name: column.type for column in self.columns}
-        return released_kind(name, types, self.spec.get("ordinal") or ())
+        return released_kind(name, types, self.made.ordinal)
 
     @property
     def forgotten(self) -> bool:
@@ -87,12 +93,12 @@ class ReleaseInput:
     @property
     def base(self) -> str | None:
         """The base of the series that it is a later release of."""
-        return self.spec.get(BASE)
+        return self.made.base_release_id
 
     @property
     def previous(self) -> str | None:
         """Of a new version of the data: the release whose boxes it has."""
-        return self.spec.get(PREVIOUS)
+        return self.made.previous_release_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

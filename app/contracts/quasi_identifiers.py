@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from app.contracts.stored import StoredSpec
+
 
 class Form(StrEnum):
     """What a quasi-identifier's cells are."""
@@ -90,6 +92,7 @@ def telling_boxes(spec: Mapping[str, Any], columns: Collection[str]) -> tuple[Qu
     columns
         The release's.
     """
-    kept = spec.get("keep", ()) if spec.get("k_counts_kept") else ()
+    made = StoredSpec.of(spec)
+    kept = made.keep if made.k_counts_kept else ()
     plain = (QuasiIdentifier(name, Form.PLAIN, (name,)) for name in kept if name in columns)
-    return (*(published(name, columns) for name in spec["quasi_identifiers"]), *plain)
+    return (*(published(name, columns) for name in made.quasi_identifiers), *plain)

@@ -219,7 +219,7 @@ def _linkage(spec: LinkageSpec, given: Given, rows: float) -> Estimate:  # noqa:
     methods = {one.method for one in given.releases.values()}
     if methods <= {"boxes"}:
         return Estimate(3e-6 * rows, 200 * rows)
-    width = max((len(one.spec.get("quasi_identifiers") or ()) for one in given.releases.values()), default=1)
+    width = max((len(one.made.quasi_identifiers) for one in given.releases.values()), default=1)
     if methods == {"condensation"}:  # the nearest of few columns are found at once, of many they are looked for
         return Estimate(3e-7 * max(width, 2) * rows**1.5 / 3, 2_500 * rows)
     return Estimate(2.7e-6 * max(1.0, width / 8) * rows**1.5, 2_500 * rows)

@@ -1,11 +1,16 @@
 """What a `Method` says is what both sides do."""
 
+import re
+from dataclasses import fields
+
 import pytest
 
 from app.contracts.ids import Named, naming_fields
 from app.contracts.jobs import JobKind
+from app.contracts.stored import StoredSpec
 from app.methods.catalogue import METHODS, SPECS, Method
 from app.methods.rules import RULES
+from tests.meta.project import ROOT
 from workers.engine.ending.review import COMPOSED
 from workers.engine.registry import RUNNERS, known
 
@@ -59,3 +64,30 @@ def test_a_release_of_any_method_is_composed_before_it_is_published() -> None:
     """By a ledger, or as the original's rows are: what nobody has thought of leaves nobody hidden."""
     making = {method.name for method in METHODS.values() if method.kind is JobKind.ANONYMIZATION}
     assert making == COMPOSED
+
+
+def test_a_stored_specification_is_read_with_the_defaults_of_its_method() -> None:
+    """Written once more, for what reads a release knows its method no more than what was erased of its job."""
+    read = StoredSpec()
+    making = [method.spec for method in METHODS.values() if method.kind is JobKind.ANONYMIZATION]
+    given = {
+        each.name: [spec.model_fields[each.name] for spec in making if each.name in spec.model_fields]
+        for each in fields(read)
+    }
+    assert not [name for name, those in given.items() if not those], "a field of no method"
+    for name, those in given.items():
+        defaults = [one.get_default(call_default_factory=True) for one in those if not one.is_required()]
+        assert all(default == getattr(read, name) for default in defaults), name
+
+
+def test_the_specification_of_a_release_is_read_in_one_place() -> None:
+    """By its type and not by the names of its fields: a default that is written at a place is another at the next."""
+    by_name = re.compile(r"\b(?!job\b|claimed\b|_claimed\b)\w+\.spec(?:\.get\(|\[)")
+    places = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for wing in ("app", "workers")
+        for path in sorted((ROOT / wing).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if by_name.search(line)
+    ]
+    assert places == []

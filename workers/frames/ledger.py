@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from app.contracts.columns import merged_values
 from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
+from app.contracts.stored import StoredSpec
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import BOX, Meanings
 from workers.frames.sets import MISSING
@@ -81,7 +82,8 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
         Of the job that made it.
     """
     there = pq.read_schema(release).names
-    names, keep = list(spec["quasi_identifiers"]), [name for name in spec.get("keep", ()) if name in there]
+    made = StoredSpec.of(spec)
+    names, keep = list(made.quasi_identifiers), [name for name in made.keep if name in there]
     if method == _NOISE:
         sides = [one for name in names for one in (name, f"{name}_scale")]
     else:
@@ -95,8 +97,8 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     counted = keys.with_columns(times).with_row_index("row").group_by(keys.columns).agg(*aggregates).sort(keys.columns)
     reduced = pl.DataFrame([*(column[counted["row"]] for column in rows), counted["rows"].alias(_ROWS)])
     about = {
-        "method": method, "quasi_identifiers": names, "keep": keep, "k_counts_kept": bool(spec.get("k_counts_kept")),
-        "uniform": spec.get("density") == "uniform", "orders": spec.get("ordinal") or {}, "merged": merged_values(spec),
+        "method": method, "quasi_identifiers": names, "keep": keep, "k_counts_kept": made.k_counts_kept,
+        "uniform": made.density == "uniform", "orders": made.ordinal, "merged": merged_values(spec),
         "box_means": box_means,
     }  # fmt: skip
     made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -192,9 +194,10 @@ def content_of(spec: Mapping[str, Any]) -> str:
     spec
         Of the job that made it.
     """
-    if spec.get("survey_weight_column") is not None and spec.get("released_weights", "box") == "box":
+    made = StoredSpec.of(spec)
+    if made.survey_weight_column is not None and made.released_weights == "box":
         return BOX_WEIGHTS
-    return str(spec.get("box_means", "none"))
+    return made.box_means
 
 
 def read_ledger(path: Path) -> Ledger:

@@ -66,7 +66,7 @@ def _unusable(base: ReleaseInput) -> str | None:
         return "its job was deleted, and with it how it was made"
     if base.state is not ReleaseState.PUBLISHED:
         return f"it is {base.state}: a series is made from the published data, publish it first"
-    weighed = base.spec.get("survey_weight_column") is not None or base.spec.get("rare_records") == RareRecords.WEIGH
+    weighed = base.made.survey_weight_column is not None or base.made.rare_records == RareRecords.WEIGH
     return _WEIGHED if weighed else None
 
 
@@ -87,7 +87,7 @@ def _of(by_column: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any
 
 
 def _kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
-    return {name: base.kind_of(name) for name in spec.quasi_identifiers if name in base.spec["quasi_identifiers"]}
+    return {name: base.kind_of(name) for name in spec.quasi_identifiers if name in base.made.quasi_identifiers}
 
 
 def _kept_kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
@@ -97,7 +97,7 @@ def _kept_kinds(spec: BoxesSpec, base: ReleaseInput) -> dict[str, ColumnKind]:
 
 def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
     """Columns that the base does not have so."""
-    there = base.spec[field]
+    there: tuple[str, ...] = getattr(base.made, field)
     for index, name in enumerate(getattr(spec, field)):
         if name not in there:
             detail = f"the base has {', '.join(map(repr, there))}" if there else "the base has none"
@@ -105,7 +105,7 @@ def _strange(field: str, spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldE
 
 
 def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
-    least = int(base.spec["k"])
+    least = int(base.made.least_k)
     if spec.k < least:
         yield FieldError("/k", f"k = {spec.k} required, the base has boxes of {least}: the least k is {least}")
     elif spec.k > base.rows:

@@ -73,7 +73,7 @@ def _last_alike(spec: BoxesSpec, earlier: Sequence[ReleaseInput]) -> ReleaseInpu
 
 
 def _same(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
-    return all(_plain(getattr(spec, name)) == _plain(earlier.spec[name]) for name in _SAME)
+    return all(getattr(spec, name) == getattr(earlier.made, name) for name in _SAME)
 
 
 def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
@@ -84,10 +84,6 @@ def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
 def _unsaid(spec: BoxesSpec, earlier: ReleaseInput) -> dict[str, object]:
     fields = inherited(spec, earlier)
     return {name: value for name, value in fields.items() if name not in spec.model_fields_set}
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, (list, tuple)) else value
 
 
 def _unusable(previous: ReleaseInput) -> str | None:
@@ -147,7 +143,7 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
 
 def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
     for name in _SAME:
-        if _plain(getattr(spec, name)) != _plain(previous.spec[name]):
+        if getattr(spec, name) != getattr(previous.made, name):
             yield FieldError(pointer(name), _other(name, getattr(spec, name), previous))
 
 
@@ -156,7 +152,7 @@ def _other(name: str, value: Any, previous: ReleaseInput) -> str:
     way_on = "or set `previous_release_id` to null: boxes of its own, composed with the published data"
     if name not in {"quasi_identifiers", "keep"}:
         return f"`{name}` of a new version is that of {previous.id}: leave it as it was there, {way_on}"
-    before = list(previous.spec[name])
+    before: tuple[str, ...] = getattr(previous.made, name)
     more = [each for each in value if each not in before]
     less = [each for each in before if each not in value]
     differ = [f"leave out {', '.join(map(repr, more))}"] if more else []
@@ -171,7 +167,7 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
     columns, kinds = named(given.profile()), kinds_of(spec, types_of(given.profile()))
     there = {one.name: one.type for one in previous.columns}
     for index, name in enumerate(spec.quasi_identifiers):
-        if name not in previous.spec["quasi_identifiers"]:
+        if name not in previous.made.quasi_identifiers:
             continue  # said of `quasi_identifiers` already
         if name in columns and kinds[name] is not previous.kind_of(name):
             detail = f"column {name!r} is {kinds[name]} here and was {previous.kind_of(name)}: read it with `type`"
@@ -179,6 +175,6 @@ def _other_types(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> Itera
     for index, name in enumerate(spec.keep):
         if name not in columns:
             yield FieldError(pointer("keep", index), f"the dataset has no column {name!r}{meant(name, columns)}")
-        elif name in previous.spec["keep"] and columns[name].type != there[name]:
+        elif name in previous.made.keep and columns[name].type != there[name]:
             detail = f"column {name!r} is {columns[name].type} here and was {there[name]}: read it with `type`"
             yield FieldError(pointer("keep", index), detail)

@@ -16,8 +16,8 @@ def fill_composition(spec: CompositionSpec, given: Given) -> CompositionSpec:
     releases = listed(given.releases, "release_ids").values()
     newest = max(reversed([*releases]), key=lambda one: one.made_at or 0.0, default=None)
     original = spec.dataset_id or (None if newest is None else newest.dataset_id)
-    least = min((float(one.spec["k"]) for one in releases if one.spec.get("k") is not None), default=DEFAULT_K)
-    person = None if newest is None or newest.dataset_id != original else newest.spec.get("person_column")
+    least = min((float(k) for one in releases if (k := one.made.k) is not None), default=DEFAULT_K)
+    person = None if newest is None or newest.dataset_id != original else newest.made.person_column
     return spec.model_copy(
         update={
             "dataset_id": original,

@@ -62,12 +62,12 @@ def _several(spec: LinkageSpec, releases: Mapping[str, ReleaseInput]) -> Iterato
 
 
 def _columns(release: ReleaseInput, profile: Profile) -> Iterator[FieldError]:
-    columns, spec = named(profile), release.spec
-    for name in spec.get("keep", ()) if spec.get("k_counts_kept") else ():
+    columns, made = named(profile), release.made
+    for name in made.keep if made.k_counts_kept else ():
         if (wrong := wrong_column(name, columns)) is not None:
             yield FieldError("/knowledge_dataset_id", f"{wrong}, whose values the release keeps and its k counts")
     dates, others = _no_numbers(release)
-    for name in spec["quasi_identifiers"]:
+    for name in made.quasi_identifiers:
         if (wrong := wrong_column(name, columns, numeric=name not in dates | others)) is not None:
             yield FieldError("/knowledge_dataset_id", f"{wrong}, which the release is about")
         elif name in dates and columns[name].type is not ColumnType.DATE:
@@ -85,8 +85,8 @@ def _no_numbers(release: ReleaseInput) -> tuple[set[str], set[str]]:
     if release.method != "boxes":
         return set(), set()
     types = {one.name: one.type for one in release.columns}
-    orders = set(release.spec.get("ordinal") or ())
-    names = set(release.spec["quasi_identifiers"]) - orders
+    orders = set(release.made.ordinal)
+    names = set(release.made.quasi_identifiers) - orders
     dates = {name for name in names if types.get(f"{name}_lo") == ColumnType.DATE}
     return dates, orders | {name for name in names if f"{name}_set" in types}
 

@@ -35,7 +35,7 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
                 detail = f"{name!r} is no column of this release; {those}{meant(name, names)}"
                 errors.append(FieldError(where, detail))
             elif wrong := unfit(
-                statistic, place, _kind(release, name), kept=name not in release.spec["quasi_identifiers"]
+                statistic, place, _kind(release, name), kept=name not in release.made.quasi_identifiers
             ):
                 errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
     return errors
@@ -46,10 +46,9 @@ def counted_columns(release: ReleaseInput) -> Sequence[str]:
 
     Of boxes those that are kept too, as they are: they divide the boxes.
     """
-    if "quasi_identifiers" in release.spec:
-        names: Sequence[str] = release.spec["quasi_identifiers"]
+    if names := release.made.quasi_identifiers:
         published = {column.name for column in release.columns}
-        kept = [name for name in release.spec.get("keep") or () if name in published]
+        kept = [name for name in release.made.keep if name in published]
         return [*names, *kept] if release.method == "boxes" else names
     return [column.name for column in release.columns if column.type in NUMERIC]
 
@@ -86,7 +85,7 @@ def _form_of(release: ReleaseInput, name: str) -> str:
 
 def _kind(release: ReleaseInput, name: str) -> ColumnKind:
     """How a release of boxes has a column: in its boxes, or as it is."""
-    if name in release.spec["quasi_identifiers"]:
+    if name in release.made.quasi_identifiers:
         return release.kind_of(name)
     types = {column.name: column.type for column in release.columns}
     return plain_kind(ColumnType(types[name]))
@@ -105,7 +104,7 @@ def _is(value: Any, form: str) -> bool:
 
 
 def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
-    names, kept = release.spec["quasi_identifiers"], release.spec["keep"]
+    names, kept = release.made.quasi_identifiers, release.made.keep
     if spec.target not in kept:
         detail = f"kept columns: {', '.join(kept)}" if kept else "it keeps none"
         yield FieldError("/target", f"{spec.target!r} is not a column that the release keeps; {detail}")

@@ -38,7 +38,7 @@ def unmet(job: JobContext, candidate: Candidate, *, fraction: float, stage: str)
         How far the job has come.
     """
     findings: list[Finding] = []
-    for demand in candidate.release.spec.get("gate", ()):
+    for demand in candidate.release.made.gate:
         if demand["method"] != _TOGETHER:
             job.tick(fraction, stage)
             findings += _unmet(job, candidate, demand, fraction=fraction, stage=stage)
@@ -103,7 +103,7 @@ def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None
 
 def _known(release: ReleaseInput) -> list[str]:
     """What an adversary may know, unless the gate states it: the anonymized columns, or all that is published."""
-    return list(release.spec.get("quasi_identifiers") or [one.name for one in release.columns[:MOST_QUASI_IDENTIFIERS]])
+    return list(release.made.quasi_identifiers or [one.name for one in release.columns[:MOST_QUASI_IDENTIFIERS]])
 
 
 def _findings(

@@ -7,12 +7,14 @@ from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.owners import LimitedResource, refuse_above
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
+from app.contracts.stored import StoredSpec
 from app.db.repositories import claims, datasets, draws, families, provenance, quotas, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection
 from app.errors import ConflictError
 from app.methods.draws import refuse_repeat
+from app.methods.publication.spec import PublicationSpec
 from app.releases import permission
 from app.releases.holding import with_held
 from app.releases.publishing import Certifier, decide, publish_reviewed, record_published, standing
@@ -87,7 +89,7 @@ def _decided(
     decision = decide(
         connection,
         review=review,
-        mode=PublicationMode(claimed.spec.get("publish", PublicationMode.AUTO)),
+        mode=PublicationMode(StoredSpec.of(claimed.spec).publish),
         accepts_composition=made.row.accepts_composition,
         four_eyes=four_eyes,
         may_publish=why is None,
@@ -105,7 +107,7 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draw: int | None) -> 
         return
     draws.lock_publishing(connection, owner=claimed.owner, sha256=made_from.sha256)
     published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, made_from=made_from)
-    refuse_repeat(published, allowed=bool(claimed.spec.get("accept_findings")), made_as=draw)
+    refuse_repeat(published, allowed=bool(StoredSpec.of(claimed.spec).accept_findings), made_as=draw)
 
 
 def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
@@ -138,14 +140,14 @@ def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease
 def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, review: Review, end: Certifier) -> None:
     """Publish what the job was requested to publish, now that it was composed again."""
     if stored.outcome.publishes is not None:
-        accepted, readers = claimed.spec.get("accept_findings", ()), claimed.spec.get("readers")
+        spec = PublicationSpec.model_validate(claimed.spec)
         publish_reviewed(
             connection,
             owner=claimed.owner,
             key_id=claimed.requested_by,
             release_id=claimed.inputs.releases[stored.outcome.publishes].id,
             review=review,
-            request=PublishRequest(accept_findings=accepted, readers=readers),
+            request=PublishRequest(accept_findings=spec.accept_findings, readers=spec.readers),
             certify=end,
         )
 

@@ -70,7 +70,7 @@ class Candidate:
             return None
         from workers.methods.released.release_exposure import linked_scale
 
-        return linked_scale(self.path, self.spec["quasi_identifiers"], self.link, self.dataset)
+        return linked_scale(self.path, self.release.made.quasi_identifiers, self.link, self.dataset)
 
 
 def own_ledger(candidate: Candidate) -> Path | None:
@@ -108,7 +108,8 @@ def composed(candidate: Candidate, *, at: WorkerResources) -> Review:
     if own is not None and (last := versions.get(candidate.release.previous or "")) is not None:
         before = None if last.composed is None else FamilyComposition.model_validate(last.composed)
         released = fetched(last, candidate, at, there).ledger
-        promised = None if spec.get("person_column") is None else int(spec["k"])
+        made = candidate.release.made
+        promised = None if made.person_column is None else int(made.least_k)
         composition = with_versions(composition, own, released, before, alone=not earlier, most=promised)
     return Review(
         findings=standing(composition, spec, own, earlier, terms),
@@ -135,14 +136,14 @@ def _composed_series(candidate: Candidate, at: WorkerResources, *, base: str) ->
 
 def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> FamilyTerms:
     """What a family states about its tables, for the data that a release was made from."""
-    name = families.persons_secret(family_id)
+    name, made = families.persons_secret(family_id), candidate.release.made
     with at.database.read() as connection:
         named = families.persons_of(connection, family_id=family_id)
         is_new_version = families.is_new_version(connection, dataset_id=candidate.dataset_id)
-    if (person := candidate.spec.get("person_column")) is not None:
+    if (person := made.person_column) is not None:
         named = [*(one for one in named if one.name != person), PersonColumn(person, None)]
     called = {} if candidate.dataset is None else _called(candidate, candidate.dataset, named, at)
-    demands = [one for one in candidate.spec.get("gate", ()) if one["method"] == _COMPOSITION]
+    demands = [one for one in made.gate if one["method"] == _COMPOSITION]
     return FamilyTerms(
         dataset_id=candidate.dataset_id,
         key=owner_secret(at.database, service_sealer(at.settings), owner=candidate.owner, name=name),
@@ -173,7 +174,7 @@ def _called(
 
 def person_column(candidate: Candidate, at: WorkerResources) -> PersonColumn | None:
     """The column by which a release counts persons, for its family to keep."""
-    name = candidate.spec.get("person_column")
+    name = candidate.release.made.person_column
     if name is None or candidate.dataset is None:
         return None
     from workers.frames.hashed_cells import cell_hashes, fingerprint

@@ -122,10 +122,10 @@ def _compare(candidate: Candidate, *, storage: Storage, at: WorkerResources, tic
     """Look for the same rows among all data of the owner, over the data to be published."""
     if candidate.dataset is None:
         return
-    spec = candidate.spec
+    made = candidate.release.made
     named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
     released = Released(
-        path=candidate.dataset, columns=spec.get("quasi_identifiers") or (), keep=spec.get("keep") or (),
+        path=candidate.dataset, columns=made.quasi_identifiers, keep=made.keep,
         scratch=candidate.scratch, **named,
     )  # fmt: skip
     family_id = family_of(candidate.dataset, **named, at=at)
@@ -156,7 +156,7 @@ def _with_way_out(finding: Finding, family_id: str | None) -> Finding:
 
 def _kept(candidate: Candidate, at: WorkerResources) -> list[Finding]:
     """What would be published by accident; a series publishes nothing that its base has not."""
-    if candidate.dataset is None or not candidate.spec.get("keep"):
+    if candidate.dataset is None or not candidate.release.made.keep:
         return []
     from workers.methods.released.kept import Limits, accidents
 

@@ -20,6 +20,7 @@ from app.contracts.datasets import DatasetColumn, Profile, TypeSource
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
 from app.contracts.releases import ReleaseState
+from app.contracts.stored import StoredSpec
 from app.contracts.warnings import WarningCode, warning
 from app.datasets.delete import remove_leftovers
 from app.db.repositories import expiry
@@ -162,7 +163,7 @@ def _row(claimed: Claim, draft: ReleaseDraft, *, release_id: str) -> ReleaseRow:
         warnings=draft.warnings,
         state=ReleaseState.DRAFT,
         made_by=claimed.requested_by,
-        accepts_composition=bool(claimed.spec.get("accept_findings")),
+        accepts_composition=bool(StoredSpec.of(claimed.spec).accept_findings),
         base_release_id=None if base is None else base.id,
         previous_release_id=None if previous is None else previous.id,
     )

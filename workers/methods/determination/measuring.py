@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import published
+from app.contracts.stored import StoredSpec
 from app.methods.determination.spec import DeterminedColumn, DeterminedRelease, HomogeneousColumn
 from workers.algorithms.tables.homogeneity import determined as share_single_value
 from workers.algorithms.tables.homogeneity import homogeneity, points
@@ -74,12 +75,12 @@ def read(job: JobContext, role: str) -> Determined:
 
 def read_file(path: Path, release: Described) -> Determined:
     """Read one release from its Parquet file."""
-    types = release.types
-    columns = tuple(release.spec["quasi_identifiers"])
+    types, made = release.types, StoredSpec.of(release.spec)
+    columns = made.quasi_identifiers
     wanted = [published(name, types) for name in columns]
-    orders = dict(release.spec.get("ordinal") or {})
+    orders = made.ordinal
     boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
-    names = tuple(release.spec.get("keep", ()))
+    names = made.keep
     kept = coded_columns(path, names)
     return Determined(
         id=release.id,
@@ -87,7 +88,7 @@ def read_file(path: Path, release: Described) -> Determined:
         boxes=boxes,
         counts=np.bincount(boxes.of_row).astype(np.int64),
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),
-        closed=release.spec.get("bounds") == "tight",
+        closed=made.bounds == "tight",
         kept=tuple((name, one, types[name] in _ORDERED) for name, one in zip(names, kept, strict=True)),
         box=coded_columns(path, [BOX])[0].codes.astype(np.int64),
     )

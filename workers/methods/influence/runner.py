@@ -98,9 +98,7 @@ class InfluenceRunner:
         spec = job.specification(InfluenceSpec)
         trying, tried = _Trying(job, Variants(job.dataset_path())), []
         for release in listed(job.releases, "release_ids").values():
-            names = tuple(
-                name for name in release.spec["quasi_identifiers"] if name in job.datasets["dataset_id"].numeric
-            )
+            names = tuple(name for name in release.made.quasi_identifiers if name in job.datasets["dataset_id"].numeric)
             chosen = extremes(job.dataset_path(), names, spec.records)
             tried.append(Tried(release, tuple(chosen), _numbers(trying, release, job.dataset_path())))
         for index, one in enumerate(tried):

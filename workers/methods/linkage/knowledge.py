@@ -83,7 +83,7 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
         The record behind each row is no longer known, or the adversary knows nothing.
     """
     release, link = job.releases["release_id"], read_link(job)
-    columns = release.spec["quasi_identifiers"]
+    columns = list(release.made.quasi_identifiers)
     known = complete_records(job.dataset_path("knowledge_dataset_id"), columns)
     if not len(known.rows):
         detail = "no record of this dataset has values in all columns of the release"
@@ -92,7 +92,7 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
     original = job.dataset_path("original_dataset_id" if apart else "knowledge_dataset_id")
     truth = np.ascontiguousarray(numeric_columns(original, columns).values[link])
     spec = None
-    k: float | NDArray[np.float64] = float(release.spec.get("k") or 1.0)
+    k: float | NDArray[np.float64] = float(release.made.k or 1.0)
     if release.method == "uncertain":
         spec = UncertainSpec.model_validate({**release.spec, "seed": None})
         k = wanted(original, spec, CompleteRecords(truth, link, len(link)))

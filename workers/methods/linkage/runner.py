@@ -78,7 +78,7 @@ class LinkageRunner:
         released = job.releases["release_id"]
         if released.method == "boxes":
             attacks, candidates = attack_boxes(job, job.rng)
-            return Attacking(released.rows, candidates, float(released.spec["k"]), linkages=attacks)
+            return Attacking(released.rows, candidates, float(released.made.k or 1.0), linkages=attacks)
         release, whole = attacked(job)
         knowledge = {"": whole, "_90": whole.part(job.rng)}
         matchable = release.spec is not None and whole.k is not None

@@ -74,7 +74,7 @@ def attack_together(job: JobContext) -> Jointly:
         detail = "no record of the original is in any of these releases"
         raise InvalidError.at("/release_ids", detail)
     there = {column.name for column in job.datasets["knowledge_dataset_id"].columns}
-    kept = dict.fromkeys(name for one in releases.values() for name in one.spec.get("keep", ()) if name in there)
+    kept = dict.fromkeys(name for one in releases.values() for name in one.made.keep if name in there)
     keys = [*places, *(one.codes for one in coded_columns(job.dataset_path("knowledge_dataset_id"), list(kept)))]
     group = classes(np.array(keys, dtype=np.int32)).of_record if keys else np.zeros(rows, dtype=np.int64)
     some = np.zeros(rows, dtype=np.bool_)
@@ -83,7 +83,7 @@ def attack_together(job: JobContext) -> Jointly:
     attacks = {"fit": whole}
     if (present & some).any():
         attacks["fit_90"] = _attacked(job, noisy, Groups.of(group, some), present & some, 0.55)[0]
-    least = min(float(one.spec.get("k") or 1.0) for one in releases.values())
+    least = min(float(one.made.k or 1.0) for one in releases.values())
     return Jointly(attacks, int(present.sum()), rows, least, _best(made))
 
 
@@ -92,7 +92,7 @@ def _noisy(job: JobContext, role: str, release: ReleaseInput, rows: int) -> Nois
     row = np.full(rows, -1, dtype=np.int64)
     row[link] = np.arange(len(link))
     values = np.ascontiguousarray(
-        numeric_columns(job.dataset_path("knowledge_dataset_id"), release.spec["quasi_identifiers"]).values
+        numeric_columns(job.dataset_path("knowledge_dataset_id"), release.made.quasi_identifiers).values
     )
     return Noisy(released_densities(job, field=role), row, values)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.stored import StoredSpec
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
 from surebox_verify.released.beside import Form, beside, divided
@@ -169,9 +170,9 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
         columns = plain_columns(job.release_path(), kept)
         boxes = divided(boxes, [beside(columns, Form(name)) for name in kept])
     types = {column.name: column.type for column in release.columns}
-    orders: Mapping[str, Sequence[Any]] = release.spec.get("ordinal") or {}
+    orders = release.made.ordinal
     plain = tuple(name for name in boxes.numeric if name not in orders)
-    units = np.array([_unit(name, types, release.spec) for name in plain])
+    units = np.array([_unit(name, types, release.made) for name in plain])
     places = [boxes.numeric.index(name) for name in plain]
     lower, upper = boxes.lower[:, places] - _HALF * units, boxes.upper[:, places] + _HALF * units
     missing = np.isnan(lower)
@@ -181,13 +182,13 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
     books = released_codebooks(release, boxes, kept)
     sets = [_distinct(books[name], matrix) for name, matrix in zip(boxes.nominal, boxes.sets, strict=True)]
     sets += [_distinct(books[name], _ranks(boxes, name, len(order))) for name, order in orders.items()]
-    tight = release.spec.get("bounds") == "tight" and not kept  # an end of a box is no part's
+    tight = release.made.bounds == "tight" and not kept  # an end of a box is no part's
     return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets), tight)
 
 
-def _unit(name: str, types: Mapping[str, str], spec: Mapping[str, Any]) -> float:
+def _unit(name: str, types: Mapping[str, str], made: StoredSpec) -> float:
     """What the values of a column are multiples of; 0 of real numbers."""
-    if spec["bounds"] != "grid" and (step := (spec.get("value_step") or {}).get(name)) is not None:
+    if made.bounds != "grid" and (step := made.value_step.get(name)) is not None:
         return float(step)
     return 0.0 if types.get(f"{name}_lo", types.get(name)) == "number" else 1.0
 

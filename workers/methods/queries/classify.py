@@ -220,7 +220,7 @@ def _boxes(job: JobContext, labels: Labels) -> Classifiable:
         raise _unfit(f"{size[1]:,} classes are too many for {size[0]:,} boxes; at most {_MOST_VOTES // size[0]:,}")
     places = boxes.of_row[voting] * size[1] + labels.codes[voting]
     votes = np.bincount(places, minlength=size[0] * size[1]).reshape(size)
-    return classified_boxes(labels.classes, tuple(job.releases["release_id"].spec["quasi_identifiers"]), boxes, votes)
+    return classified_boxes(labels.classes, job.releases["release_id"].made.quasi_identifiers, boxes, votes)
 
 
 def classified_boxes(
@@ -252,7 +252,7 @@ def _densities(job: JobContext, labels: Labels) -> Classifiable:
 
 
 def _points(job: JobContext, labels: Labels) -> Classifiable:
-    names = job.releases["release_id"].spec["quasi_identifiers"]
+    names = job.releases["release_id"].made.quasi_identifiers
     z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
     spread, voting = z.std(axis=0), labels.codes >= 0
     ready = classification.nearest_index(z[voting], np.where(spread > 0.0, spread, 1.0))

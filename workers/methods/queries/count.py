@@ -232,15 +232,15 @@ def _scale(lower: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArr
 
 
 def _densities(job: JobContext) -> Countable:
-    spec = job.releases["release_id"].spec
-    ends = [spec["domains"].get(name, (-np.inf, np.inf)) for name in spec["quasi_identifiers"]]
+    made = job.releases["release_id"].made
+    ends = [made.domains.get(name, (-np.inf, np.inf)) for name in made.quasi_identifiers]
     low, high = np.array(ends, dtype=np.float64).T
     ready = counting.index(released_densities(job), (np.ascontiguousarray(low), np.ascontiguousarray(high)))
-    return CountedDensities(tuple(spec["quasi_identifiers"]), ready, exact=False)
+    return CountedDensities(made.quasi_identifiers, ready, exact=False)
 
 
 def _points(job: JobContext) -> Countable:
-    names = tuple(job.releases["release_id"].spec["quasi_identifiers"])
+    names = job.releases["release_id"].made.quasi_identifiers
     z = np.ascontiguousarray(numeric_columns(job.release_path(), names).values)
     spread = z.std(axis=0)
     unit = np.where(spread > 0.0, spread, 1.0)

@@ -87,7 +87,7 @@ class ClassifyRunner:
             lambda: classifiable(job, target),
             room=job.limits.release_cache_bytes,
         )
-        neighbours, names = int(job.spec["neighbours"]), release.spec["quasi_identifiers"]
+        neighbours, names = int(job.spec["neighbours"]), release.made.quasi_identifiers
         points = [[point[name] for name in names] for point in job.spec["points"]]
         check_values(ready.books, _named_by_points(job.spec["points"]) if ready.books else ())
         _check_size(len(points), min(neighbours, len(ready.classes)))
@@ -158,12 +158,14 @@ class StatisticsRunner:
     def run(self, job: JobContext) -> Outcome:
         """Read the boxes back, nothing else of the release and nothing of what it was made from, and compute."""
         release = job.releases["release_id"]
-        names: list[str] = list(release.spec["quasi_identifiers"])
+        made = release.made
         own_ddof = job.spec.get("ddof")
-        ddof = int(release.spec.get("ddof") or 0) if own_ddof is None else int(own_ddof)
+        ddof = made.ddof if own_ddof is None else int(own_ddof)
         types = {column.name: column.type for column in release.columns}
-        weight, orders, means = weight_of(release.spec, types), release.spec.get("ordinal"), has_means(release.spec)
-        boxes = read_boxes(job.release_path("release_id"), names, weight=weight, orders=orders, means=means)
+        weight, orders, means = weight_of(release.spec, types), made.ordinal, has_means(release.spec)
+        boxes = read_boxes(
+            job.release_path("release_id"), made.quasi_identifiers, weight=weight, orders=orders, means=means
+        )
         meaning = meaning_of(release.spec, types)
         kept = plain_columns(
             job.release_path(), kept_in(release, (name for one in job.spec["statistics"] for name in one["of"]))

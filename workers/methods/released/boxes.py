@@ -18,8 +18,8 @@ def released_boxes(job: JobContext, *, field: str = "release_id") -> ReleasedBox
     field
         The field.
     """
-    spec = job.releases[field].spec
-    return read_boxes(job.release_path(field), spec["quasi_identifiers"], orders=spec.get("ordinal"))
+    made = job.releases[field].made
+    return read_boxes(job.release_path(field), made.quasi_identifiers, orders=made.ordinal)
 
 
 def kept_in(release: ReleaseInput, names: Iterable[str]) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def kept_in(release: ReleaseInput, names: Iterable[str]) -> tuple[str, ...]:
         Columns that questions name.
     """
     named = frozenset(names)
-    return tuple(name for name in release.spec.get("keep") or () if name in named)
+    return tuple(name for name in release.made.keep if name in named)
 
 
 def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes, beside: Sequence[str] = ()) -> dict[str, Codebook]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.contracts.families import FamilyComposition, OverlayDiversity
 from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.stored import StoredSpec
 from app.errors import FieldError, InfeasibleError
 from surebox_core.types import FloatArray
 from workers.algorithms.tables.composition import Composed
@@ -120,12 +121,6 @@ def with_versions(
     return composition.model_copy(update={"composed_k": min(figures), "changed": changed, "release_count": releases})
 
 
-def limit_of(spec: Mapping[str, Any]) -> float:
-    """Persons that are to be left: k, and 2 where a method knows none."""
-    k = spec.get("k")
-    return 2.0 if k is None else float(k)
-
-
 def standing(
     composition: FamilyComposition,
     spec: Mapping[str, Any],
@@ -149,14 +144,15 @@ def finding(
     composition: FamilyComposition, spec: Mapping[str, Any], earlier: Sequence[Earlier], terms: FamilyTerms = NO_TERMS
 ) -> Finding | None:
     """What stands against a release, if the composition falls below its k or below what its gate demands."""
-    demanded = _demanded(spec)
-    counted = earlier or (terms.persons and spec.get("person_column") is None)  # a first one composes with nothing
-    limit = max([*demanded, *([limit_of(spec)] if counted else [])], default=0.0)
+    made = StoredSpec.of(spec)
+    demanded = _demanded(made)
+    counted = earlier or (terms.persons and made.person_column is None)  # a first one composes with nothing
+    limit = max([*demanded, *([made.least_k] if counted else [])], default=0.0)
     counted_exactly = composition.composed_k.is_integer()  # persons and rows; only what fits noise is an expectation
     if composition.composed_k >= (limit if counted_exactly else limit * (1 - _CALIBRATED)):
         return None
     below = composition.overlay_below
-    shares = f"; {below:.1%} of the persons are among fewer than {limit_of(spec):g}" if below else ""
+    shares = f"; {below:.1%} of the persons are among fewer than {made.least_k:g}" if below else ""
     others = ", ".join(one.release_id for one in earlier[:_NAMED]) + (", ..." if len(earlier) > _NAMED else "")
     together = f"together with the publications of the same data ({others}), " if earlier else ""
     return Finding(
@@ -164,7 +160,7 @@ def finding(
         severity=FindingSeverity.HIGH,
         detail=(
             f"{together}k is {composition.composed_k:g} where {limit:g} is required{shares}. {_unplaced(composition)}"
-            f"{_counted(terms, spec)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
+            f"{_counted(terms, made)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
             f"are needed, and later releases of its series{_named(earlier)}; statistics can be computed of a published "
             "release. `accept_findings` publishes all the same"
         ),
@@ -185,7 +181,8 @@ def delivery(composition: FamilyComposition, terms: FamilyTerms) -> Finding | No
 
 def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:
     """What stands against a release of data that lack the column by which the persons of their family are counted."""
-    if not terms.forgotten or spec.get("person_column") is not None:
+    made = StoredSpec.of(spec)
+    if not terms.forgotten or made.person_column is not None:
         return None
     names = ", ".join(f"`{name}`" for name in terms.forgotten)
     return Finding(
@@ -197,7 +194,7 @@ def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:
             "`accept_findings` publishes all the same"
         ),
         measured=None,
-        required=limit_of(spec),
+        required=made.least_k,
     )
 
 
@@ -213,10 +210,10 @@ def _unplaced(composition: FamilyComposition) -> str:
     )
 
 
-def _counted(terms: FamilyTerms, spec: Mapping[str, Any]) -> str:
+def _counted(terms: FamilyTerms, made: StoredSpec) -> str:
     """That persons are counted although the job does not state it."""
     names = [own or name for name, own in terms.persons.items()]
-    if not names or spec.get("person_column") is not None:
+    if not names or made.person_column is not None:
         return ""
     return f"Persons are counted by `{names[0]}`, as in earlier releases: set `person_column`. "
 
@@ -281,7 +278,7 @@ def _named(earlier: Sequence[Earlier]) -> str:
 
 def finding_of_series(composition: FamilyComposition | None, spec: Mapping[str, Any]) -> Finding | None:
     """What stands against a later release of a series: only what its gate demands of all that is published already."""
-    demanded = _demanded(spec)
+    demanded = _demanded(StoredSpec.of(spec))
     if composition is not None:
         return finding(composition, spec, ())
     if not demanded:
@@ -295,8 +292,8 @@ def finding_of_series(composition: FamilyComposition | None, spec: Mapping[str, 
     )
 
 
-def _demanded(spec: Mapping[str, Any]) -> list[float]:
-    return [float(one["require"]["k"]) for one in spec.get("gate", ()) if one["method"] == "composition"]
+def _demanded(made: StoredSpec) -> list[float]:
+    return [float(one["require"]["k"]) for one in made.gate if one["method"] == "composition"]
 
 
 def _left(composed: Composed | None, *, single: bool) -> float:

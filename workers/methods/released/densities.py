@@ -23,11 +23,12 @@ def released_densities(job: JobContext, *, field: str = "release_id") -> Densiti
         The field.
     """
     release = job.releases[field]
-    names: Sequence[str] = release.spec["quasi_identifiers"]
-    read = numeric_columns(job.release_path(field), _published(names, rotated=release.spec["axes"] == "rotated"))
+    made = release.made
+    names = made.quasi_identifiers
+    read = numeric_columns(job.release_path(field), _published(names, rotated=made.axes == "rotated"))
     parts = np.ascontiguousarray(read.values).reshape(release.rows, len(names), -1)
     return Densities(
-        model=release.spec["density"],
+        model=made.density,
         z=np.ascontiguousarray(parts[:, :, 0]),
         scale=np.ascontiguousarray(parts[:, :, 1]),
         axes=np.ascontiguousarray(parts[:, :, 2:].transpose(0, 2, 1)) if parts.shape[2] > 2 else None,

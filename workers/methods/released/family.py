@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from app.contracts.stored import StoredSpec
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Placed, compose
 from workers.frames.codes import coded_columns
@@ -155,7 +156,7 @@ class Family:
     @cached_property
     def _sensitive(self) -> list[str]:
         kept = {name for one in self._exposures for name in one.ledger.keep}
-        return sorted({*self._spec.get("sensitive", ()), *kept} & set(columns_of(self._dataset)))
+        return sorted({*StoredSpec.of(self._spec).sensitive, *kept} & set(columns_of(self._dataset)))
 
     @property
     def sensitive(self) -> list[str]:
@@ -205,7 +206,7 @@ class Family:
                 *(self._placed(exposure, at, persons, one) for (exposure, at), one in zip(boxes, shown, strict=True)),
                 *(replace(one, places=_extended(one.places, persons.number)) for one in self._more),
             ],
-            k=_limit(self._spec),
+            k=StoredSpec.of(self._spec).least_k,
             persons=codes[0] if codes else None,
             sensitive=[one.codes.astype(np.int64) for one in coded_columns(self._dataset, self._sensitive)],
             noise=[one for one, _ in noisy],
@@ -269,12 +270,6 @@ def _of_persons(composed: Composed, request: CompositionRequest) -> Composed:
         return composed
     most = max(int(np.unique(one, return_counts=True)[1].max(initial=1)) for one in (request.persons, *request.others))
     return composed if most == 1 else replace(composed, expected=max(composed.expected / most, 1.0))
-
-
-def _limit(spec: Mapping[str, Any]) -> float:
-    """Persons that are to be left: k, and 2 where a method knows none."""
-    k = spec.get("k")
-    return 2.0 if k is None else float(k)
 
 
 def _least(one: Left) -> tuple[bool, float]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.stored import StoredSpec
 from workers.frames.classes import shares_certain_in
 from workers.frames.codes import coded_columns
 from workers.frames.generalized import kept_together
@@ -22,7 +23,6 @@ from workers.frames.generalized import kept_together
 #: The name by which these findings are accepted.
 AUDIT: Final = "kept_columns"
 _BOX: Final = "box"
-_DEMANDS: Final = ("l", "t", "alpha")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +57,25 @@ def accidents(release: Path, dataset: Path, spec: Mapping[str, Any], limits: Lim
     So are kept columns that k counts (`k_counts_kept`): they are quasi-identifiers. With `person_column` persons are
     counted. A value that k rows of the release have is not rare, whatever the data are by now.
     """
-    declared = set(spec.get("sensitive") or ())
-    exempt = declared if any(spec.get(one) is not None for one in _DEMANDS) else set()
-    names = [name for name in spec.get("keep") or () if name not in exempt]
-    if not names or spec.get("k_counts_kept"):
+    made = StoredSpec.of(spec)
+    declared = set(made.sensitive)
+    exempt = declared if any(one is not None for one in (made.l, made.t, made.alpha)) else set()
+    names = [name for name in made.keep if name not in exempt]
+    if not names or made.k_counts_kept:
         return []
-    k = ceil(spec.get("k") or 2)
-    rare = [one for name in names if (one := _rare(release, dataset, spec, [name], k, limits.rare)) is not None]
-    if not rare and len(names) > 1 and (together := _rare(release, dataset, spec, names, k, limits.rare)) is not None:
+    k, person = ceil(made.least_k), made.person_column
+    rare = [one for name in names if (one := _rare(release, dataset, person, [name], k, limits.rare)) is not None]
+    if not rare and len(names) > 1 and (together := _rare(release, dataset, person, names, k, limits.rare)) is not None:
         rare = [together]
     return [*rare, *_determined(release, [name for name in names if name not in declared], limits.determined)]
 
 
 def _rare(
-    release: Path, dataset: Path, spec: Mapping[str, Any], names: Sequence[str], k: int, limit: float
+    release: Path, dataset: Path, person: str | None, names: Sequence[str], k: int, limit: float
 ) -> Finding | None:
     own, rows = kept_together([dataset, release], names)
     number = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
-    counts = np.maximum(_holders(dataset, spec.get("person_column"), own, number), np.bincount(rows, minlength=number))
+    counts = np.maximum(_holders(dataset, person, own, number), np.bincount(rows, minlength=number))
     share = float((counts[rows] < k).mean()) if len(rows) else 0.0
     if share <= limit:
         return None

@@ -1,0 +1,62 @@
+"""Specifications of jobs whose releases are there, as they are read once they are stored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSpec:
+    """How a release was made, by the fields of the specification of its job.
+
+    A field that its method or an older version of that lacks has its default; so has one that was erased with the job.
+    Defaults are those of the methods' specifications. Values are JSON, as they were stored.
+    """
+
+    quasi_identifiers: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    k: float | None = None
+    k_counts_kept: bool = False
+    person_column: str | None = None
+    survey_weight_column: str | None = None
+    released_weights: str = "box"
+    nominal: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ordinal: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    sensitive: tuple[str, ...] = ()
+    l: int | None = None  # noqa: E741 - its name in the literature
+    t: float | None = None
+    alpha: float | None = None
+    domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    bounds: str = "cells"
+    value_step: Mapping[str, float] = field(default_factory=dict)
+    box_means: str = "none"
+    rare_records: str = "keep"
+    ddof: int = 0
+    density: Literal["gaussian", "uniform"] = "gaussian"
+    axes: str = "global"
+    publish: str = "auto"
+    gate: tuple[Mapping[str, Any], ...] = ()
+    accept_findings: tuple[str, ...] = ()
+    base_release_id: str | None = None
+    previous_release_id: str | None = None
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Self:
+        """Read a specification as it is stored.
+
+        Parameters
+        ----------
+        spec
+            All of it, or what is kept of it.
+        """
+        there: dict[str, Any] = {
+            one.name: tuple(value) if isinstance(value, list) else value
+            for one in fields(cls)
+            if (value := spec.get(one.name)) is not None
+        }
+        return cls(**there)
+
+    @property
+    def least_k(self) -> float:
+        """Persons that a release is to leave: its k, and 2 where its method knows none."""
+        return 2.0 if self.k is None else float(self.k)
