@@ -18,7 +18,7 @@ from app.processes.cores import threads_each, usable_cores
 from app.processes.memory import HELD, LEAST, be_ended_first, bytes_each
 from app.queue import make_celery
 from app.settings import get_settings
-from workers.engine.column_secrets import seal_anew_where_asked
+from workers.engine.context import seal_anew_where_asked
 from workers.engine.registry import preload
 from workers.engine.resources import STOP_SIGNAL, open_resources
 from workers.engine.warming import note_compilations, warm_in_background

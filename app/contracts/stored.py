@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
+
+#: Queries and attacks of a release need these fields; its public provenance has each of them as well.
+_PUBLIC: Final = (
+    "method", "quasi_identifiers", "nominal", "ordinal", "keep", "k", "bounds", "domains", "value_step", "ddof",
+    "rare_records", "missing_policy", "density", "axes",
+)  # fmt: skip
+#: With these a draft is composed again before it is published.
+_COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +68,8 @@ class StoredSpec:
     def least_k(self) -> float:
         """Persons that a release is to leave: its k, and 2 where its method knows none."""
         return 2.0 if self.k is None else float(self.k)
+
+
+def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The needed parts of a specification for as long as its release is there."""
+    return {name: spec[name] for name in (*_PUBLIC, *_COMPOSED) if name in spec}

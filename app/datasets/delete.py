@@ -7,7 +7,7 @@ from typing import Final
 from app.contracts.log import LogAction
 from app.db.repositories import audit, datasets, families
 from app.db.repositories.datasets import Leftover
-from app.db.repositories.job_inputs import users_of_dataset
+from app.db.repositories.inputs import users_of_dataset
 from app.db.session import Database, UnitOfWork
 from app.errors import DatasetInUseError, NotFoundError
 from app.jobs.erase import remove_links

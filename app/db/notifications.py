@@ -18,8 +18,7 @@ from anyio import CapacityLimiter
 from psycopg import sql
 
 from app.db.job_record import JobRecord
-from app.db.repositories.job_history import JobSnapshot, snapshots
-from app.db.repositories.notify import CHANNEL
+from app.db.repositories.job_history import CHANNEL, JobSnapshot, snapshots
 from app.db.session import Database
 from app.errors import TooManyRequestsError
 

@@ -1,30 +1,22 @@
 """Deleting jobs: the restricted part of them is erased, their releases stay; and results whose time has passed."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
-from app.contracts.inputs import BASE, PREVIOUS
 from app.contracts.jobs import JobKind, JobState
 from app.contracts.log import LogAction
+from app.contracts.stored import kept_spec
 from app.db.repositories import audit, erasing, release_links, retention
 from app.db.repositories.erasing import Erasable
-from app.db.repositories.job_inputs import users_of_job, users_of_release
+from app.db.repositories.inputs import users_of_job, users_of_release
 from app.db.session import Database, UnitOfWork
 from app.errors import JobInUseError, NotFoundError
 from app.storage.protocol import TRASH, Storage
 
-#: Queries and attacks of a release need these fields; its public provenance has each of them as well.
-_PUBLIC: Final = (
-    "method", "quasi_identifiers", "nominal", "ordinal", "keep", "k", "bounds", "domains", "value_step", "ddof",
-    "rare_records", "missing_policy", "density", "axes",
-)  # fmt: skip
-#: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person_column", "sensitive", "gate", BASE, PREVIOUS)
 _SHOWN: Final = frozenset(JobKind)
 _NAMED_JOBS: Final = 3
 _BATCH: Final = 100
@@ -144,11 +136,6 @@ def _refuse_in_use(unit: UnitOfWork, erasable: Erasable) -> None:
         named = ", ".join(job_id for job_id, _ in users[:_NAMED_JOBS])
         detail = f"unfinished jobs use this job or its release ({named}): cancel them or wait until they have ended"
         raise JobInUseError(detail)
-
-
-def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The needed parts of a specification for as long as its release is there."""
-    return {name: spec[name] for name in (*_PUBLIC, *_COMPOSED) if name in spec}
 
 
 def remove_links(

@@ -8,7 +8,7 @@ from app.contracts.base import new_id
 from app.contracts.ids import references
 from app.contracts.jobs import JobSpec
 from app.db.repositories import jobs
-from app.db.repositories.job_inputs import insert_inputs
+from app.db.repositories.inputs import insert_inputs
 from app.db.session import UnitOfWork
 from app.errors import TooManyJobsError
 from app.jobs.estimates import Estimate

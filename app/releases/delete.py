@@ -6,7 +6,7 @@ from typing import Final
 from app.contracts.log import LogAction
 from app.contracts.releases import ReleaseState
 from app.db.repositories import audit, certificates, erasing, families, releases
-from app.db.repositories.job_inputs import users_of_release
+from app.db.repositories.inputs import users_of_release
 from app.db.session import Database
 from app.errors import NotFoundError, ReleaseInUseError
 from app.jobs.erase import remove_links

@@ -16,11 +16,11 @@ from typing import Any, Final
 import structlog
 
 from app.certificates.issue import issue
-from app.db.repositories import entries, erasing, installation
+from app.contracts.stored import kept_spec
+from app.db.repositories import entries, installation
 from app.db.repositories.entries import Entry
 from app.db.session import Connection, Database, on_rollback
 from app.errors import LedgerBehindError
-from app.jobs.erase import kept_spec
 from app.settings import Settings
 from app.storage.protocol import Storage
 
@@ -114,7 +114,7 @@ def _with_bytes(storage: Storage, rows: Any) -> Iterator[dict[str, Any]]:
 
 
 def _write(connection: Connection, storage: Storage, entry: Entry) -> None:
-    spec = kept_spec(erasing.spec_of_release(connection, release_id=entry.release_id))
+    spec = kept_spec(entries.spec_of(connection, release_id=entry.release_id))
     body = {
         "format": _FORMAT,
         "owner": entry.owner,

@@ -1,16 +1,27 @@
-"""Who may publish for the first time: keys with `releases:publish`, and jobs where their owner has said so.
+"""What keeps a release a draft although nothing is wrong with it.
+
+Who may publish for the first time are keys with `releases:publish`, and jobs where their owner has said so.
 
 Data that came by a key without `jobs:read` are not published until a keeper has confirmed them: what becomes of them
 must not state whether they are the same as others.
+
+While it is not certain that all that was published is known here, nothing more is: an operator confirms it.
 """
+
+from collections.abc import Sequence
+from typing import Final
 
 from app.auth.principal import Scope
 from app.contracts.findings import Finding, FindingSeverity
 from app.db.repositories import api_keys, families, owner_settings
+from app.db.repositories.installation import is_publishing_held
 from app.db.session import Connection
+from app.errors import PublishingHeldError
 
 #: By which a finding names what keeps a release a draft although nothing is wrong with it.
 PUBLICATION = "publication"
+#: By which it names that nothing is published at the moment.
+HELD: Final = "publishing"
 #: The same for keys that may not know which family data are of.
 UNCONFIRMED = "the data came by a key without the scope jobs:read: a keeper confirms them before they are published"
 _PUBLISHERS = frozenset({Scope.ADMIN.value, Scope.RELEASES_PUBLISH.value})
@@ -55,3 +66,28 @@ def as_findings(why: str | None) -> tuple[Finding, ...]:
     if why is None:
         return ()
     return (Finding(audit=PUBLICATION, severity=FindingSeverity.LOW, detail=why, measured=None, required=None),)
+
+
+def refuse_held(connection: Connection) -> None:
+    """End a publication while publishing is held.
+
+    Raises
+    ------
+    PublishingHeldError
+        With the reason, and who can end it.
+    """
+    because = is_publishing_held(connection)
+    if because is not None:
+        raise PublishingHeldError(
+            f"nothing is published at the moment: {because}. Publish this draft again once the operator of the service "
+            "has run `surebox publishing confirm`"
+        )
+
+
+def with_held(connection: Connection, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of a release that is made now, and why it is not published; that one weighs nothing later."""
+    because = is_publishing_held(connection)
+    if because is None:
+        return tuple(findings)
+    detail = f"not published, since nothing is at the moment: {because}. Publish the draft once the operator confirms"
+    return (*findings, Finding(audit=HELD, severity=FindingSeverity.LOW, detail=detail, measured=None, required=None))

@@ -24,7 +24,6 @@ from app.errors import (
     PublishedMeanwhileError,
 )
 from app.releases import permission
-from app.releases.holding import refuse_held
 
 #: The audit of what all releases of the same data reveal together: always run, accepted by `accept_findings`.
 COMPOSITION: Final = "composition"
@@ -147,7 +146,7 @@ def publish(
         if (why := permission.unconfirmed(unit.connection, family_id=release.family_id)) is not None:
             raise ConflictError(why if keeper else permission.UNCONFIRMED)
         _check(release, key_id=key_id, accepted=request.accept_findings, four_eyes=four_eyes, keeper=keeper)
-        refuse_held(unit.connection)
+        permission.refuse_held(unit.connection)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
         publish_locked(unit.connection, release=release, key_id=key_id, request=request, certify=certify)
 

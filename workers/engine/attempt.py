@@ -6,6 +6,7 @@ Whatever happens on the way ends in exactly one of: succeeded, failed, cancelled
 nothing at all when the attempt was fenced. `run` never raises: what it could raise might quote someone's data.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -21,7 +22,7 @@ import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from app.contracts.jobs import JobProgress, JobState
-from app.db.repositories import claims, parts, reaping, turns
+from app.db.repositories import claims, parts, reaping, turns, workers
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob
 from app.db.session import Connection, UnitOfWork
 from app.errors import (
@@ -40,12 +41,10 @@ from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import described
 from app.releases.entries import catch_up, certify_and_write
 from workers.engine.checkpoints import Checkpoints
-from workers.engine.column_secrets import with_secrets
-from workers.engine.context import job_context
+from workers.engine.context import InputFiles, job_context, with_secrets
 from workers.engine.ending.commit import succeed
 from workers.engine.ending.review import Reviewed, review, review_again
 from workers.engine.ending.store import Stored, Traces, store
-from workers.engine.fan_out import join, split
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
@@ -53,7 +52,7 @@ from workers.engine.scratch import NO_SCRATCH, scratch_fault, scratch_folder
 from workers.engine.warming import at_work
 from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
 from workers.methods.outcome import Outcome
-from workers.methods.protocol import Checkpointing, SplitRequestedError, Stepwise
+from workers.methods.protocol import Checkpointing, SplitRequestedError, Splitting, Stepwise
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
@@ -233,10 +232,10 @@ class Attempt:
             if taken is not None:
                 log.info("job.resumed", steps=taken.steps)
                 return runner.unpack(job, taken.arrays), replace(job, rng=taken.rng), taken.steps
-        state = join(runner, job, self._claimed, self._resources)
+        state = _joined(runner, job, self._claimed, self._resources)
         if state is None:
             state = runner.init(job)
-            split(runner, state, job, self._claimed, self._resources)
+            _split_work(runner, state, job, self._claimed, self._resources)
         return state, job, 0
 
     def _tick(self, progress: JobProgress) -> None:
@@ -387,3 +386,31 @@ class Attempt:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(ABANDONED)
+
+
+def _joined(runner: Stepwise[Any], job: JobContext, claimed: Claim, resources: WorkerResources) -> Any:
+    """The state of a whole whose parts have ended; None for a job that has none."""
+    if claimed.parts is None or claimed.parent_id is not None or not isinstance(runner, Splitting):
+        return None
+    with resources.database.read() as connection:
+        results = parts.results(connection, parent_id=job.id)
+    files = InputFiles(claimed, resources, scratch=job.scratch)
+    paths = [files.result(f"part-{place}", result) for place, result in enumerate(results)]
+    return runner.join(job, [json.loads(path.read_bytes()) for path in paths])
+
+
+def _split_work(runner: Stepwise[Any], state: Any, job: JobContext, claimed: Claim, resources: WorkerResources) -> None:
+    """Leave the job's work to parts if there is enough of it, and more than one process to do it.
+
+    Raises
+    ------
+    SplitRequestedError
+        When it is to be split.
+    """
+    if claimed.parts is not None or not isinstance(runner, Splitting):
+        return
+    with resources.database.read() as connection:
+        processes = workers.process_count(connection, queue=claimed.queue, within_seconds=WORKER_SECONDS)
+    count = runner.parts(state, job, processes=processes) if processes > 1 else 1
+    if count > 1:
+        raise SplitRequestedError(count)

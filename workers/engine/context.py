@@ -1,19 +1,32 @@
-"""What a claimed job's runner is given."""
+"""What a claimed job's runner is given: files and opened secrets, for it sees neither database nor storage."""
 
+import hmac
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import structlog
 
 from app.contracts.inputs import Inputs
 from app.contracts.jobs import JobProgress
-from app.db.repositories import draws
+from app.db.repositories import draws, families, job_results, releases
 from app.db.repositories.claims import Claim
-from app.errors import NotFoundError
+from app.db.repositories.families import KeptOf
+from app.db.repositories.job_results import StoredResult
+from app.db.repositories.release_access import keeper_of
+from app.errors import NotFoundError, SureboxError
 from app.methods.catalogue import METHODS
+from app.secrets.keep import column_secrets, owner_secret, seal_anew
+from app.secrets.seal import service_sealer
 from app.settings import Settings
-from workers.engine.input_files import InputFiles
+from workers.engine.families import family_of
 from workers.engine.randomness import new_generator
-from workers.engine.resources import WorkerResources
-from workers.methods.context import JobContext, JobPart, Limits
+from workers.engine.resources import WorkerResources, resources
+from workers.methods.context import InputFile, JobContext, JobPart, Limits
+from workers.methods.protocol import AnyRunner, Keyed
+
+log = structlog.get_logger(__name__)
 
 
 def job_context(
@@ -62,3 +75,140 @@ def _draw(claimed: Claim, resources: WorkerResources) -> int:
     with resources.database.read() as connection:
         published = draws.count_published(connection, owner=claimed.owner, method=claimed.method, made_from=made_from)
     return published + 1
+
+
+class InputFiles:
+    """The inputs of one claimed job as local files, each fetched once."""
+
+    def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
+        self._claimed, self._resources, self._scratch = claimed, resources, scratch
+
+    def fetch(self, kind: InputFile, field: str) -> Path | None:
+        """One input's bytes, by the field that names the input; None where there are none."""
+        made = {
+            InputFile.DATASET: self._dataset,
+            InputFile.RELEASE: self._release,
+            InputFile.LINK: self._link,
+            InputFile.STATISTICS: self._statistics,
+            InputFile.RESULT: self._result,
+            InputFile.UPLOAD: self._upload,
+            InputFile.ORIGINAL: self._original,
+            InputFile.PERSONS: self._persons,
+            InputFile.PERSONS_KEY: self._persons_key,
+        }
+        return made[kind](field)
+
+    def stored(self, key: str) -> Path:
+        """A stored object."""
+        path = self._scratch / key.replace("/", "-")
+        if not path.exists():
+            part = path.with_name(path.name + ".part")
+            self._resources.storage.fetch(key, part)
+            part.rename(path)
+        return path
+
+    def result(self, name: str, stored: StoredResult) -> Path:
+        """A whole result, in storage or in the database."""
+        return self.stored(stored.key) if stored.key is not None else self._written(name, stored.body or b"{}")
+
+    def _dataset(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.datasets[field].key)
+
+    def _release(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.releases[field].key)
+
+    def _link(self, field: str) -> Path | None:
+        return self._fetched(self._claimed.inputs.releases[field].link_key)
+
+    def _statistics(self, field: str) -> Path | None:
+        release = self._claimed.inputs.releases[field]
+        with self._resources.database.read() as connection:
+            stored = releases.get_statistics(connection, viewer=keeper_of(self._claimed.owner), release_id=release.id)
+        body = None if stored is None else json.dumps(stored.statistics).encode()
+        return None if body is None else self._written(f"{release.id}-statistics", body)
+
+    def _result(self, field: str) -> Path | None:
+        earlier = self._claimed.inputs.jobs[field]
+        with self._resources.database.read() as connection:
+            stored = job_results.get_result(connection, job_id=earlier.id)
+        return None if stored is None else self.result(earlier.id, stored)
+
+    def _upload(self, field: str) -> Path | None:  # noqa: ARG002 - a job reads one upload
+        return self._fetched(self._claimed.spec.get("staged_key"))
+
+    def _original(self, field: str) -> Path | None:
+        return self._if_there(self._kept(field).data_key)
+
+    def _persons(self, field: str) -> Path | None:
+        return self._if_there(self._kept(field).persons_key)
+
+    def _if_there(self, key: str | None) -> Path | None:
+        """An object that may be gone: its dataset is being deleted, or it was lost."""
+        try:
+            return self._fetched(key)
+        except FileNotFoundError:
+            return None
+
+    def _persons_key(self, field: str) -> Path | None:
+        under = self._kept(field).persons_under
+        if under is None:
+            return None
+        at = self._resources
+        key = owner_secret(at.database, service_sealer(at.settings), owner=self._claimed.owner, name=under)
+        path = self._scratch / f"{self._claimed.inputs.releases[field].id}-persons.key"
+        path.touch(mode=0o600)
+        path.write_bytes(key)
+        return path
+
+    def _kept(self, field: str) -> KeptOf:
+        release = self._claimed.inputs.releases[field]
+        with self._resources.database.read() as connection:
+            return families.kept_of(connection, owner=self._claimed.owner, release_id=release.id)
+
+    def _fetched(self, key: str | None) -> Path | None:
+        return None if key is None else self.stored(key)
+
+    def _written(self, name: str, body: bytes) -> Path:
+        path = self._scratch / f"{name}.json"
+        path.write_bytes(body)
+        return path
+
+
+def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
+    """The job with the secrets that its runner is keyed by; under a given seed they follow from that.
+
+    Raises
+    ------
+    app.errors.SureboxError
+        When a secret cannot be opened.
+    """
+    if not isinstance(runner, Keyed):
+        return job
+    from workers.frames.digests import column_digest  # once the worker has been forked (registry.py)
+
+    names = list(runner.keyed_by(job))
+    if not names:
+        return job
+    job.tick(0.0, "read")
+    path = job.dataset_path()
+    digests = [column_digest(path, name) for name in names]
+    made_from = claimed.inputs.dataset
+    if job.seed is not None or made_from is None:
+        made = [hmac.digest(f"surebox seed {job.seed}".encode(), digest, "sha256") for digest in digests]
+    else:
+        family_id = family_of(path, dataset_id=made_from.id, owner=claimed.owner, at=at)
+        made = column_secrets(
+            at.database, service_sealer(at.settings), owner=claimed.owner, family_id=family_id, digests=digests
+        )
+    return replace(job, secrets=dict(zip(names, made, strict=True)))
+
+
+def seal_anew_where_asked() -> None:
+    """While the service's secret is being changed: seal under the new one what the old one has sealed."""
+    here = resources()
+    if not here.settings.previous_server_secret.get_secret_value():
+        return
+    try:
+        log.info("secrets.sealed_anew", count=seal_anew(here.database, service_sealer(here.settings)))
+    except SureboxError as error:  # they are opened all the same, if one of both secrets is right
+        log.warning("secrets.not_sealed_anew", reason=error.detail)

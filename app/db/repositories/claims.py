@@ -17,9 +17,9 @@ from app.contracts.jobs import JobProgress, JobState
 from app.contracts.warnings import JobWarning
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.inputs import of_job
+from app.db.repositories.job_history import notify
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
-from app.db.repositories.notify import notify
 from app.db.tables.jobs import change, job, job_attempt, job_checkpoint, job_progress, job_result
 from app.errors import FencedError
 

@@ -57,6 +57,13 @@ def owner_of(connection: Connection, *, release_id: str) -> str:
     return owner
 
 
+def spec_of(connection: Connection, *, release_id: str) -> dict[str, Any]:
+    """The specification of the job that has made a release."""
+    made = select(job.c.spec).join(release, release.c.job_id == job.c.id).where(release.c.id == release_id)
+    spec: dict[str, Any] = connection.execute(made).scalar_one()
+    return spec
+
+
 def head(connection: Connection, *, owner: str) -> int:
     """The number of the owner's last entry; 0 where there is none."""
     last = select(func.max(publication_entry.c.number)).where(publication_entry.c.owner == owner)

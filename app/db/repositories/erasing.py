@@ -71,13 +71,6 @@ def erase(connection: Connection, *, erasable: Erasable, spec: dict[str, Any]) -
     connection.execute(update(provenance).where(whole).values(**facts))
 
 
-def spec_of_release(connection: Connection, *, release_id: str) -> dict[str, Any]:
-    """The specification of the job that has made a release."""
-    made = select(job.c.spec).join(release, release.c.job_id == job.c.id).where(release.c.id == release_id)
-    spec: dict[str, Any] = connection.execute(made).scalar_one()
-    return spec
-
-
 def forget_release(connection: Connection, *, release_id: str) -> None:
     """A release is deleted: if its job was erased, nothing of the specification is needed any more."""
     made_by = select(release.c.job_id).where(release.c.id == release_id).scalar_subquery()

@@ -1,14 +1,17 @@
 """What jobs work on: looked up where a submission names it, and again for the worker that has claimed the job.
 
-A submission locks what it finds: nothing of it can be deleted until the transaction ends.
+A submission locks what it names: nothing of it can be deleted until the transaction ends. Then which jobs work on what
+is written, and looked up before anything is deleted.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, insert, select
 
 from app.contracts.datasets import DatasetColumn, DatasetState, NumericSummary, Profile
+from app.contracts.ids import Named, Reference
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
@@ -41,6 +44,7 @@ _RELEASE = (
     .join(job, job.c.id == release.c.job_id)
     .outerjoin(release_file, (release_file.c.release_id == release.c.id) & (release_file.c.format == "parquet"))
 )  # fmt: skip
+_COLUMNS = {Named.DATASET: "dataset_id", Named.RELEASE: "release_id", Named.JOB: "source_job_id"}
 _JOB = select(job.c.id, job.c.method, job.c.state, job.c.spec, job.c.result_erased_at.is_not(None).label("erased"))
 
 
@@ -156,3 +160,39 @@ def _release(row: RowMapping) -> ReleaseInput:
 
 def _job(row: RowMapping) -> JobInput:
     return JobInput(**{**row, "state": JobState(row["state"])})
+
+
+def insert_inputs(connection: Connection, *, job_id: str, inputs: Iterable[Reference]) -> None:
+    """Write what a job works on, in the transaction that accepts it."""
+    none = dict.fromkeys(_COLUMNS.values())
+    rows = [
+        {"job_id": job_id, "role": one.role, "position": position, **none, _COLUMNS[one.kind]: one.id}
+        for position, one in enumerate(inputs)
+    ]
+    if rows:
+        connection.execute(insert(job_input), rows)
+
+
+def users_of_dataset(connection: Connection, *, dataset_id: str, limit: int) -> list[tuple[str, bool]]:
+    """Ids of jobs that still need the dataset, in whatever role, and whether each is listed."""
+    return _users(connection, job_input.c.dataset_id == dataset_id, limit=limit)
+
+
+def users_of_release(connection: Connection, *, release_id: str, limit: int) -> list[tuple[str, bool]]:
+    """Ids of jobs that still need the release, in whatever role, and whether each is listed."""
+    return _users(connection, job_input.c.release_id == release_id, limit=limit)
+
+
+def users_of_job(connection: Connection, *, job_id: str, limit: int) -> list[tuple[str, bool]]:
+    """Ids of jobs that still need the result of an earlier one, and whether each is listed."""
+    return _users(connection, job_input.c.source_job_id == job_id, limit=limit)
+
+
+def _users(connection: Connection, used: ColumnElement[bool], *, limit: int) -> list[tuple[str, bool]]:
+    statement = (
+        select(job.c.id, job.c.listed)
+        .where(job.c.id.in_(select(job_input.c.job_id).where(used)), job.c.finished_at.is_(None))
+        .order_by(job.c.created_at)
+        .limit(limit)
+    )
+    return [(row.id, row.listed) for row in connection.execute(statement)]

@@ -1,4 +1,4 @@
-"""Jobs with all their changes of state, many in one statement: what those who wait for jobs are shown."""
+"""Changes of jobs, for those who wait: who is woken by one, and jobs with all their changes, many in one statement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,9 @@ from sqlalchemy.dialects.postgresql import JSON, aggregate_order_by
 
 from app.db.job_record import JobRecord, select_jobs
 from app.db.tables.jobs import job, job_event
+
+#: The channel that API processes listen on; the payload is the job's id.
+CHANNEL = "surebox_job"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +56,8 @@ def snapshots(connection: Connection, *, job_ids: Sequence[str]) -> dict[str, Jo
         record = JobRecord(*columns)
         by_id[record.id] = JobSnapshot(record, tuple(StateChange(*entry) for entry in log or ()))
     return by_id
+
+
+def notify(connection: Connection, *, job_id: str) -> None:
+    """Wake whoever waits for this job, in any process; Postgres does it once the transaction is committed."""
+    connection.execute(select(func.pg_notify(CHANNEL, job_id)))

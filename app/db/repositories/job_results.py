@@ -1,9 +1,12 @@
-"""What succeeded jobs left: whole results and provenance. Callers have made sure whose job it is."""
+"""What succeeded jobs left: whole results and provenance, written once. Callers have made sure whose job it is."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, Text, cast, select
+from sqlalchemy import Connection, Text, cast, insert, select
 
 from app.db.tables.jobs import job_result, provenance
 
@@ -26,6 +29,27 @@ class StoredProvenance:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenanceRecord:
+    """Who requested what, on which data, run by which code; `public` and `restricted` are W3C PROV-JSON."""
+
+    job_id: str
+    owner: str
+    requested_by: str | None
+    requested_at: datetime
+    finished_at: datetime
+    seconds: float
+    dataset_id: str | None
+    dataset_sha256: str | None
+    spec: Mapping[str, Any]
+    versions: Mapping[str, str]
+    attempts: list[dict[str, Any]]
+    release_id: str | None
+    release_sha256: Mapping[str, str] | None
+    public: Mapping[str, Any]
+    restricted: Mapping[str, Any]
+
+
 def get_result(connection: Connection, *, job_id: str) -> StoredResult | None:
     """The job's whole result."""
     columns = (job_result.c.body, job_result.c.key, job_result.c.bytes, job_result.c.sha256)
@@ -38,3 +62,8 @@ def get_provenance(connection: Connection, *, job_id: str) -> StoredProvenance |
     text = cast(provenance.c.restricted, Text)
     document = connection.execute(select(text).where(provenance.c.job_id == job_id)).scalar_one_or_none()
     return None if document is None else StoredProvenance(document, hashlib.sha256(document.encode()).hexdigest())
+
+
+def write_provenance(connection: Connection, *, record: ProvenanceRecord) -> None:
+    """Write the provenance of a job, in the transaction that makes it succeed."""
+    connection.execute(insert(provenance).values(**asdict(record)))

@@ -11,7 +11,7 @@ from app.contracts.jobs import JobState
 from app.db.job_record import JobRecord, select_jobs
 from app.db.repositories import audit
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
-from app.db.repositories.notify import notify
+from app.db.repositories.job_history import notify
 from app.db.tables.jobs import change, job, job_checkpoint, job_event, job_input, job_progress
 from app.db.tables.metadata import Id
 

@@ -13,8 +13,8 @@ from app.contracts.base import new_id
 from app.contracts.jobs import JobState
 from app.db.repositories import jobs
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob, end_attempt, record_end
+from app.db.repositories.job_history import notify
 from app.db.repositories.job_results import StoredResult, get_result
-from app.db.repositories.notify import notify
 from app.db.tables.jobs import change, job, job_input, job_progress
 from app.errors import FencedError
 

@@ -13,8 +13,8 @@ from app.contracts.jobs import JobState
 from app.db.repositories import parts
 from app.db.repositories.claims import AttemptOutcome, QueuedJob, end_attempt, record_end
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
+from app.db.repositories.job_history import notify
 from app.db.repositories.jobs import record_event
-from app.db.repositories.notify import notify
 from app.db.tables.jobs import change, job, job_progress
 from app.errors import AttemptsExhaustedError
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from app.contracts.jobs import JobState
-from app.db.repositories.notify import notify
+from app.db.repositories.job_history import notify
 from app.db.tables.jobs import change, job, job_progress
 
 _QUEUED = "queued"

@@ -8,7 +8,7 @@ from app.contracts.jobs import JobKind, JobState
 from app.contracts.owners import LimitedResource, refuse_above
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
 from app.contracts.stored import StoredSpec
-from app.db.repositories import claims, datasets, draws, families, provenance, quotas, release_links, releases
+from app.db.repositories import claims, datasets, draws, families, job_results, quotas, release_links, releases
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection
@@ -16,7 +16,6 @@ from app.errors import ConflictError
 from app.methods.draws import refuse_repeat
 from app.methods.publication.spec import PublicationSpec
 from app.releases import permission
-from app.releases.holding import with_held
 from app.releases.publishing import Certifier, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from workers.engine.ending.provenance import record
@@ -39,7 +38,7 @@ def succeed(
     """
     made, review, row = stored.release, reviewed.review, None
     if made is not None:  # while publishing is held, the release states why it stays a draft
-        review = replace(review, findings=with_held(connection, review.findings))
+        review = replace(review, findings=permission.with_held(connection, review.findings))
     finished_at = claims.finish(connection, claimed=claimed, ending=_ending(claimed, stored, review))
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if made is not None:
@@ -52,7 +51,7 @@ def succeed(
         join_family(connection, stored.dataset.signature)
     if claimed.kind in {JobKind.QUERY, JobKind.REPORT}:  # forgotten within the hour, nothing comes of it but an answer
         return
-    provenance.write(
+    job_results.write_provenance(
         connection,
         record=record(
             claimed=claimed,

@@ -17,7 +17,7 @@ from prov.model import ProvActivity, ProvAgent, ProvDocument, ProvEntity
 
 from app.contracts.inputs import Inputs
 from app.db.repositories.claims import Claim
-from app.db.repositories.provenance import ProvenanceRecord
+from app.db.repositories.job_results import ProvenanceRecord
 from app.db.repositories.releases import ReleaseRow
 
 _NAMESPACE = "urn:surebox:"
