@@ -4,7 +4,9 @@ No list of refusals is here. Faults are looked for three times: in the data, in 
 nothing is known, and of the data with their limits moved out. What is said word for word of data of which nothing is
 known follows from the request and the names and types of columns alone, and everyone learns it. Of all else a key
 that is not a keeper's learns the place, and that it is for the data. Limits that could be found by asking again and
-again (where a column ends, how many records there are) are reported with room: halving finds the room's end.
+again (where a column ends, how many records there are) are reported with room: halving finds the room's end. Demands
+that only computing finds too strict (how far apart values of a box are, a share of the records) are taken from such
+keys in two digits or whole percents, whatever the data: halving ends there.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +28,9 @@ _UNKNOWN_ROWS: Final = 10**9
 _DIGITS: Final = 2
 #: Numbers of a request that are refused where there are not as many records, or values.
 _COUNTED: Final = frozenset({"/k", "/l", "/cell_size"})
+#: Demands in the columns' units, and shares of records or of values: refused where the data cannot meet them.
+_DISTANCES: Final = ("min_separation", "min_width", "min_scale")
+_SHARES: Final = ("t", "alpha", "max_suppressed", "max_suppressed_classes", "suppress_share")
 
 Check = Callable[[Any, Given], list[FieldError]]
 
@@ -47,7 +52,8 @@ def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list
         return exact
     roomy = [one for one in check(spec, _replaced(given, _with_room)) if _is_limit(one)]
     plain = set(_of_unknown_data(check, spec, given))
-    errors = [*exact, *roomy, *_days(spec, given)]
+    errors = [*exact, *roomy, *_days(spec, given), *_too_exact(spec)]
+    plain.update(_too_exact(spec))
     visible = [one if one in plain else FieldError(one.pointer, WITHHELD) for one in errors]
     return list(dict.fromkeys(visible))
 
@@ -95,6 +101,23 @@ def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
         first, last = domain
         if (first.month, first.day, last.month, last.day) != (1, 1, 12, 31):
             yield FieldError(pointer("domains", name), "without the scope jobs:read a domain of days is whole years")
+
+
+def _too_exact(spec: JobSpec) -> Iterator[FieldError]:
+    """Demands by which asking again and again would tell more than two digits of what the data can meet."""
+    for field in _DISTANCES:
+        demanded = getattr(spec, field, None)
+        named = demanded if isinstance(demanded, Mapping) else {None: demanded}
+        for name, value in named.items():
+            if value is not None and float(f"{value:.{_DIGITS - 1}e}") != value:
+                place = pointer(field) if name is None else pointer(field, name)
+                yield FieldError(place, f"without the scope jobs:read `{field}` has {_DIGITS} digits at most")
+    for field in _SHARES:
+        share = getattr(spec, field, None)
+        if share is not None and round(float(share), _DIGITS) != share:
+            yield FieldError(
+                pointer(field), f"without the scope jobs:read `{field}` is a whole percentage, such as 0.05"
+            )
 
 
 def _replaced(given: Given, change: Callable[[Profile], Profile]) -> Given:

@@ -107,6 +107,35 @@ def test_a_refusal_says_where_and_nothing_of_the_data(
     assert all(one == WITHHELD or "whole years" in one for one in details)
 
 
+@pytest.mark.parametrize("demanded", [12_345.0, 58_999.0, 71_300.0, 9_999_999.0], ids=["met", "just", "not", "far"])
+@pytest.mark.parametrize("method", ["separation", "width", "closeness", "alpha", "share"])
+def test_halving_what_only_computing_refuses_ends_at_two_digits(
+    lesser: httpx.Client, keeper: httpx.Client, dataset_id: str, method: str, demanded: float
+) -> None:
+    """Whether wages of a box can be so far apart; so exact a question is refused of all data, met or not."""
+    share = 0.1 + demanded / 2e7
+    asked: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+        "separation": (
+            "/min_separation/wage",
+            {"min_separation": {"wage": demanded}, "l": 2},
+            {"min_separation": {"wage": 12_000.0}},
+        ),
+        "width": ("/min_width/wage", {"min_width": {"wage": demanded}}, {"min_width": {"wage": 12_000.0}}),
+        "closeness": ("/t", {"t": share, "sensitive": ["wage"]}, {"t": 0.34}),
+        "alpha": ("/alpha", {"alpha": share, "sensitive": ["town"]}, {"alpha": 0.34}),
+        "share": ("/max_suppressed", {"max_suppressed": share, "rare_records": "suppress"}, {"max_suppressed": 0.13}),
+    }  # fmt: skip
+    place, exact, coarse = asked[method]
+    spec = boxes(dataset_id, quasi_identifiers=["age", "wage"] if method == "width" else ["age"])
+    refused = lesser.post("/v1/anonymizations", json=spec | exact)
+    assert (refused.status_code, [one["pointer"] for one in refused.json()["errors"]]) == (422, [place])
+    assert "without the scope jobs:read" in refused.json()["errors"][0]["detail"]
+    for client, wanted in ((lesser, exact | coarse), (keeper, exact)):
+        answer = client.post("/v1/anonymizations", json=spec | wanted)
+        assert answer.status_code == 202, answer.text
+        keeper.post(f"/v1/jobs/{answer.json()['id']}/cancel")
+
+
 def test_what_the_request_alone_makes_wrong_is_said_to_everybody(
     lesser: httpx.Client, keeper: httpx.Client, dataset_id: str
 ) -> None:
