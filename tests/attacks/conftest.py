@@ -5,7 +5,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
+
+from tests.attacks.certified import FORMATS, KINDS, Bundle, patients
+from tests.methods.asking import succeed, upload
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +29,22 @@ def figures(request: pytest.FixtureRequest) -> Callable[..., None]:
                 lines.write(json.dumps({"attack": request.node.nodeid, **measured}) + "\n")
 
     return note
+
+
+@pytest.fixture(scope="module")
+def bundles(client: httpx.Client) -> Callable[[str], Bundle]:
+    made: dict[str, Bundle] = {}
+
+    def bundle(kind: str) -> Bundle:
+        if kind not in made:
+            params = {"method": "boxes", "formats": FORMATS} | KINDS[kind]
+            if (base := params.pop("base", None)) is not None:
+                made_from = {"base_release_id": bundle(base).body["predicate"]["release"]["id"]}
+            else:
+                dataset = upload(client, patients(list(KINDS).index(kind)).write_csv())
+                made_from = {"dataset_id": dataset["id"]}
+            spec = params | made_from
+            made[kind] = Bundle(client, str(succeed(client, spec)["release_id"]))
+        return made[kind]
+
+    return bundle

@@ -183,6 +183,10 @@ def same_elsewhere(one: Any, two: Any, who: set[int], *, cells: bool) -> bool:
     if isinstance(one, str) or isinstance(two, str):
         return bool(one == two) if isinstance(one, str) and isinstance(two, str) else False
     (a, said), (b, other) = one, two
+    if not cells:  # which boxes leave one value follows from their bounds, as published
+        said, other = (
+            each | {"parameters": {**each["parameters"], "share_single_value": None}} for each in (said, other)
+        )
     if said["flags"] != other["flags"] or said["parameters"] != other["parameters"] or a.columns != b.columns:
         return False
     if cells:

@@ -114,7 +114,7 @@ def test_halving_what_only_computing_refuses_ends_at_two_digits(
 ) -> None:
     """Whether wages of a box can be so far apart; so exact a question is refused of all data, met or not."""
     share = 0.1 + demanded / 2e7
-    asked: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    demands: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "separation": (
             "/min_separation/wage",
             {"min_separation": {"wage": demanded}, "l": 2},
@@ -125,7 +125,7 @@ def test_halving_what_only_computing_refuses_ends_at_two_digits(
         "alpha": ("/alpha", {"alpha": share, "sensitive": ["town"]}, {"alpha": 0.34}),
         "share": ("/max_suppressed", {"max_suppressed": share, "rare_records": "suppress"}, {"max_suppressed": 0.13}),
     }  # fmt: skip
-    place, exact, coarse = asked[method]
+    place, exact, coarse = demands[method]
     spec = boxes(dataset_id, quasi_identifiers=["age", "wage"] if method == "width" else ["age"])
     refused = lesser.post("/v1/anonymizations", json=spec | exact)
     assert (refused.status_code, [one["pointer"] for one in refused.json()["errors"]]) == (422, [place])

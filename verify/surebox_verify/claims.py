@@ -16,8 +16,10 @@ from surebox_verify.certificate import Certificate
 from surebox_verify.findings import CORE
 from surebox_verify.other_methods import Unboxed
 from surebox_verify.overlaps import Layout, overlapping
+from surebox_verify.parameters import Parameters
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, weight_columns
 from surebox_verify.sensitive import Sensitive
+from surebox_verify.weighing import compared, follow
 
 _SIDES: Final = ("lo", "hi", "set")
 _MOMENTS: Final = ("mean", "deviation", "correlation")
@@ -36,10 +38,11 @@ _FLAGS: Final[Mapping[str, tuple[str, frozenset[Any]]]] = {
 
 @dataclass(frozen=True)
 class Claims:
-    """The findings about the claims: those that are wrong, and those that no file can show."""
+    """The findings about the claims: those that are wrong, that no file can show, and that this version cannot read."""
 
     problems: tuple[str, ...] = ()
     beyond_the_file: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,9 @@ def claims(held: Held) -> Claims:
     ----------
     held : the file, and the claims.
     """
-    problems = [*_wrong_rows(held), *_wrong_columns(held), *_wrong_k(held)]
-    beyond = []
+    parameters = Parameters(held.certificate, held.boxes)
+    problems = [*_wrong_rows(held), *_wrong_columns(held), *_wrong_k(held), *parameters.problems()]
+    beyond = list(parameters.beyond_the_file())
     if held.said.get("method") == "boxes" and "box" not in held.table.column_names:
         problems.append("columns: the file has no 'box', which states what is one box")
     elif held.said.get("method") == "boxes":
@@ -102,7 +106,7 @@ def claims(held: Held) -> Claims:
         other = Unboxed(held.table, held.said, held.certificate.flags, held.certificate.statistics)
         problems += other.problems()
         beyond += other.beyond_the_file()
-    return Claims(tuple(problems), tuple(beyond))
+    return Claims(tuple(problems), tuple(beyond), tuple(parameters.unknown()))
 
 
 def codes(column: pa.ChunkedArray) -> IntArray:
@@ -349,8 +353,12 @@ def _wrong_weighing(held: Held) -> Iterator[str]:
     if weighs != (said is not None):
         what, are = "nothing" if said is None else "moments", "are" if weighs else "are not"
         yield f"weighed_by: {what} published, boxes {are} weighed"
-    if said is not None and weighs:
-        yield from _wrong_moments(held, said)
+    if said is None or not weighs:
+        return
+    wrong = list(_wrong_moments(held, said))
+    yield from wrong
+    if not wrong and held.boxes is not None and not held.boxes.nominal and follow(held.boxes, held.said) is False:
+        yield "weighed_by: other weights follow from it than the file has"
 
 
 def _wrong_moments(held: Held, said: Mapping[str, Any]) -> Iterator[str]:
@@ -383,8 +391,14 @@ def _beyond(held: Held) -> Iterator[str]:
         yield f"that k counts persons ({said['person_column']!r}); rows were counted, and a person may have several"
     if said.get("bounds") in ("tight", "grid"):
         yield f"that bounds are `{said['bounds']}`: what is at or near them are records that the file does not have"
-    if said.get("weighed_by") is not None:
-        yield "that weights follow from `weighed_by`: it is about all boxes, those that are left out among them"
+    if said.get("weighed_by") is not None and held.boxes is not None:
+        same, boxes = int(compared(held.boxes, said).sum()), len(held.boxes.counts)
+        if same < boxes:
+            yield (
+                f"that weights follow from `weighed_by` in {boxes - same if same > 1 else boxes} of {boxes} boxes: "
+                "their bounds follow the outermost records, and weights do not"
+            )
+        yield "the moments of `weighed_by` beyond what weights show: they are of all boxes, those left out among them"
     if said.get("survey_weight_column") is not None:
         yield "the design weights of single records; ranges are about those that the boxes have"
     if held.boxes is None:

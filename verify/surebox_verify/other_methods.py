@@ -57,7 +57,7 @@ class Unboxed:
         if method == "swaps":
             yield "how values were exchanged: the records are not in the file"
         if any(each.get("estimate") is not None for each in self.statistics):
-            yield "estimates of a release without boxes: this version does not compute them"
+            yield "`estimate` of a release without boxes: this version does not compute it"
 
     def _columns(self) -> set[str] | None:
         """The columns that the file has by what is said; None where that leaves it open."""

@@ -31,8 +31,8 @@ from surebox_verify.released.files import format_of, numbers, rows, whole
 from surebox_verify.released.formats import difference
 from surebox_verify.report import Finding, Recomputed, StatisticFinding
 
-#: What reading and computing answer a damaged file with.
-_UNREAD = (ValueError, ArithmeticError, LookupError, MemoryError, OSError)
+#: What reading and computing answer a damaged file or a misshapen claim with.
+_UNREAD = (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, MemoryError, OSError)
 _NUMBERS = ("integer", "number")
 
 
@@ -79,6 +79,7 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomput
         fault = f"statistics: {error}"
     table = whole(raw, file_format)
     checked = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
+    unread = (*unread, *checked.unread)
     again = Recomputed(problems=(*checked.problems, *others.problems), beyond_the_file=checked.beyond_the_file)
     if fault is not None:
         return replace(again, unread=[*unread, fault])

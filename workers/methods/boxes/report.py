@@ -1,5 +1,6 @@
 """What a box release and its job state in words and numbers: result, flags, parameters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,13 +83,26 @@ _PUBLIC: Final = frozenset({
 })  # fmt: skip
 
 
-def public_parameters(spec: BoxesSpec, criterion: Criterion | None) -> dict[str, Any]:
-    """What a release may state about how it was made; weights can be computed again from it and the boxes alone."""
+def public_parameters(
+    spec: BoxesSpec, criterion: Criterion | None, single_values: Mapping[str, float]
+) -> dict[str, Any]:
+    """What a release may state about how it was made; weights can be computed again from it and the boxes alone.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    criterion
+        What boxes were judged by; published where they are weighed.
+    single_values
+        Of the released boxes, by column: the share of rows whose box leaves one value, so that a certificate tells it.
+    """
     means = () if spec.box_means is BoxMeans.NONE else ("mean_interval_in_boxes", "p_percent")
     parameters = spec.model_dump(mode="json", include={*_PUBLIC, *means})
     for name in (BASE, PREVIOUS):
         if (made_from := getattr(spec, name)) is not None:
             parameters[name] = made_from
+    parameters["share_single_value"] = dict(single_values)
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         parameters["weighed_by"] = _weighed_by(spec, criterion)
     return parameters

@@ -211,7 +211,7 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
             flags=boxes_report.flags(shown, boxes),
             warnings=boxes_warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion),
+            parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion, result["share_single_value"]),
         ),
     )
 

@@ -170,7 +170,7 @@ def finish(state: Later, job: JobContext) -> Outcome:
             flags=_flags(job, spec),
             warnings=warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=report.public_parameters(spec, None),
+            parameters=report.public_parameters(spec, None, result["share_single_value"]),
         ),
     )
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_core.adding import influence_values
 from surebox_core.influence import Influences
 from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.boxes import PublishedBoxes
-from workers.algorithms.boxes.rare.adding import influence_values
 from workers.algorithms.boxes.rare.balance import balanced, upward, weigh_any
 from workers.algorithms.boxes.rare.dismissal import dismiss
 from workers.algorithms.boxes.rare.rarity import Criterion

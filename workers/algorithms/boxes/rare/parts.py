@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_core.adding import influence_values, uncertainties
 from surebox_core.influence import influences
 from surebox_core.moments import Moments, inflation, moments
 from surebox_core.statistics import OF_MOMENTS, Statistic, undefined_because
 from surebox_core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
+from surebox_core.adding import influence_values, uncertainties
 from surebox_core.influence import Influences, influences, no_influences
 from surebox_core.moments import Moments, moments
 from surebox_core.statistics import Statistic, undefined_because
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import PublishedBoxes
 from workers.algorithms.boxes.bounds import outer_bounds
-from workers.algorithms.boxes.rare.adding import influence_values, uncertainties
 from workers.algorithms.boxes.sides import Boxes
 
 RareRecords: TypeAlias = Literal["keep", "mark", "suppress", "weigh"]

@@ -1,0 +1,192 @@
+"""What a certificate says of how a release was made: words and numbers that nothing has, and what no file shows.
+
+Statistics are held against those that were requested, flags against what raises them. What decides how boxes were
+searched for, and flags about the data, are listed for the reader: no file shows them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from surebox_verify.certificate import Certificate
+from surebox_verify.released.boxes import ReleasedBoxes, single_values
+
+_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "method": frozenset({"boxes", "uncertain", "condensation", "swaps"}),
+    "bounds": frozenset({"cells", "grid", "tight"}),
+    "box_means": frozenset({"none", "rounded", "exact"}),
+    "missing_policy": frozenset({"refuse", "drop", "pattern"}),
+    "objective": frozenset({"bias_aware", "paper"}),
+    "partition": frozenset({"optimal", "fast", "mondrian"}),
+    "rare_records": frozenset({"keep", "mark", "suppress", "weigh"}),
+    "released_weights": frozenset({"box", "row"}),
+    "density": frozenset({"gaussian", "uniform"}),
+    "scales": frozenset({"common", "levels", "shared", "per_record"}),
+    "axes": frozenset({"global", "local", "rotated"}),
+}
+#: Least and greatest number that each may be.
+_NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
+    "alpha": (0.0, 1.0), "confidence": (0.0, 1.0), "ddof": (0, 1), "k": (1, float("inf")), "l": (1, float("inf")),
+    "max_suppressed": (0.0, 1.0), "min_records_at_bound": (1, float("inf")), "t": (0.0, 1.0),
+    "unlisted_column_weight": (0.0, float("inf")), "mean_interval_in_boxes": (0.0, float("inf")),
+    "p_percent": (0.0, float("inf")), "suppress_share": (0.0, 1.0),
+}  # fmt: skip
+_WHOLE: Final = frozenset({"ddof", "l", "min_records_at_bound"})
+#: What decides how boxes were searched for, or is about records that the file does not have.
+_SEARCH: Final = (
+    "partition", "objective", "confidence", "unlisted_column_weight", "missing_policy", "min_records_at_bound",
+    "mean_interval_in_boxes", "p_percent", "max_suppressed",
+)  # fmt: skip
+#: The same of releases without boxes.
+_NOISE: Final = ("density", "min_scale", "scaling_units", "suppress_share", "cell_size", "k_column", "search")
+_DEMANDS: Final = ("l", "t", "alpha")
+_BY_COLUMN: Final = ("domains", "min_separation", "min_width", "nominal", "ordinal", "t_distance", "value_step")
+_NOT_KEPT: Final = frozenset({"suppress", "weigh"})
+_OF_VALUES: Final = frozenset({"share", "crosstab", "domain_mean"})
+_SAME: Final = ("kind", "of", "p", "at", "interval")
+#: Flags that follow from parameters, or are compared by the method; and those that are about the data.
+_OF_THE_FILE: Final = frozenset({
+    "kept-columns-not-counted", "rare-records-suppressed", "tight-bounds", "grid-bounds", "means-inside-boxes",
+    "survey-weights", "scales-per-record", "zero-scale", "regions-swapped", "records-not-anonymous", "weighed",
+    "groups-of-one",
+})  # fmt: skip
+_OF_THE_DATA: Final = frozenset({
+    "reproducible", "codebook-from-data", "outer-bounds-from-data", "types-from-data", "repeated-release",
+    "composition-accepted", "declared-data", "new-version",
+})  # fmt: skip
+_ROUNDED: Final = 1e-9
+_OUTER: Final = "outer-bounds-from-data"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is said of how a release was made.
+
+    Attributes
+    ----------
+    certificate : it says so.
+    boxes : of the release, where it has some and they can be read.
+    """
+
+    certificate: Certificate
+    boxes: ReleasedBoxes | None
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """The parameters."""
+        return self.certificate.parameters
+
+    def unknown(self) -> Iterator[str]:
+        """Words that this version does not know: what they claim is not checked."""
+        for name, words in _WORDS.items():
+            if self.said.get(name) is not None and self.said[name] not in words:
+                yield f"parameters: this version does not know what `{name}: {self.said[name]}` means"
+        for flag in sorted((self.certificate.flags or frozenset()) - _OF_THE_FILE - _OF_THE_DATA):
+            yield f"flags: this version does not know what {flag!r} means"
+
+    def problems(self) -> Iterator[str]:
+        """Numbers that nothing has, demands about nothing, and statistics that were not requested."""
+        for name, (least, most) in _NUMBERS.items():
+            value = self.said.get(name)
+            if value is None:
+                continue
+            number = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+            if not number or (name in _WHOLE and value != int(value)):
+                yield f"parameters: no release has `{name}` of {value}"
+        for name in _BY_COLUMN:
+            if self.said.get(name) is not None and not isinstance(self.said[name], Mapping):
+                yield f"parameters: `{name}` says nothing of any column"
+        demands = [name for name in _DEMANDS if self.said.get(name) is not None]
+        if demands and not (self.said.get("sensitive") or self.said.get("min_separation")):
+            yield f"{demands[0]}: {self.said[demands[0]]} published, of no column"
+        if self.said.get("method") == "boxes":
+            yield from self._wrong_statistics()
+            yield from self._wrong_outer()
+            yield from self._wrong_shares()
+
+    def _wrong_statistics(self) -> Iterator[str]:
+        """Published statistics that are none of the requested ones, or say what such statistics have not."""
+        requested, published = self.said.get("statistics"), self.certificate.statistics
+        for each in published:
+            core = each.get("core")
+            if self.said.get("rare_records") != "mark" and core is not None:
+                yield "statistics: one about a core published, no core is marked"
+            empty = [one.get("domain_may_be_empty") for one in (each, core) if isinstance(one, Mapping)]
+            if each.get("kind") != "domain_mean" and empty != [None] * len(empty):
+                yield "statistics: `domain_may_be_empty` published of one without a domain"
+            terms = each.get("terms")
+            if terms is not None and (each.get("kind") != "regression" or not isinstance(terms, list)):
+                yield "statistics: `terms` published of one that has none"
+        if requested is None:
+            return
+        if any(not any(_is_of(each, one) for one in requested) for each in published):
+            yield "statistics: one published that the parameters do not list"
+
+    def _wrong_outer(self) -> Iterator[str]:
+        """Whether outer bounds come from the data follows from the domains that are declared."""
+        flags, said = self.certificate.flags, self.said
+        if flags is None or self.boxes is None or said.get("base_release_id") or said.get("previous_release_id"):
+            return
+        domains, orders = said.get("domains") or {}, said.get("ordinal") or {}
+        open_ended = [name for name in self.boxes.numeric if domains.get(name) is None and name not in orders]
+        if (bool(open_ended) and said.get("bounds") != "tight") != (_OUTER in flags):
+            yield f"flags: {_OUTER!r} is {'' if _OUTER in flags else 'not '}published, and not as `domains` say"
+
+    def _wrong_shares(self) -> Iterator[str]:
+        """Shares of rows whose box leaves one value that are not those of the boxes."""
+        published = self.said.get("share_single_value")
+        if published is None or self.boxes is None:
+            return
+        again = single_values(self.boxes)
+        if set(again) != set(published):
+            yield "share_single_value: published of other columns than the boxes have"
+            return
+        for name, share in again.items():
+            if abs(share - float(published[name])) > _ROUNDED:
+                yield f"share_single_value: {published[name]} of {name!r} published, the file has {share:g}"
+
+    def beyond_the_file(self) -> Iterator[str]:
+        """What is said and no file shows."""
+        if self.said.get("method") == "boxes":
+            yield from self._beyond_boxes()
+        elif names := [f"`{name}`" for name in _NOISE if self.said.get(name) is not None]:
+            yield f"that the rows follow from {', '.join(names)}"
+        of_the_data = sorted((self.certificate.flags or frozenset()) & _OF_THE_DATA - {_OUTER})
+        if of_the_data:
+            yield f"flags about the data and what was published of them: {', '.join(of_the_data)}"
+
+    def _beyond_boxes(self) -> Iterator[str]:
+        said = self.said
+        if names := [f"`{name}`" for name in _SEARCH if said.get(name) is not None]:
+            yield f"how boxes were searched for, and which records took part: {', '.join(names)}"
+        left_out = said.get("rare_records") in _NOT_KEPT
+        if left_out:
+            yield "which boxes were left out, and how many records they had"
+        made_from = [said[name] for name in ("base_release_id", "previous_release_id") if said.get(name) is not None]
+        if made_from:
+            yield f"that the boxes are those of {made_from[0]}"
+        if said.get("domains") and (said.get("bounds") != "cells" or left_out or made_from):
+            yield "that `domains` reach as far as they say, beyond the bounds of the file"
+        if said.get("value_step") and said.get("bounds") == "grid":
+            yield "that values are multiples of their `value_step`"
+        if said.get("survey_weight_column") is not None:
+            yield f"that weights are those of the column {said['survey_weight_column']!r}"
+        if said.get("sensitive") and not any(said.get(name) is not None for name in _DEMANDS):
+            yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
+
+
+def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any]) -> bool:
+    """Whether a published statistic is a requested one, or of one without values that of one of them."""
+    weight, open_values = (
+        requested.get("weight"),
+        requested.get("values") is None and requested.get("kind") in _OF_VALUES,
+    )
+    return (
+        all(_plain(published.get(name)) == _plain(requested.get(name)) for name in _SAME)
+        and (open_values or _plain(published.get("values")) == _plain(requested.get("values")))
+        and published.get("weight") == (1.0 if weight is None else weight)
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
