@@ -4,7 +4,7 @@ Statistics are held against those that were requested, flags against what raises
 searched for, and flags about the data, are listed for the reader: no file shows them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -119,7 +119,8 @@ class Parameters:
                 yield "statistics: `terms` published of one that has none"
         if requested is None:
             return
-        if any(not any(_is_of(each, one) for one in requested) for each in published):
+        names = {str(each) for each in self.said.get("quasi_identifiers") or ()}
+        if any(not any(_is_of(each, one, names) for one in requested) for each in published):
             yield "statistics: one published that the parameters do not list"
 
     def _wrong_outer(self) -> Iterator[str]:
@@ -175,16 +176,19 @@ class Parameters:
             yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
 
 
-def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any]) -> bool:
-    """Whether a published statistic is a requested one, or of one without values that of one of them."""
-    weight, open_values = (
-        requested.get("weight"),
-        requested.get("values") is None and requested.get("kind") in _OF_VALUES,
-    )
+def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any], names: Collection[str]) -> bool:
+    """Whether a published statistic is a requested one, or of one without values that of one of them.
+
+    A statistic of kept columns, or of an interval, steers no cut: its weight is 0 where none was requested.
+    """
+    weight = requested.get("weight")
+    if weight is None:
+        weight = float(requested.get("interval") is None and set(requested.get("of") or ()).issubset(names))
+    open_values = requested.get("values") is None and requested.get("kind") in _OF_VALUES
     return (
         all(_plain(published.get(name)) == _plain(requested.get(name)) for name in _SAME)
         and (open_values or _plain(published.get("values")) == _plain(requested.get("values")))
-        and published.get("weight") == (1.0 if weight is None else weight)
+        and published.get("weight") == weight
     )
 
 
