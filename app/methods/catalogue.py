@@ -13,7 +13,7 @@ from app.methods.boxes.spec import BoxesSpec
 from app.methods.composition.spec import CompositionResult, CompositionSpec
 from app.methods.condensation.spec import CondensationResult, CondensationSpec
 from app.methods.determination.spec import DeterminationResult, DeterminationSpec
-from app.methods.frontier.spec import FrontierResult, FrontierSpec
+from app.methods.frontier.spec import FrontierResult, FrontierSpec, FrontierSummary
 from app.methods.group.spec import GroupResult, GroupSpec, GroupSummary
 from app.methods.group_profile.spec import GroupProfileResult, GroupProfileSpec, GroupProfileSummary
 from app.methods.influence.spec import InfluenceResult, InfluenceSpec
@@ -167,7 +167,7 @@ METHODS: Final[dict[str, Method]] = {
         Method(CompositionSpec, CompositionResult),
         Method(DeterminationSpec, DeterminationResult),
         Method(InfluenceSpec, InfluenceResult),
-        Method(FrontierSpec, FrontierResult),
+        Method(FrontierSpec, FrontierResult, summary=FrontierSummary),
         Method(PublicationSpec, PublicationResult),
         Method(CountSpec, CountResult, summary=CountSummary),
         Method(ClassifySpec, Classification, summary=ClassificationSummary),

@@ -160,7 +160,9 @@ def outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
     return summary.finite_minimum < lo or summary.finite_maximum > hi
 
 
-def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False) -> str | None:
+def unfit(
+    statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False
+) -> tuple[tuple[str | int, ...], str] | None:
     """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
 
     Parameters
@@ -171,20 +173,28 @@ def unfit(statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool =
         Of the column.
     kept
         Whether rows have the column as it is, so that a number is a value too.
+
+    Returns
+    -------
+    tuple
+        The field of the statistic that does not fit the column, from the statistic on, and what is wrong.
     """
-    valued = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL)
+    valued, column = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL), ("of", position)
     if statistic.interval is not None and position == len(statistic.of) - 1:
-        return _unfit_interval(statistic.interval, kind)
+        wrong = _unfit_interval(statistic.interval, kind)
+        return None if wrong is None else (("interval",), wrong)
     if position in ABOUT_VALUES.get(statistic.kind, ()):
         if valued or kept:
             return None
         ways = "" if statistic.kind is StatisticKind.CROSSTAB else "; or give an `interval` of it"
-        return f"{statistic.kind} takes a column of values here; declare it under `nominal`, or under `ordinal`{ways}"
+        declare = "declare it under `nominal`, or under `ordinal`"
+        return column, f"{statistic.kind} takes a column of values here; {declare}{ways}"
     if statistic.at is not None and position > 0 and (wrong := _unfit_at(statistic.at[position - 1], kind)) is not None:
-        return wrong
+        return ("at", position - 1), wrong
     if kind in NUMERIC_KINDS or statistic.kind in WITH_INDICATORS:  # of how many values, the codebook states
         return None
-    return f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+    detail = f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
+    return column, detail
 
 
 def _unfit_at(value: Any, kind: ColumnKind) -> str | None:

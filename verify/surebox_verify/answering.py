@@ -22,7 +22,7 @@ from surebox_core.errors import UndefinedStatisticError
 from surebox_core.intervals import Interval
 from surebox_verify.boxes import Meaning
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.questions import Question, computed
+from surebox_verify.questions import MisplacedValueError, Question, computed
 from surebox_verify.released.beside import (
     MOST_VALUES,
     Beside,
@@ -44,19 +44,6 @@ Answers = Generator[float, None, list[list[dict[str, Any]]]]
 #: Places of the columns that a statistic takes by their values.
 _BY_VALUES: Final[Mapping[str, Sequence[int]]] = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}
 _ATTAINED_BY_MASSES: Final = ("mean", "share", "quantile", "crosstab", "domain_mean")
-
-
-class UnansweredError(UnreadableError):
-    """A question about columns next to the boxes, or about an interval, that has no answer.
-
-    Attributes
-    ----------
-    index : its place among all questions.
-    """
-
-    def __init__(self, index: int, reason: str) -> None:
-        super().__init__(reason)
-        self.index = index
 
 
 @dataclass(frozen=True)
@@ -124,7 +111,7 @@ def answering(
     ------
     surebox_core.errors.UndefinedStatisticError
         As of `questions.computing`; its `reason` names the columns.
-    UnansweredError
+    MisplacedValueError
         A value that a declared codebook does not have, or a column that is not there or has too many values.
     """
     work = _Work(boxes, kept, meaning or Meaning(), books, by_value)
@@ -135,7 +122,7 @@ def answering(
             one = work.formed(each)
         except UnreadableError as error:
             if refuse:
-                raise UnansweredError(place, str(error)) from None
+                raise MisplacedValueError(place, str(error)) from None
             answers[place] = [_unanswered(each, str(error))]
         else:
             groups.setdefault((one.forms, one.own), []).append((place, one))
@@ -167,7 +154,9 @@ def _placed_error(error: Exception, places: Sequence[int]) -> Exception:
     """An error with the place of its question among all; the first of `places` where the error names none."""
     if isinstance(error, UndefinedStatisticError):
         return UndefinedStatisticError(places[error.index], error.kind, (), error.reason)
-    return UnansweredError(places[0], str(error))
+    if isinstance(error, MisplacedValueError):
+        return MisplacedValueError(places[error.index], str(error), error.at)
+    return MisplacedValueError(places[0], str(error))
 
 
 def _unanswered(each: Question, reason: str) -> dict[str, Any]:
@@ -270,8 +259,11 @@ class _Work:
         if not columns:  # of the boxes alone
             return (yield from self._computed(whole_boxes(self.boxes, columns, first.own), some))
         answers: list[list[dict[str, Any]]] = []
-        for one in some:
-            answers += [(yield from self._of_masses(one, columns))]
+        for number, one in enumerate(some):
+            try:
+                answers += [(yield from self._of_masses(one, columns))]
+            except (UndefinedStatisticError, UnreadableError) as error:
+                raise _placed_error(error, range(number, len(some))) from None
         return answers
 
     def _computed(self, boxes: ReleasedBoxes, some: Sequence[_Formed], meaning: Meaning | None = None) -> Answers:

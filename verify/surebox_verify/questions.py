@@ -47,6 +47,21 @@ class Question:
     at: tuple[Any, ...] | None = None
 
 
+class MisplacedValueError(UnreadableError):
+    """A question that names a column or a value that is not there.
+
+    Attributes
+    ----------
+    index : its place among all questions.
+    at : of a value at which a prediction is made, its place in `at`; else None.
+    """
+
+    def __init__(self, index: int, reason: str, at: int | None = None) -> None:
+        super().__init__(reason)
+        self.index = index
+        self.at = at
+
+
 def parse_question(text: str, *, ddof: int = 0) -> Question:
     """Read a statistic as a person writes it.
 
@@ -83,7 +98,7 @@ def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
         msg = "a quantile takes `p`, above 0 and below 1: quantile(age, 0.5)"
         raise UnreadableError(msg)
     values, interval, at = spec.get("values"), spec.get("interval"), spec.get("at")
-    if kind == "prediction" and not (isinstance(at, list | tuple) and 0 < len(at) == len(of) - 1 and "" not in at):
+    if kind == "prediction" and not (isinstance(at, list | tuple) and 0 < len(at) == len(of) - 1):
         msg = "a prediction has the target first and is `at` a value of each predictor: prediction(income, age=40)"
         raise UnreadableError(msg)
     if interval is not None and (fault := wrong_interval(str(kind), values, interval)) is not None:
@@ -164,7 +179,7 @@ def computed(
 ) -> Generator[float, None, list[list[dict[str, Any]]]]:
     """The objects of each question; as `computing`."""
     books = codebooks_of(boxes) if books is None else books
-    statistics = [_placed(each, boxes, books) for each in questions]
+    statistics = [_placed(each, boxes, books, index) for index, each in enumerate(questions)]
     check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
     readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
     results: list[list[dict[str, Any]]] = []
@@ -276,12 +291,12 @@ def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> Released
     return replace(boxes, sets=sets, codebooks=tuple(tuple(books[name]) for name in boxes.nominal))
 
 
-def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> Statistic:
-    place = {name: index for index, name in enumerate((*boxes.numeric, *boxes.nominal))}
+def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook], index: int) -> Statistic:
+    place = {name: number for number, name in enumerate((*boxes.numeric, *boxes.nominal))}
     unknown = [name for name in each.of if name not in place]
     if unknown:
         msg = f"the release has no column {unknown[0]!r} with bounds or sets; those that have: {', '.join(place)}"
-        raise UnreadableError(msg)
+        raise MisplacedValueError(index, msg)
     of = tuple(place[name] for name in each.of)
     codes: tuple[int, ...] = ()
     perhaps: tuple[int, ...] | None = None
@@ -290,25 +305,28 @@ def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook])
         codes, more = _codes(meant)
         perhaps = more if more or not codes else None
     of = tuple(sorted(of)) if each.kind in _SYMMETRIC else of
-    return Statistic(_kind(each), of, 1.0, codes, each.p, perhaps, _at(each, boxes, books))
-
-
-def _at(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> tuple[float, ...]:
-    """The values of predictors as numbers; of a nominal one its indicators."""
     numbers: list[float] = []
-    for name, value in zip(each.of[1:], each.at or (), strict=False):
-        if name not in books:
-            numbers.append(_finite(name, value))
-            continue
-        meant = books[name].meant(value)
-        if len(meant.sure) != 1 or meant.perhaps != meant.sure:
-            msg = f"{value!r} is not one value of column {name!r}: a prediction is at one value of each predictor"
-            raise UnreadableError(msg)
-        (code,) = meant.sure
-        is_nominal = name in boxes.nominal
-        size = len(boxes.codebooks[boxes.nominal.index(name)]) if is_nominal else 0
-        numbers += [float(code == other) for other in range(1, size)] if is_nominal else [float(code)]
-    return tuple(numbers)
+    for position, (name, value) in enumerate(zip(each.of[1:], each.at or (), strict=False)):
+        try:
+            numbers += _numbers(name, value, boxes, books)
+        except UnreadableError as error:
+            raise MisplacedValueError(index, str(error), position) from None
+    return Statistic(_kind(each), of, 1.0, codes, each.p, perhaps, tuple(numbers))
+
+
+def _numbers(name: str, value: Any, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> list[float]:
+    """The value of a predictor as a number; of a nominal one its indicators."""
+    if name not in books:
+        return [_finite(name, value)]
+    meant = books[name].meant(value)
+    if len(meant.sure) != 1 or meant.perhaps != meant.sure:
+        msg = f"{value!r} is not one value of column {name!r}: a prediction is at one value of each predictor"
+        raise UnreadableError(msg)
+    (code,) = meant.sure
+    if name not in boxes.nominal:
+        return [float(code)]
+    size = len(boxes.codebooks[boxes.nominal.index(name)])
+    return [float(code == other) for other in range(1, size)]
 
 
 def _finite(name: str, value: Any) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from app.contracts.columns import NUMERIC_KINDS, ColumnKind
 from app.contracts.statistics import MOST_STATISTICS, Statistic, StatisticKind, steers
@@ -77,29 +78,34 @@ def wrong_statistics(
         yield FieldError("/statistics", detail)
     for index, statistic in enumerate(spec.statistics or ()):
         for position, name in enumerate(statistic.of):
-            where = pointer("statistics", index, "of", position)
             kind = kinds.get(name) or kept.get(name)
             if name not in (*spec.quasi_identifiers, *spec.keep):
                 hint = ", and `sensitive` columns are published if they are kept" if name in spec.sensitive else ""
                 close = meant(name, (*spec.quasi_identifiers, *spec.keep))
-                yield FieldError(where, f"{name!r} is not one of `quasi_identifiers` or `keep`{hint}{close}")
+                detail = f"{name!r} is not one of `quasi_identifiers` or `keep`{hint}{close}"
+                yield FieldError(pointer("statistics", index, "of", position), detail)
             elif kind is not None and (
                 wrong := unfit(statistic, position, kind, kept=name not in spec.quasi_identifiers)
             ):
-                yield FieldError(where, f"column {name!r} is {kind}: {wrong}")
+                where, reason = wrong
+                yield FieldError(pointer("statistics", index, *where), f"column {name!r} is {kind}: {reason}")
         if statistic.weight and not steers(statistic, spec.quasi_identifiers):
             detail = (
                 "kept columns and intervals are answered from the boxes and do not steer them: leave the weight out"
             )
             yield FieldError(pointer("statistics", index, "weight"), detail)
-        if (listed := spec.ordinal.get(statistic.of[-1])) is None:
-            continue
-        for number, value in enumerate(statistic.values or ()):
-            if value not in listed:
-                yield FieldError(
-                    pointer("statistics", index, "values", number),
-                    f"not in the order of column {statistic.of[-1]!r}, which `ordinal` lists",
-                )
+        for field, name, place, value in _named(statistic):
+            if name in spec.ordinal and value not in spec.ordinal[name]:
+                detail = f"not in the order of column {name!r}, which `ordinal` lists"
+                yield FieldError(pointer("statistics", index, field, place), detail)
+
+
+def _named(statistic: Statistic) -> Iterator[tuple[str, str, int, Any]]:
+    """Values that a statistic names: the field, the column, the place in the field, the value."""
+    for place, value in enumerate(statistic.values or ()):
+        yield "values", statistic.of[-1], place, value
+    for place, value in enumerate(statistic.at or ()):
+        yield "at", statistic.of[place + 1], place, value
 
 
 def too_many_statistics(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldError]:

@@ -273,8 +273,9 @@ class BoxesSpec(ReleasingSpec):
     kind: ClassVar[JobKind] = JobKind.ANONYMIZATION
     # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
-    # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle
-    version: ClassVar[int] = 10
+    # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
+    # 11: predictions among `statistics`
+    version: ClassVar[int] = 11
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
         "chosen statistics, rare records left out": {

@@ -38,6 +38,7 @@ class FrontierSpec(_OfBoxes):
     """Audit of the cost of each k: boxes for each k, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `records`, predictions among `statistics`
     examples: ClassVar[Examples] = {
         "what each k costs": {**QUASI_IDENTIFIERS, "k": [2, 3]},
         "for one mean, in public limits": {
@@ -123,11 +124,16 @@ class RecordHalfWidths(Contract):
     )
 
 
-class FrontierRecords(Contract):
-    """Which records are rare, and why."""
+class FrontierRecordCounts(Contract):
+    """How many records were measured, without a figure of a single one."""
 
     k: int = Field(description="The k of their boxes: the first of the specification.")
     measured: int = Field(description="Records that have all of these columns, of those that were named.")
+
+
+class FrontierRecords(FrontierRecordCounts):
+    """Which records are rare, and why."""
+
     median_c: float = Field(description="Median of `c` over all records measured.")
     listed: tuple[RecordHalfWidths, ...] = Field(description="The rarest of them, at most 1,000; the rarest first.")
 
@@ -150,14 +156,24 @@ class FrontierPoint(Contract):
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
 
 
-class FrontierResult(AuditResult):
-    """Result of a `frontier` job; restricted to its owner: nothing is published."""
+class FrontierSummary(AuditResult):
+    """Result of a `frontier` job without single records: those are in the whole result only, whose reads are logged."""
 
     method: Literal["frontier"] = Field(default="frontier", description="Method of the job that has this result.")
     points: tuple[FrontierPoint, ...] = Field(description="One for each k, in the order of the specification.")
+    records: FrontierRecordCounts | None = Field(
+        default=None,
+        description="The records of `records`; null where none were named, or where these records give no density: "
+        "fewer than three, or columns that no statistic depends on.",
+    )
+    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")
+
+
+class FrontierResult(FrontierSummary):
+    """Result of a `frontier` job; restricted to its owner: nothing is published."""
+
     records: FrontierRecords | None = Field(
         default=None,
         description="The records of `records`, the rarest first; null where none were named, or where these records "
         "give no density: fewer than three, or columns that no statistic depends on.",
     )
-    meaning: dict[str, str] = Field(description="Meaning of each figure, one sentence each.")

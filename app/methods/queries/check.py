@@ -29,15 +29,16 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
     errors = []
     for index, statistic in enumerate(spec.statistics):
         for place, name in enumerate(statistic.of):
-            where = pointer("statistics", index, "of", place)
             if name not in names:
                 those = f"its statistics can be of {', '.join(names)}"
                 detail = f"{name!r} is no column of this release; {those}{meant(name, names)}"
-                errors.append(FieldError(where, detail))
+                errors.append(FieldError(pointer("statistics", index, "of", place), detail))
             elif wrong := unfit(
                 statistic, place, _kind(release, name), kept=name not in release.made.quasi_identifiers
             ):
-                errors.append(FieldError(where, f"column {name!r} is {_kind(release, name)}: {wrong}"))
+                where, reason = wrong
+                detail = f"column {name!r} is {_kind(release, name)}: {reason}"
+                errors.append(FieldError(pointer("statistics", index, *where), detail))
     return errors
 
 

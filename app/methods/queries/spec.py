@@ -182,6 +182,7 @@ class StatisticsSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
+    version: ClassVar[int] = 2  # 2: predictions
 
     method: Literal["statistics"] = Field(default="statistics", description="Name of the method.")
     release_id: Annotated[str, Named.RELEASE] = Field(description="The release.")

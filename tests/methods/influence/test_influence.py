@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from app.methods.boxes.spec import BoxesSpec
+from app.methods.catalogue import METHODS
 from tests.methods.in_process import Bench
 from workers.methods.context import InputFile
 
@@ -96,6 +97,60 @@ def test_a_frontier_says_which_records_are_rare_and_why(bench: Bench) -> None:
     few = bench.run(spec | {"records": [3, 17], "l": 2, "min_separation": {"x": 30.0}}).result["records"]
     assert [one["row"] for one in few["listed"]] == [17, 3]
     assert {one["half_widths"]["x"] for one in few["listed"]} == {30.0}  # l eps / 2
+
+
+def test_a_frontier_lists_single_records_in_the_whole_result_only(bench: Bench) -> None:
+    """What a job shows, in lists, streams and slices, is read without an entry in the log; the whole result is not."""
+    spec = {"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [4]}
+    for records in ("all", [17]):
+        done = bench.run(spec | {"records": records})
+        whole, shown = done.outcome.result, done.outcome.summary
+        measured = 200 if records == "all" else 1
+        assert shown["records"] == {"k": 4, "measured": measured}
+        assert len(whole["records"]["listed"]) == measured
+        assert {**shown, "records": None} == {**whole, "records": None}
+        assert METHODS["frontier"].shown.model_validate(shown).model_dump(mode="json") == shown
+    none = bench.run(spec).outcome
+    assert (none.summary["records"], none.result["records"]) == (None, None)
+
+
+def test_coinciding_records_share_their_figures_and_go_by_their_row(bench: Bench) -> None:
+    """The same values have the same half-widths, whichever rows have them; 33 equal records have no finite density."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(150, 2))
+    values[[3, 60, 61]] = [9.0, -9.0]  # three equal records far out
+    values[100:140] = [0.25, 0.5]  # so many that the nearest 32 are at the same place
+    bench.dataset("equal", pl.DataFrame(values, schema=COLUMNS))
+    weighted = [{"kind": "mean", "of": [name], "weight": 1.0} for name in COLUMNS]
+    spec = {"method": "frontier", "dataset_id": "equal", "quasi_identifiers": COLUMNS, "k": [4], "statistics": weighted}
+    records = bench.run(spec | {"records": "all"}).result["records"]
+    by_row = {one["row"]: {name: one[name] for name in one if name != "row"} for one in records["listed"]}
+    assert by_row[3] == by_row[60] == by_row[61]
+    heap = [by_row[row] for row in range(100, 140)]
+    assert all(one == heap[0] for one in heap)
+    order = [(-one["c"], one["row"]) for one in records["listed"]]
+    assert order == sorted(order), "of equal c the lower row first"
+    assert [one["row"] for one in records["listed"]][:3] == [3, 60, 61]
+    assert [one["row"] for one in records["listed"]][-40:] == list(range(100, 140))
+    for one in records["listed"]:
+        figures = [one["c"], one["rare_by_density"], one["rare_by_influence"], *one["half_widths"].values()]
+        assert np.isfinite(figures).all()
+        assert min(figures) >= 0.0
+    assert heap[0]["density"] is None or heap[0]["density"] > 1e6 * by_row[3]["density"]
+    few = bench.run(spec | {"records": [61, 3, 120, 3]}).result["records"]
+    assert [one["row"] for one in few["listed"]] == [3, 61, 120]
+    assert {one["row"]: one["c"] for one in few["listed"]} == {row: by_row[row]["c"] for row in (3, 61, 120)}
+
+
+def test_where_all_records_coincide_a_frontier_has_no_rare_ones(bench: Bench) -> None:
+    same = pl.DataFrame({"x": [2.0] * 40, "y": [1.0, 2.0] * 20})
+    bench.dataset("same", same)
+    spec = {"method": "frontier", "dataset_id": "same", "quasi_identifiers": COLUMNS, "k": [4], "records": "all"}
+    weighted = [{"kind": "mean", "of": [name], "weight": 1.0} for name in COLUMNS]
+    records = bench.run(spec | {"statistics": weighted}).result["records"]
+    if records is not None:
+        assert len({one["c"] for one in records["listed"]}) == 1
+        assert [one["row"] for one in records["listed"]] == list(range(40))
 
 
 def test_a_frontier_refuses_records_that_are_not_there(bench: Bench) -> None:

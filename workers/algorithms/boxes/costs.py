@@ -14,6 +14,8 @@ from workers.algorithms.boxes.charges import ChargedRecords, Sides
 from workers.algorithms.boxes.partition.arranging import Costs
 from workers.algorithms.boxes.sides import Boxes
 
+_SMALL = 1e-30  # near the end of float32
+
 
 def named(statistics: tuple[Statistic, ...]) -> set[int]:
     """Columns that some statistic names."""
@@ -38,7 +40,10 @@ def with_floor(
     n, of = records.x.shape[1], named(statistics)
     sigma = records.at.deviation[:n]
     filled = records.filled
-    worth = absolute_influences(field, filled, np.ones(filled.shape[1])).mean(axis=0, dtype=np.float64)[:n]
+    scale = _within_singles(
+        field.bound(np.maximum(records.at.mean - records.at.low, records.at.high - records.at.mean))
+    )
+    worth = (absolute_influences(field, filled, scale).mean(axis=0, dtype=np.float64) / scale)[:n]
     if len(charges.worth):
         worth = worth + charges.worth.mean(axis=0)
     spread = [_spread(records, n + j) for j in range(len(records.nominal))]
@@ -55,6 +60,14 @@ def with_floor(
         elif sigma[i] > 0.0:
             charges.constant[i] = floor * least / sigma[i]
     return charges
+
+
+def _within_singles(bound: FloatArray) -> FloatArray:
+    """Factors that bring numbers up to `bound` into the range of float32, (n,); 1 where they are."""
+    scale = np.ones(len(bound))
+    far = (bound > 0.0) & ((bound < _SMALL) | (bound > 1.0 / _SMALL))
+    scale[far] = 1.0 / bound[far]
+    return scale
 
 
 def _spread(records: ChargedRecords, column: int) -> FloatArray:

@@ -13,10 +13,12 @@ from app.errors import SureboxError
 from app.methods.boxes.spec import BoxesSpec
 from app.methods.frontier.spec import (
     FrontierPoint,
+    FrontierRecordCounts,
     FrontierRecords,
     FrontierResult,
     FrontierSpec,
     FrontierStatistic,
+    FrontierSummary,
     RecordHalfWidths,
     measured_columns,
     measured_statistics,
@@ -56,8 +58,19 @@ class FrontierRunner:
         spec = job.specification(FrontierSpec)
         points = tuple(_point(job, spec, k, share=at / len(spec.k)) for at, k in enumerate(spec.k))
         records = None if spec.records is None else rare_records(job, spec)
-        made = _result(points, records).model_dump(mode="json")
-        return Outcome(summary=made, result=made)
+        made = _result(points, records)
+        return Outcome(summary=_summary(made), result=made.model_dump(mode="json"))
+
+
+def _summary(whole: FrontierResult) -> dict[str, Any]:
+    """The result without single records: what a job shows is read without an entry in the log."""
+    return FrontierSummary.model_validate(
+        whole.model_dump(mode="json") | {"records": None if whole.records is None else _counts(whole.records)}
+    ).model_dump(mode="json")
+
+
+def _counts(records: FrontierRecords) -> dict[str, Any]:
+    return {name: getattr(records, name) for name in FrontierRecordCounts.model_fields}
 
 
 def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> FrontierPoint:

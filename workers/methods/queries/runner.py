@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from app.errors import FieldError, InvalidError, pointer
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.steps import finished
-from surebox_verify.answering import UnansweredError, answering
+from surebox_verify.answering import answering
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.questions import computing, question
+from surebox_verify.questions import MisplacedValueError, computing, question
 from surebox_verify.released.boxes import (
     ReleasedBoxes,
     has_means,
@@ -178,8 +178,9 @@ class StatisticsRunner:
         except UndefinedStatisticError as error:  # a column of too many values
             detail = f"the {error.kind} is undefined: {error.reason}"
             raise InvalidError.at(pointer("statistics", error.index), detail) from None
-        except UnansweredError as error:
-            raise InvalidError.at(pointer("statistics", error.index), str(error)) from None
+        except MisplacedValueError as error:
+            where = () if error.at is None else ("at", error.at)
+            raise InvalidError.at(pointer("statistics", error.index, *where), str(error)) from None
         named = {name for one in job.spec["statistics"] for name in one["of"]}
         result = {
             "statistics": [entry for entries in answers for entry in entries],
@@ -192,6 +193,8 @@ def _named(statistics: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, 
     for index, one in enumerate(statistics):
         for place, value in enumerate(one.get("values") or ()):
             yield pointer("statistics", index, "values", place), one["of"][-1], value
+        for place, value in enumerate(one.get("at") or ()):
+            yield pointer("statistics", index, "at", place), one["of"][place + 1], value
 
 
 def _handful() -> ReleasedBoxes:
