@@ -14,7 +14,7 @@ from surebox_verify.keys import read_keys
 from surebox_verify.report import Finding, Report
 from surebox_verify.verification import verify
 from tests.methods.in_process import Bench
-from tests.verify.made import Issuer, statement
+from tests.verify.made import Issuer, signed_statistics, statement
 from workers.methods.outcome import ReleaseDraft
 
 GRADES = ["low", "mid", "high"]
@@ -84,7 +84,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     })  # fmt: skip
     present = pl.Series(draw.random(rows) < 0.85)
     gaps = pl.when(present).then(pl.col("wage")).alias("gap")
-    bench.dataset("people", frame.with_columns(gaps, (pl.col("wage") * 2.0).alias("weight_mean")))
+    level = pl.Series("level", draw.choice([1, 2, 3], rows))
+    bench.dataset(
+        "people",
+        frame.with_columns(gaps, (pl.col("wage") * 2.0).alias("weight_mean"), level, pl.lit(value=True).alias("alive")),
+    )
     return bench
 
 
@@ -122,6 +126,83 @@ def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, na
         else:
             assert report.exit_code == 0
             assert {one.finding for one in report.statistics} == {Finding.VERIFIED}
+
+
+#: Columns of values in the place of numbers, values that nobody has among them: what each number is of follows too.
+LINES: dict[str, dict[str, Any]] = {
+    "classes": {"quasi_identifiers": ["age", "grade", "sex"], "statistics": [
+        {"kind": "prediction", "of": ["age", "grade", "sex"], "at": ["low", "f"]},
+        {"kind": "prediction", "of": ["sex", "grade"], "at": ["high"]},
+        {"kind": "regression", "of": ["age", "grade"]},
+    ]},
+    "ranks and days": {"quasi_identifiers": ["wage", "born", "grade"], "ordinal": {"grade": ["none", *GRADES]},
+        "statistics": [
+            {"kind": "prediction", "of": ["wage", "born", "grade"], "at": ["1990-01-01", "none"]},
+            {"kind": "prediction", "of": ["grade", "wage"], "at": [12.5]},
+    ]},
+    "a class that nobody has": {
+        "quasi_identifiers": ["age", "grade"], "nominal": {"grade": {"values": [*GRADES, "none"]}}, "bounds": "tight",
+        "statistics": [{"kind": "mean", "of": ["age"]}, {"kind": "prediction", "of": ["age", "grade"], "at": ["none"]},
+                       {"kind": "prediction", "of": ["age", "grade"], "at": ["mid"]}],
+    },
+    "a first class that nobody has": {
+        "quasi_identifiers": ["age", "grade"], "nominal": {"grade": {"values": ["a", *GRADES, "z"]}}, "bounds": "tight",
+        "statistics": [{"kind": "mean", "of": ["age"]}, {"kind": "regression", "of": ["age", "grade"]}],
+    },
+    "numbers as classes, some that nobody has": {
+        "quasi_identifiers": ["wage", "level"], "nominal": {"level": {"values": [-1, 1, 2, 3, 7]}}, "bounds": "tight",
+        "statistics": [{"kind": "mean", "of": ["wage"]}, {"kind": "regression", "of": ["wage", "level"]}],
+    },
+    "the same truth for all": {
+        "quasi_identifiers": ["age", "alive"], "bounds": "tight",
+        "statistics": [{"kind": "mean", "of": ["age"]}, {"kind": "regression", "of": ["age", "alive"]}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_through_values_follow_from_the_file(bench: Bench, name: str) -> None:
+    spec = {"method": "boxes", "dataset_id": "people", "k": 5} | LINES[name]
+    done = bench.run(spec)
+    assert done.release is not None
+    report = verified(done.release, "parquet")
+    assert (report.problems, report.unchecked, report.exit_code) == ([], [], 0)
+    claimed = [
+        one["guaranteed"] not in (None, [None] * len(one["guaranteed"] or ())) for one in done.result["statistics"]
+    ]
+    wanted = [Finding.VERIFIED if is_claimed else Finding.NOTHING_CLAIMED for is_claimed in claimed]
+    assert [one.finding for one in report.statistics] == wanted
+    assert any(claimed)
+    for one in done.result["statistics"]:
+        if one["kind"] == "prediction" and one["guaranteed"] is not None:
+            assert one["guaranteed"][0] <= one["true_value"] <= one["guaranteed"][1]
+
+
+def test_a_prediction_at_another_value_or_narrower_is_contradicted(bench: Bench) -> None:
+    spec = {"method": "boxes", "dataset_id": "people", "k": 5} | LINES["classes"]
+    draft = bench.run(spec).release
+    assert draft is not None
+    files = {"release.parquet": draft.files[ReleaseFormat.PARQUET].path.read_bytes()}
+
+    def finding(change: dict[str, Any]) -> Finding:
+        body = statement(files, json.loads(json.dumps(public_statistics("boxes", draft.statistics))))
+        body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters)))
+        body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
+        (one,) = (each for each in body["predicate"]["statistics"] if each["at"] == ["low", "f"])
+        low, high = one["guaranteed"]
+        one |= change.get("said", {})
+        if "ends" in change:
+            a, b = change["ends"]
+            one["guaranteed"] = [low + a * (high - low), high - b * (high - low)]
+        issuer = Issuer.new()
+        report = verify(files, issuer.sign(signed_statistics(body)), read_keys(issuer.key_set()))
+        (found,) = (each.finding for each in report.statistics if "grade=" in each.name and "sex=" in each.name)
+        return found
+
+    assert finding({}) is Finding.VERIFIED
+    assert finding({"said": {"at": ["high", "m"]}}) is Finding.CONTRADICTED
+    assert finding({"ends": (0.4, 0.4)}) is Finding.CONTRADICTED
+    assert finding({"ends": (-0.1, -0.1), "said": {"gap": None, "sharp": False, "attained": None}}) is Finding.VERIFIED
 
 
 @pytest.mark.parametrize("name", ["marked", "a survey, marked", "patterns, marked", "texts, marked"])

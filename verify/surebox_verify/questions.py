@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from surebox_core.statistics import Kind, Statistic, check_statistics, depends_on_ddof
+from surebox_core.statistics import OF_LINES, Kind, Statistic, check_statistics, depends_on_ddof
 from surebox_verify.boxes import Meaning
 from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
@@ -271,24 +271,61 @@ def terms(predictors: Sequence[str], values: Mapping[str, Sequence[Any]]) -> lis
     return entries
 
 
-def with_values(boxes: ReleasedBoxes, questions: Sequence[Question]) -> ReleasedBoxes:
+def with_values(
+    boxes: ReleasedBoxes, questions: Sequence[Question], declared: Mapping[str, Sequence[Any]] | None = None
+) -> ReleasedBoxes:
     """The boxes, with codebooks that have every value queried: a declared value may be in no box.
 
     Parameters
     ----------
     boxes : of the release.
     questions : the request.
+    declared : all values of columns whose codebook is declared; of a predictor each is compared with the first.
     """
     books = {name: list(book) for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)}
     for each in questions:
         values = each.values or ()
         of = each.of if each.kind == "crosstab" else each.of[-1:] * len(values)
-        for name, value in zip(of, values, strict=False):  # a cross-table without values is one of all cells
+        named = [*zip(of, values, strict=False)]  # a cross-table without values is one of all cells
+        named += zip(each.of[1:], each.at or (), strict=False)
+        if each.kind in OF_LINES:
+            named += [(name, value) for name in each.of for value in (declared or {}).get(name, ())]
+        for name, value in named:
             if name in books and not any(same(known, value) for known in books[name]):
-                books[name].append(value)
-    more = [len(books[name]) - held.shape[1] for name, held in zip(boxes.nominal, boxes.sets, strict=True)]
-    sets = tuple(np.pad(held, ((0, 0), (0, count))) for held, count in zip(boxes.sets, more, strict=True))
-    return replace(boxes, sets=sets, codebooks=tuple(tuple(books[name]) for name in boxes.nominal))
+                books[name].append(_as_known(value, books[name]))
+    orders = [_ascending(books[name]) for name in boxes.nominal]
+    more = [len(order) - held.shape[1] for order, held in zip(orders, boxes.sets, strict=True)]
+    sets = tuple(
+        np.pad(held, ((0, 0), (0, count)))[:, order]
+        for held, count, order in zip(boxes.sets, more, orders, strict=True)
+    )
+    codebooks = tuple(
+        tuple(books[name][code] for code in order) for name, order in zip(boxes.nominal, orders, strict=True)
+    )
+    return replace(boxes, sets=sets, codebooks=codebooks)
+
+
+def _as_known(value: Any, book: Sequence[Any]) -> Any:
+    """A value that a specification writes, as the file would have it next to those that it has."""
+    first = next((known for known in book if known is not None), None)
+    try:
+        if isinstance(value, str) and isinstance(first, date):
+            return date.fromisoformat(value)
+        if isinstance(value, str) and isinstance(first, int | float) and not isinstance(first, bool):
+            return type(first)(value)
+    except ValueError:
+        return value
+    return value
+
+
+def _ascending(book: Sequence[Any]) -> list[int]:
+    """Places of values as a release has them: ascending, the missing one last."""
+    known = [code for code, value in enumerate(book) if value is not None]
+    try:
+        known.sort(key=lambda code: book[code])
+    except TypeError:  # values of several types: as they came
+        known.sort()
+    return [*known, *(code for code, value in enumerate(book) if value is None)]
 
 
 def _placed(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook], index: int) -> Statistic:

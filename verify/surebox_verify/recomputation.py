@@ -26,7 +26,7 @@ from surebox_verify.released.boxes import (
     weight_columns,
     weight_of,
 )
-from surebox_verify.released.codebooks import Codebook, codebooks_of
+from surebox_verify.released.codebooks import Codebook, codebooks_of, declared_values
 from surebox_verify.released.files import format_of, numbers, rows, whole
 from surebox_verify.released.formats import difference
 from surebox_verify.report import Finding, Recomputed, StatisticFinding
@@ -177,4 +177,5 @@ def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBo
     table = numbers(data, file_format, ["box", *sides, *weight_columns(parameters, columns)], flags=marks)
     boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
     core = np.asarray(table.column(CORE).to_numpy(), dtype=np.bool_) if marks else None
-    return with_values(boxes, [question(each) for each in certificate.statistics if each.get("kind") in KINDS]), core
+    questions = [question(each) for each in certificate.statistics if each.get("kind") in KINDS]
+    return with_values(boxes, questions, declared_values(boxes, parameters)), core

@@ -198,6 +198,23 @@ def codebooks_of(
     return codebooks
 
 
+def declared_values(boxes: ReleasedBoxes, parameters: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """All values of the columns whose codebook a specification declares, and both of booleans; in boxes or not.
+
+    Parameters
+    ----------
+    boxes : of the release.
+    parameters : how it was made.
+    """
+    books: dict[str, list[Any]] = {}
+    for name, book in zip(boxes.nominal, boxes.codebooks, strict=True):
+        one = (parameters.get("nominal") or {}).get(name) or {}
+        rows = (one.get("hierarchy") or {}).get("rows") or ()
+        books[name] = [*(one.get("values") or [row[0] for row in rows] or _booleans(book) or ())]
+        books[name] += [None] if one.get("missing_is_value") else []
+    return books
+
+
 def _booleans(values: Sequence[Any]) -> tuple[bool, ...] | None:
     """Both of them, where a column has booleans: there are no others."""
     known = [value for value in values if value is not None]

@@ -303,6 +303,11 @@ class FitnessByGeneration(TypedDict):
     spread: list[float]
 
 
+class FrontierRecordCounts(TypedDict):
+    k: int
+    measured: int
+
+
 class FuzzyRule(TypedDict):
     terms: list[int]
     text: str
@@ -2470,6 +2475,17 @@ class FrontierResult(TypedDict):
     meaning: dict[str, str]
 
 
+class FrontierSummary(TypedDict):
+    method: Literal['frontier']
+    passed: bool | None
+    demands: dict[str, MeasuredDemand]
+    findings: list[Finding]
+    verdict: str
+    points: list[FrontierPoint]
+    records: FrontierRecordCounts | None
+    meaning: dict[str, str]
+
+
 class GroupProfileResult(TypedDict):
     method: Literal['group_profile']
     passed: bool | None
@@ -2978,7 +2994,7 @@ class FrontierJob(TypedDict):
     started_at: str | None
     finished_at: str | None
     spec: FrontierSpec | None
-    result: FrontierResult | None
+    result: FrontierSummary | None
     warnings: list[JobWarning]
     release_id: str | None
     findings: list[Finding]
