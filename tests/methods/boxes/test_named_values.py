@@ -85,3 +85,25 @@ def test_a_frontier_and_its_page_say_it_too(client: httpx.Client, job: dict[str,
     assert "share of town = Genf" in page
     assert page.count("<figure>") == 2, "what each k costs, and widths of ranges"
     assert "None" not in page
+
+
+def test_single_records_of_a_frontier_are_read_with_an_entry_in_the_log(
+    client: httpx.Client, job: dict[str, Any]
+) -> None:
+    """The job, wherever it is shown, says how many were measured; the whole result and the page have them."""
+    spec = {
+        "method": "frontier", "dataset_id": job["spec"]["dataset_id"], "quasi_identifiers": ["age", "town"], "k": [4],
+        "statistics": [{"kind": "mean", "of": ["age"], "weight": 1.0}], "records": "all",
+    }  # fmt: skip
+    audit = succeed(client, spec, kind="audits")
+    (listed,) = (one for one in client.get("/v1/jobs").json()["items"] if one["id"] == audit["id"])
+    events = client.get(f"/v1/jobs/{audit['id']}/events").text
+    assert "half_widths" not in json.dumps([audit["result"], listed.get("result")]) + events
+    assert audit["result"]["records"] == {"k": 4, "measured": 160}
+    where = {"subject": audit["id"], "action": "read"}
+    assert client.get("/v1/log", params=where).json()["items"] == []
+    whole = client.get(f"/v1/jobs/{audit['id']}/result").json()
+    assert len(whole["records"]["listed"]) == 160
+    assert len(client.get("/v1/log", params=where).json()["items"]) == 1
+    assert "Why records are rare" in client.get(f"/v1/jobs/{audit['id']}/report").text
+    assert len(client.get("/v1/log", params=where).json()["items"]) == 2
