@@ -196,8 +196,8 @@ def test_a_prediction_at_another_value_or_narrower_is_contradicted(bench: Bench)
             one["guaranteed"] = [low + a * (high - low), high - b * (high - low)]
         issuer = Issuer.new()
         report = verify(files, issuer.sign(signed_statistics(body)), read_keys(issuer.key_set()))
-        (found,) = (each.finding for each in report.statistics if "grade=" in each.name and "sex=" in each.name)
-        return found
+        (finding,) = (each.finding for each in report.statistics if "grade=" in each.name and "sex=" in each.name)
+        return finding
 
     assert finding({}) is Finding.VERIFIED
     assert finding({"said": {"at": ["high", "m"]}}) is Finding.CONTRADICTED

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import run, succeed, upload
 
 STATISTICS: list[dict[str, Any]] = [
     {"kind": "share", "of": ["town"]},
@@ -95,7 +95,8 @@ def test_single_records_of_a_frontier_are_read_with_an_entry_in_the_log(
         "method": "frontier", "dataset_id": job["spec"]["dataset_id"], "quasi_identifiers": ["age", "town"], "k": [4],
         "statistics": [{"kind": "mean", "of": ["age"], "weight": 1.0}], "records": "all",
     }  # fmt: skip
-    audit = succeed(client, spec, kind="audits")
+    audit = run(client, spec, kind="audits")
+    assert audit["state"] == "succeeded", audit["error"]
     (listed,) = (one for one in client.get("/v1/jobs").json()["items"] if one["id"] == audit["id"])
     events = client.get(f"/v1/jobs/{audit['id']}/events").text
     assert "half_widths" not in json.dumps([audit["result"], listed.get("result")]) + events

@@ -43,7 +43,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return made
 
 
-def asked(bench: Bench, of: list[str], at: list[Any]) -> list[dict[str, Any]]:
+def predictions(bench: Bench, of: list[str], at: list[Any]) -> list[dict[str, Any]]:
     """Of the release."""
     first = {"kind": "mean", "of": ["pay"]}
     statistics = [first, {"kind": "prediction", "of": of, "at": at}]
@@ -109,7 +109,7 @@ def test_ends_of_an_interval_are_refused_at_the_interval(bench: Bench) -> None:
 def test_values_of_each_kind_have_an_answer(bench: Bench) -> None:
     values = {"born": "1990-05-01", "job": "nurse", "rank": "high", "town": "Bern", "club": "golf"}
     for name, value in values.items():
-        one = asked(bench, ["pay", name], [value])[1]
+        one = predictions(bench, ["pay", name], [value])[1]
         assert one["at"] == [value]
         assert one["guaranteed"] is not None or one["reason"]
 
