@@ -325,11 +325,12 @@ def test_certificates_from_before_with_exact_means_still_verify(tmp_path: Path) 
     rows = done.rows().drop("weight_mean_hi").rename({"weight_mean_lo": "weight"})
     questions = [{"kind": kind, "of": ["x"]} for kind in ("mean", "variance", "standard_deviation")]
     statistics = certify(rows, [json.dumps(one) for one in questions], weight="weight")
+    statistics = [one | {"weight": 1.0} for one in statistics]
     buffer = io.BytesIO()
     rows.write_parquet(buffer)
     files = {"release.parquet": buffer.getvalue()}
     body = statement(files, json.loads(json.dumps(statistics)))
-    body["predicate"]["parameters"] = json.loads(json.dumps(dict(done.release.parameters)))
+    body["predicate"]["parameters"] = json.loads(json.dumps({**done.release.parameters, "statistics": questions}))
     columns = [dict(column) for column in done.release.columns if column["name"] != "weight_mean_hi"]
     renamed = {"weight_mean_lo": "weight"}
     body["predicate"]["release"]["columns"] = [one | {"name": renamed.get(one["name"], one["name"])} for one in columns]

@@ -54,3 +54,10 @@ def released(client: httpx.Client, job: dict[str, Any]) -> pl.DataFrame:
     answer = client.get(f"/v1/releases/{job['release_id']}/data", params={"format": "parquet"})
     assert answer.status_code == httpx.codes.OK
     return pl.read_parquet(io.BytesIO(answer.content))
+
+
+def is_part(shown: Any, whole: Any) -> bool:
+    """Whether what a job shows of a result is in the whole of it: parts may lack fields, and no field differs."""
+    if isinstance(shown, dict) and isinstance(whole, dict):
+        return all(name in whole and is_part(shown[name], whole[name]) for name in shown)
+    return bool(shown == whole)

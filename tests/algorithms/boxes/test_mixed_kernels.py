@@ -1,10 +1,14 @@
 """What the kernels for columns of all kinds cost an installation."""
 
+import subprocess
+import sys
+
 import numpy as np
 from numba.core.types import NamedTuple
 
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
+from tests.meta.project import ROOT
 from workers.algorithms.boxes.partition import candidates, fixed, gain, orders, search, tree
 from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, ValueOrders
 from workers.algorithms.boxes.partition.constraints import holding, k_anonymity, l_diversity
@@ -15,6 +19,13 @@ MIXED = (MixedRecords, MixedSide, ValueOrders)
 
 
 def test_kernels_are_compiled_once() -> None:
+    """In a process of its own: other tests call kernels with whatever they need."""
+    code = f"from {__name__} import count; count()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def count() -> None:
     """For numbers alone, and for columns of all kinds.
 
     Zeros, True and False are constants to numba, for which it compiles all that they are passed to once more.

@@ -36,7 +36,7 @@ def test_demands_of_audits_are_met_or_keep_the_release_a_draft(client: httpx.Cli
     assert [(one["audit"], one["required"]) for one in job["findings"]] == [
         ("table", 5), ("table", 0), ("table", None), ("determination", 0.0)
     ]  # fmt: skip
-    assert "no one" in job["findings"][2]["detail"]
+    assert "'nobody'" in job["findings"][2]["detail"]
     at = f"/v1/releases/{job['release_id']}"
     assert client.get(at).json()["state"] == "draft"
     assert client.post(at + "/publish", json={"accept_findings": ["table"]}).status_code == 409
