@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from app.methods.catalogue import public_statistics
 from surebox_verify.keys import read_keys
 from surebox_verify.report import Finding, Report
 from surebox_verify.verification import verify
+from tests.methods.asking import anonymization
 from tests.methods.in_process import Bench
 from tests.verify.made import Issuer, signed_statistics, statement
 from workers.methods.outcome import ReleaseDraft
@@ -176,6 +178,64 @@ def test_lines_through_values_follow_from_the_file(bench: Bench, name: str) -> N
     for one in done.result["statistics"]:
         if one["kind"] == "prediction" and one["guaranteed"] is not None:
             assert one["guaranteed"][0] <= one["true_value"] <= one["guaranteed"][1]
+
+
+def test_a_value_that_only_suppressed_records_have_contradicts_nothing(tmp_path: Path) -> None:
+    """The codebook comes from the data, so coefficients are of values that no box has: they have neither number."""
+    bench, vanished = Bench(tmp_path), 0
+    statistics = [{"kind": "regression", "of": ["x", "c"]}, {"kind": "mean", "of": ["y"]}]
+    for seed in (0, 5, 7, 16, 21):
+        draw = np.random.default_rng(seed)
+        rows, k, classes = int(draw.integers(12, 40)), int(draw.integers(2, 5)), int(draw.integers(3, 6))
+        frame = pl.DataFrame({
+            "x": draw.standard_t(1, rows).round(2), "y": draw.normal(size=rows).round(2),
+            "c": draw.choice(list("abcdef")[:classes], rows),
+        })  # fmt: skip
+        bench.dataset(f"t{seed}", frame)
+        spec = anonymization("boxes", f"t{seed}", ["x", "y", "c"], k=k, statistics=statistics)
+        done = bench.run(spec | {"rare_records": "suppress", "max_suppressed": 0.4})
+        assert done.release is not None
+        held = {value for values in done.rows()["c_set"].to_list() for value in values}
+        of = {term["value"] for term in done.result["statistics"][0]["terms"]}
+        vanished += not of - {None} <= held or len(of) > len(held)
+        report = verified(done.release, "parquet")
+        assert (report.problems, [one.reason for one in report.statistics if one.finding is Finding.CONTRADICTED]) == (
+            [], [],
+        )  # fmt: skip
+    assert vanished >= 3
+
+
+def test_coefficients_without_a_number_hide_no_claim(bench: Bench) -> None:
+    """Only where nothing at all is said of a regression its coefficients may be of other values."""
+    spec = {"method": "boxes", "dataset_id": "people", "k": 5} | LINES["a first class that nobody has"]
+    draft = bench.run(spec).release
+    assert draft is not None
+    files = {"release.parquet": draft.files[ReleaseFormat.PARQUET].path.read_bytes()}
+    body = statement(files, json.loads(json.dumps(public_statistics("boxes", draft.statistics))))
+    body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters)))
+    body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
+    (one,) = (each for each in body["predicate"]["statistics"] if each["kind"] == "regression")
+    nothing = [None] * len(one["terms"])
+    for name in ("estimate", "first_order", "guaranteed", "attained"):
+        one[name] = nothing
+    one |= {"sharp": False, "gap": None, "value_known": False, "reason": "no bound could be proven"}
+    one["terms"] = [term | {"value": term["value"] and f"{term['value']}x"} for term in one["terms"]]
+    issuer = Issuer.new()
+
+    def finding() -> Finding:
+        report = verify(files, issuer.sign(signed_statistics(body)), read_keys(issuer.key_set()))
+        return report.statistics[-1].finding
+
+    assert finding() is Finding.NOTHING_CLAIMED
+    for change in (
+        {"estimate": [1.0, *nothing[1:]]},
+        {"guaranteed": [[0.0, 9.0], *nothing[1:]]},
+        {"value_known": True},
+    ):
+        kept = dict(one)
+        one |= change
+        assert finding() is Finding.CONTRADICTED
+        one.update(kept)
 
 
 def test_a_prediction_at_another_value_or_narrower_is_contradicted(bench: Bench) -> None:

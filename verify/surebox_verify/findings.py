@@ -90,9 +90,13 @@ def _verdict(
     if again is None or unattained is None:
         nothing = published.get("guaranteed") is None
         return (Finding.NOTHING_CLAIMED, None) if nothing else (Finding.NOT_CHECKED, None)
+    parts, others, without = _parts(published), _parts(again), _parts(unattained)
+    if published.get("kind") == "regression" and not any(map(_is_claim, parts)):
+        # Coefficients without a number may be of values that only suppressed records had.
+        reason = _wrong_gap(published, parts) or _wrong_words(published, parts)
+        return (Finding.NOTHING_CLAIMED, None) if reason is None else (Finding.CONTRADICTED, reason)
     if (reason := _wrong_of_the_domain(published, again) or _wrong_terms(published, again)) is not None:
         return Finding.CONTRADICTED, reason
-    parts, others, without = _parts(published), _parts(again), _parts(unattained)
     if len(parts) != len(others):
         return Finding.CONTRADICTED, f"{len(parts)} numbers published, {len(others)} follow"
     verdicts = [_compared(*each) for each in zip(parts, others, without, strict=True)]
@@ -165,6 +169,10 @@ def _parts(statistic: Mapping[str, Any]) -> list[_Part]:
         _Part(None if e is None else float(e), _interval(one), _interval(g), _interval(i), exact)
         for e, one, g, i in zip(*filled, strict=True)
     ]
+
+
+def _is_claim(part: _Part) -> bool:
+    return any(each is not None for each in (part.estimate, part.linear, part.guaranteed, part.inner))
 
 
 def _interval(pair: Any) -> Interval | None:
