@@ -1,6 +1,7 @@
 """Commands about who may do what: API keys, the keys that sign, families, owners, quotas."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from app.errors import CannotStartError
 
 if TYPE_CHECKING:
     from app.auth.keys import KeyInfo
+    from app.contracts.owners import Quota
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 families = typer.Typer(
@@ -238,7 +240,7 @@ def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
 
     settings, database = open_database(data_dir)
     for each in read_usage(database=database, owner=owner, settings=settings).quotas:
-        typer.echo(f"{each.resource.value}\t{each.used or 0:.0f}\t{each.limit:.0f}")
+        _echo_quota(each)
 
 
 @quotas.command("set")
@@ -248,19 +250,28 @@ def set_limit(
     owner: Owner,
     data_dir: DataDir = None,
 ) -> None:
-    """Let an owner have more or less than all owners. What it has already stays."""
-    from app.contracts.owners import LimitedResource
-    from app.jobs.quotas import change_limit
-
-    _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=limit)
+    """Let an owner have more or less than all owners, and show what holds now. What it has already stays."""
+    _change_limit(resource, owner, data_dir, maximum=limit)
 
 
 @quotas.command("reset")
 def reset_limit(resource: ResourceArgument, owner: Owner, data_dir: DataDir = None) -> None:
-    """Let an owner have what all owners may."""
-    from app.contracts.owners import LimitedResource
-    from app.jobs.quotas import change_limit
+    """Let an owner have what all owners may, and show what that is."""
+    _change_limit(resource, owner, data_dir, maximum=None)
 
-    _, database = open_database(data_dir)
-    change_limit(database=database, owner=owner, resource=one_of(LimitedResource, resource), maximum=None)
+
+def _change_limit(resource: str, owner: str, data_dir: Path | None, *, maximum: float | None) -> None:
+    """Change a limit, and show what holds from now on."""
+    from app.contracts.owners import LimitedResource
+    from app.jobs.quotas import change_limit, read_usage
+
+    settings, database = open_database(data_dir)
+    limited = one_of(LimitedResource, resource)
+    change_limit(database=database, owner=owner, resource=limited, maximum=maximum)
+    for each in read_usage(database=database, owner=owner, settings=settings).quotas:
+        if each.resource is limited:
+            _echo_quota(each)
+
+
+def _echo_quota(quota: "Quota") -> None:
+    typer.echo(f"{quota.resource.value}\t{quota.used or 0:.0f}\t{quota.limit:.0f}")

@@ -27,6 +27,8 @@ __all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
 #: For so long no request is sent once Postgres has stood still.
 _STANDSTILL_SECONDS = 1.0
 _SERVER_FIRST_SECONDS = 0.5
+#: Words of the server's refusals that waiting alone does not end.
+_REFUSED = ("password authentication failed", "no password supplied", "no pg_hba.conf entry")
 
 
 class UnitOfWork:
@@ -192,6 +194,10 @@ def _unavailable() -> Iterator[None]:
         lost = error.connection_invalidated or isinstance(error.orig, psycopg.OperationalError)
         if lost and (fault := certificate_fault(error)):
             raise NotTrustedError(f"the database's server {fault}", retry_after=5) from error
+        if lost and any(sign in str(error.orig) for sign in _REFUSED):
+            raise UnavailableError(
+                "the database refuses the user or password of DATABASE_URL", retry_after=5
+            ) from error
         if lost:
             raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
         if _holds_nul(error.orig):

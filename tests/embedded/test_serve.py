@@ -169,6 +169,14 @@ def test_keys_are_made_listed_and_revoked_on_the_running_service(running: Launch
     assert surebox("keys", "revoke", key_id, *folder).returncode == 1
 
 
+def test_a_changed_quota_is_shown_as_it_holds_now(running: Launched) -> None:
+    whose = ("--owner", "office", "--data-dir", str(running.folder))
+    before = surebox("quotas", "show", *whose).stdout.splitlines()
+    changed = surebox("quotas", "set", "datasets", "7", *whose)
+    assert (changed.returncode, changed.stdout) == (0, "datasets\t0\t7\n"), changed.stderr
+    assert surebox("quotas", "reset", "datasets", *whose).stdout.strip() in before
+
+
 def test_secrets_stand_on_no_command_line(running: Launched) -> None:
     environment = DataFolder(running.folder).running().environment
     secret = DataFolder(running.folder).secrets()
