@@ -12,7 +12,8 @@ import pytest
 
 from tests.methods.asking import anonymization, succeed, upload
 
-SIGNS = "=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+#: Signs in whatever form a program may read them: full-width, small, raised, lowered, Hebrew.
+SIGNS = "".join(c for c in map(chr, range(0x20, 0x10000)) if unicodedata.normalize("NFKC", c) in set("=+-@"))
 PIECES = [
     *SIGNS,
     ";",

@@ -34,10 +34,13 @@ from workers.frames.rows import Columns, Rows, Run
 _TEXT_ROWS: Final = 1 << 14
 #: Lines that are joined at once: memory that is in use anyway.
 _LINES: Final = 1 << 11
-_SIGNS: Final = r"[=+\-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}]"
+_SIGNS: Final = (
+    r"[=+\-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}"  # full-width
+    r"\u{FE66}\u{FE62}\u{FE63}\u{FE6B}\u{207C}\u{207A}\u{208C}\u{208A}\u{FB29}]"  # small, raised, lowered, Hebrew
+)
 _BLANKS: Final = r"\s\p{Cc}\p{Cf}"
 #: Text that a spreadsheet runs as a formula when it opens a CSV file: blanks and invisible characters may be before the
-#: sign, which may be full-width; a lone sign is none.
+#: sign, in whatever form (NFKC makes them one); a lone sign is none.
 FORMULA: Final = rf"(?s)^(?:[\t\r\n]|[{_BLANKS}]*{_SIGNS})."
 #: The same inside a text, after what another reader of the file may take for the end of a cell.
 _INSIDE: Final = rf'([,;|\t\r\n"][{_BLANKS}"]*)({_SIGNS})'
