@@ -107,7 +107,12 @@ def widest_bodies(bench: Bench, columns: int) -> Iterator[tuple[str, dict[str, A
     yield "uncertain", {**base, "method": "uncertain", "k": 10.0}
     condensed = {**base, "method": "condensation", "k": 100}
     yield "condensation", condensed
-    rotated = {**base, "quasi_identifiers": base["quasi_identifiers"][:ROTATED], "axes": "rotated"}
+    rotated = {
+        **base,
+        "quasi_identifiers": base["quasi_identifiers"][:ROTATED],
+        "axes": "rotated",
+        "scales": "per_record",
+    }
     yield f"uncertain, {ROTATED} rotated", {**rotated, "method": "uncertain", "k": 10.0}
     bench.release("c", {**condensed, "quasi_identifiers": base["quasi_identifiers"][:ROTATED]})
     yield f"linkage, {ROTATED} condensed", {"method": "linkage", "release_id": "c", "knowledge_dataset_id": "d"}

@@ -37,6 +37,8 @@ _CELLS: Final = 4_000_000
 _PRUNED: Final = 300_000
 #: Records times sets of columns that `table` looks at: of more it looks at smaller sets.
 _TRIED: Final = 1e9
+#: Bytes of the library of classifiers, which a process imports with its first job that trains one.
+_CLASSIFIERS: Final = 90_000_000
 #: Swaps of a set: how many are needed is known once the signals are counted.
 _SWAPS: Final = 130
 
@@ -101,9 +103,9 @@ def _read(rows: float, columns: int) -> Estimate:
 
 
 def _frame(rows: float, columns: int) -> Estimate:
-    """Columns read, a release written in three formats."""
+    """Columns read, a release written in three formats, which take as much for each column of however few rows."""
     cells = rows * (columns + 2)
-    return Estimate(_SECONDS + 2e-6 * cells, _BYTES + 60 * cells)
+    return Estimate(_SECONDS + 2.5e-3 * columns + 2e-6 * cells, _BYTES + 1e5 * columns + 60 * cells)
 
 
 def _boxes(spec: BoxesSpec, rows: float) -> Estimate:
@@ -131,7 +133,7 @@ def _condensation(spec: CondensationSpec, rows: float) -> Estimate:
     """Matrices of a group and their eigenvectors, O(n^3); few groups at a time, of narrow tables all their rows."""
     width = len(spec.quasi_identifiers)
     groups = max(1.0, rows / spec.k)
-    matrices = 1.5e-9 * width**3 + 5e-7 * width**2
+    matrices = 1.5e-9 * width**2 * min(width, 2 * spec.k) + 5e-7 * width**2
     held = min(groups, 4096.0) * spec.k if width < _WIDE else max(1.0, _CELLS / width**2)
     return Estimate(groups * matrices, 8 * 4 * held * width**2)
 
@@ -151,8 +153,11 @@ def _searching(search: GroupSearch, variables: Sequence[FuzzyVariable]) -> float
 
 
 def _swaps(spec: SwapsSpec, rows: float) -> Estimate:
-    """Sets of swaps tried; the rules learned again from the auxiliary data, and tried against the release."""
-    need = Estimate(30.0 + 2e-5 * rows, 120 * rows)
+    """Sets of swaps tried; the rules learned again from the auxiliary data, and tried against the release.
+
+    A search that finds an inconspicuous mask at once ends after 1 s, one that finds none goes on for 20 to 30 s.
+    """
+    need = Estimate(30.0 + 2e-5 * rows, _CLASSIFIERS + 120 * rows)
     if isinstance(spec.search, MemeticSearch):
         tried = spec.search.runs * (spec.search.population + 2 * spec.search.pairs * spec.search.generations)
         need += Estimate(tried * _SWAPS * 5e-7, 100 * _SWAPS * (spec.search.population + 2 * spec.search.pairs))
@@ -161,7 +166,7 @@ def _swaps(spec: SwapsSpec, rows: float) -> Estimate:
 
 def _detection(spec: SwapDetectionSpec, rows: float) -> Estimate:  # noqa: ARG001 - as all others
     """Two classifiers, trained on the auxiliary data."""
-    return Estimate(2e-5 * rows, 200 * rows)
+    return Estimate(2e-5 * rows, _CLASSIFIERS + 200 * rows)
 
 
 def _frontier(spec: FrontierSpec, rows: float) -> Estimate:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.clients.guides import blocks_of, run_blocks, shorthands
+from tests.clients.guides import blocks_of, differences, documents_in, run_blocks, shorthands, shown_after
 from tests.service import Service
 
 BASES = ("R08", "R21")
@@ -16,6 +16,14 @@ BASES = ("R08", "R21")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("group-guide")
     return folder, run_blocks([shorthands(), *blocks_of("docs/group-anonymity.md")], service, folder)[1:]
+
+
+def test_every_answer_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
+    shown = shown_after("docs/group-anonymity.md")
+    assert sorted(shown) == [1, 2]
+    for number, answer in shown.items():
+        tried = [differences(answer, document) for document in documents_in(ran[1][number])]
+        assert [] in tried, (number, tried)
 
 
 def test_the_bases_of_the_guide_are_found_and_hidden(ran: tuple[Path, list[str]]) -> None:
