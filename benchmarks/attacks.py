@@ -28,7 +28,7 @@ def main() -> int:
             figures = json.loads(line)
             print(figures.pop("attack").removeprefix("tests/attacks/"))
             for name, value in figures.items():
-                print(f"    {name.replace('_', ' '):40} {value:g}")
+                print(f"    {name.replace('_', ' '):40} {value if isinstance(value, str) else f'{value:g}'}")
     return status
 
 
