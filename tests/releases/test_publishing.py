@@ -198,8 +198,8 @@ def test_what_is_public_needs_a_key_unless_the_operator_says_otherwise(published
         assert [one.status_code for one in refused] == [401] * 6
         published.client.post(f"{at}/withdraw", json={"reason": "wrong unit"})
         assert anybody.get(at).status_code == 404
-        answers = [anybody.get(at).status_code for _ in range(8)]
-        assert answers[-1] == 429, "an address without a key has a rate of its own"
+        answers = [anybody.get(at).status_code for _ in range(2 * 14 + 1)]
+        assert 429 in answers, "an address without a key has a rate of its own"
     process.terminate()
 
 
