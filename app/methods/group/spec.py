@@ -273,6 +273,9 @@ class ColumnLikeness(Contract):
     members_distance: float | None = Field(
         description="The distance of the group's records; null where the target lacks the group's columns, or members."
     )
+    members_by_chance: float | None = Field(
+        default=None, description="What two samples of so many members exceed once in a hundred times; else null."
+    )
 
 
 class GroupLikeness(Contract):

@@ -260,6 +260,9 @@ class SwapsSpec(ReleasingSpec):
         check_different(field="region_columns", names=self.region_columns)
         check_different(field="drop", names=self.drop)
         check_different(field="more_model_job_ids", names=self.more_model_job_ids)
+        if self.model_job_id in self.more_model_job_ids:
+            index = self.more_model_job_ids.index(self.model_job_id)
+            raise MisplacedError("this is `model_job_id`, the first group: leave it out", "more_model_job_ids", index)
         if self.more_model_job_ids and (self.sources is not None or self.targets is not None):
             name = "sources" if self.sources is not None else "targets"
             raise MisplacedError("of several groups each has its own: leave this out", name)

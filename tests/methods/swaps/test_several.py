@@ -100,6 +100,7 @@ def test_several_groups_cost_what_the_program_says_and_no_less_than_one(bench: B
         ({"decoys": 0.5}, "/decoys", "several groups"),
         ({"protected_alphas": [0.5, 0.2]}, "/protected_alphas", "members alone"),
         ({"more_model_job_ids": ["monk", "monk"]}, "/more_model_job_ids/1", ""),
+        ({"more_model_job_ids": ["monk", "army"]}, "/more_model_job_ids/1", "the first group"),
         ({"more_model_job_ids": ["elsewhere"]}, "/more_model_job_ids/0", "other `variables`"),
         ({"targets": ["R01"]}, "/targets", "leave this out"),
         ({"model_job_id": None, "rules_model": {"variables": VARIABLES, "rules": [{"terms": [1, 3, 2]}]}},

@@ -122,6 +122,7 @@ def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: M
     chance = by_chance(len(auxiliary.rows), len(target.rows))
     ours, theirs = auxiliary.vital, target.vital
     both_known = ours is not None and theirs is not None and bool(ours.any()) and bool(theirs.any())
+    members_chance = by_chance(int(ours.sum()), int(theirs.sum())) if both_known else None
     pairs = zip(with_terms(variables), auxiliary.variables, target.variables, strict=True)
     columns = sorted(
         (
@@ -130,6 +131,7 @@ def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: M
                 distance=distance(x, y),
                 by_chance=chance,
                 members_distance=distance(x[ours], y[theirs]) if both_known else None,
+                members_by_chance=members_chance,
             )
             for one, x, y in pairs
         ),

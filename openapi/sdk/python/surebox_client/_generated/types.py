@@ -86,6 +86,7 @@ class ColumnLikeness(TypedDict):
     distance: float
     by_chance: float
     members_distance: float | None
+    members_by_chance: float | None
 
 
 ColumnType: TypeAlias = Literal['integer', 'number', 'string', 'boolean', 'date']
