@@ -13,6 +13,7 @@ from surebox_client.commands.finish import end_with_audit
 from surebox_client.commands.options import add_reading, add_waiting, add_where
 from surebox_client.commands.parsing import Parser, demands
 from surebox_client.commands.proposal import propose
+from surebox_client.commands.running import submitted, waited
 from surebox_client.commands.where import connected
 
 EXAMPLES = (
@@ -48,5 +49,5 @@ def run(given: argparse.Namespace, arguments: Sequence[str]) -> int:
             body["release_id"] = given.file
         else:
             body["dataset_id"] = uploads.enter_context(uploaded(service, given)).id
-        job = service.audit(body).wait(timeout=given.timeout, progress=False if given.quiet else None)
+        job = waited(submitted(lambda: service.audit(body)), given)
         return end_with_audit(service.get(f"/v1/jobs/{job.id}/result"), given)

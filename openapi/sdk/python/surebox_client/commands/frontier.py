@@ -10,6 +10,7 @@ from surebox_client.commands.exits import Exit, UsageError
 from surebox_client.commands.options import add_reading, add_waiting, add_where
 from surebox_client.commands.output import print_json, say, table
 from surebox_client.commands.parsing import Parser, counts
+from surebox_client.commands.running import submitted, waited
 from surebox_client.commands.where import connected
 
 EXAMPLES = (
@@ -40,7 +41,7 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
         raise UsageError("--quasi-identifiers says what an adversary may know; `surebox profile FILE` proposes some")
     with connected(given, methods=("frontier",)) as service, uploaded(service, given) as dataset:
         order = spec.typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
-        job = service.audit(order).wait(timeout=given.timeout, progress=False if given.quiet else None)
+        job = waited(submitted(lambda: service.audit(order)), given)
         result = service.get(f"/v1/jobs/{job.id}/result")
     for line in [] if given.quiet else lines(result):
         say(line)

@@ -3,7 +3,10 @@
 import argparse
 import hmac
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from surebox_client import errors
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 #: them too, and readers see them: `marking_key` is why these learn nothing by trying keys and orders.
 _KEY, _ORDER = "idempotency", "idempotency-order"
 _ROUNDS: Final = 3
+_LEFT: Final = "To have its answer, and the uploaded rows deleted: surebox wait {}"
 
 Ending = Callable[["Job"], int]
 
@@ -57,7 +61,7 @@ def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any]
 def _run(service: "Surebox", given: argparse.Namespace, body: dict[str, Any], *, end: Ending, key: str | None) -> int:
     with uploaded(service, given, version_of_dataset_id=earlier_dataset(service, given)) as dataset:
         order = typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
-        job = service.anonymize(order, idempotency_key=key)
+        job = submitted(lambda: service.anonymize(order, idempotency_key=key))
         return settle(job, given, end=end)
 
 
@@ -70,12 +74,41 @@ def settle(job: "Job", given: argparse.Namespace, *, end: Ending) -> int:
     return end(waited(job, given))
 
 
+def submitted(send: Callable[[], "Job"]) -> "Job":
+    """The job that a request has made: who interrupts the request is told of it, for it goes on."""
+    with _interrupts_held() as held:
+        job = send()
+    if held:
+        say(f"Job {job.id} goes on")
+        say(_LEFT.format(job.id))
+        raise KeyboardInterrupt
+    return job
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[list[int]]:
+    """Note the first interrupt, for a request that is soon answered; a second one is heard at once."""
+    held: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if held:
+            raise KeyboardInterrupt
+        held.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def waited(job: "Job", given: argparse.Namespace) -> "Job":
     """The job once it has succeeded; who leaves it is told how to have its answer."""
     try:
         return job.wait(timeout=given.timeout, progress=False if given.quiet else None)
     except KeyboardInterrupt:
-        say(f"To have its answer, and the uploaded rows deleted: surebox wait {job.id}")
+        say(_LEFT.format(job.id))
         raise
 
 
