@@ -1,8 +1,9 @@
 """Entry point of a worker: `celery --app workers.celery_app:app worker`.
 
 The main process only talks to the broker and watches its children; a job runs in a forked child, which opens its
-connections and imports the numeric stack after the fork. Instructed to stop (SIGTERM, Celery's warm shutdown), the main
-process takes no more ids and signals its children; each gives its job back within a second or two and the worker ends.
+connections after the fork, and imports there what begins threads. Instructed to stop (SIGTERM, Celery's warm shutdown),
+the main process takes no more ids and signals its children; each gives its job back within a second or two and the
+worker ends.
 """
 
 import os
@@ -23,6 +24,7 @@ from workers.engine.registry import preload
 from workers.engine.resources import STOP_SIGNAL, open_resources
 from workers.engine.warming import note_compilations, warm_in_background
 from workers.engine.worker_heartbeat import Presence
+from workers.preloading import before_fork
 from workers.tasks import run_job  # noqa: F401 - registers the task
 
 settings = get_settings()
@@ -58,6 +60,7 @@ def _log(**_: Any) -> None:
 @signals.celeryd_after_setup.connect
 def _note_concurrency(instance: Any, **_: Any) -> None:
     global _threads, _memory_bytes  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to no one else
+    before_fork()
     queues, concurrency = ",".join(sorted(app.amqp.queues.consume_from)), int(instance.concurrency)
     _threads = threads_each(queue=queues, concurrency=concurrency, cores=usable_cores())
     _memory_bytes = bytes_each(setting=settings.worker_memory_bytes, concurrency=concurrency)

@@ -104,6 +104,7 @@ def serve(
         folder=DataFolder(data_dir or DEFAULT_DATA_DIR),
         listener=listen(host, port),
         workers=workers or max(1, usable_cores() // 2),
+        command_line=main,
         say=typer.echo,
     ).run()
 
@@ -116,13 +117,13 @@ def worker(
 ) -> None:
     """Work on one queue, until instructed to stop."""
     require(*WORKER_PACKAGES, extras="worker")
-    from app.embedded.worker import become_worker
+    from app.embedded.worker import be_worker
 
     if not compared:  # of the embedded default another process compares: what that imports takes a second here
         from app.installation.check import check_at_start
 
         check_at_start(load_settings())
-    become_worker(load_settings(), queue=queue.value, concurrency=concurrency)
+    be_worker(load_settings(), queue=queue.value, concurrency=concurrency)
 
 
 @cli.command()

@@ -6,15 +6,37 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from app.processes.tied import Identity, tied_to_parent
 
 #: What a server of ours sees of the environment: nothing of the caller's (PGDATA, PGOPTIONS and the like included).
 BARE_ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
 
+
+class Child(Protocol):
+    """A process that we have started, as a program or as a fork."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, and that of its group."""
+
+    @property
+    def returncode(self) -> int | None:
+        """As `poll` last found it."""
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Signal it, unless it has ended."""
+
+
 #: Reported of a child before it runs.
-Announce = Callable[[subprocess.Popen[bytes]], None]
+Announce = Callable[[Child], None]
 
 
 def spawn(
@@ -91,13 +113,13 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def signal_group(process: Child, number: signal.Signals) -> None:
     """Signal a child and everything in its session's group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
-def stop(process: subprocess.Popen[bytes], *, steps: Sequence[tuple[signal.Signals, float]]) -> int:
+def stop(process: Child, *, steps: Sequence[tuple[signal.Signals, float]]) -> int:
     """Stop a child: each signal in turn with the seconds it is given, at last SIGKILL for its whole group.
 
     Returns

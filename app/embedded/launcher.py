@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from secrets import token_urlsafe
+from threading import Thread
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
@@ -22,8 +24,10 @@ from app.embedded.idle import IdleWatch
 from app.embedded.listening import address, are_workers, parts_missing
 from app.embedded.logs import LogFiles
 from app.embedded.postgres import LOG_FOLDER, PostgresServer
-from app.embedded.supervisor import Command, Supervisor
+from app.embedded.supervisor import Command, Fork, Part, Supervisor
+from app.embedded.worker import prepare_to_fork
 from app.errors import CannotStartError, UnavailableError
+from app.processes.cores import usable_cores
 from app.processes.tied import tied_to_parent
 from app.settings import get_settings
 
@@ -59,16 +63,25 @@ class Launcher:
         The socket of the API, already bound: it outlives an API process that dies.
     workers
         Processes of the batch queue.
+    command_line
+        Our own command line, which does what `sys.argv` says: forks of this process enter it.
     say
         Receives in one line what a person should know.
     """
 
     def __init__(
-        self, *, folder: DataFolder, listener: socket.socket, workers: int, say: Callable[[str], None]
+        self,
+        *,
+        folder: DataFolder,
+        listener: socket.socket,
+        workers: int,
+        command_line: Callable[[], None],
+        say: Callable[[str], None],
     ) -> None:
         self.folder = folder
         self.listener = listener
         self.workers = workers
+        self.command_line = command_line
         self.say = say
         self.supervisor = Supervisor(say)
         self._stop = False
@@ -80,7 +93,9 @@ class Launcher:
             collected=folder.postgres / LOG_FOLDER,
         )
         self._idle: IdleWatch | None = None
-        self._housekeeping: Command | None = None
+        self._importing: Thread | None = None
+        self._workers: list[tuple[str, Part]] = []
+        self._housekeeping: Part | None = None
 
     def run(self) -> None:
         """Start, keep running until SIGTERM or SIGINT, stop.
@@ -135,12 +150,15 @@ class Launcher:
         }
         self._refuse_lost_database(known=secrets.admin_key_written)
         self.folder.write_running(sockets=sockets, environment=environment)
+        inherited = child_environment(environment)
+        importing = Thread(target=import_front, name="importing")
+        importing.start()  # while the servers start; it has ended before the first fork
         self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
         self._add("Valkey", broker, stage=BROKER)
-        inherited = child_environment(environment)
         prepared = secrets.admin_key_written and self._is_prepared()
         if not prepared:
             self._prepare(inherited, with_key=not secrets.admin_key_written)
+        importing.join()
         self._start_processes(
             inherited, prepare=partial(self._prepare, inherited, with_key=False) if prepared else None
         )
@@ -196,7 +214,7 @@ class Launcher:
             self._idle = IdleWatch(self.folder.uses, seconds=60 * minutes, busy=busy)
 
     def _add(
-        self, name: str, part: PostgresServer | BrokerServer | Command, *, stage: int, **options: signal.Signals
+        self, name: str, part: PostgresServer | BrokerServer | Part, *, stage: int, **options: signal.Signals
     ) -> None:
         self._pause(0)
         self.supervisor.add(name, part, stage=stage, **options)
@@ -244,25 +262,58 @@ class Launcher:
                 self._pause(0)
         raise CannotStartError(f"The database was not prepared in {PREPARE_SECONDS:g} s.")
 
-    def _start_processes(self, environment: dict[str, str], *, prepare: Callable[[], None] | None) -> None:
-        def command(name: str, *arguments: str, patience: float, keep_fds: Sequence[int] = ()) -> Command:
-            log = self.folder.logs / f"{name}.log"
-            own = {**environment, "SUREBOX_LOG_FILE": str(log.absolute())}
+    def _part(
+        self, name: str, *arguments: str, environment: dict[str, str], patience: float, keep_fds: Sequence[int] = ()
+    ) -> Part:
+        """One of our own processes: a fork of this one, which has imported most, or where that may not be a program."""
+        log = self.folder.logs / f"{name}.log"
+        own = {**environment, "SUREBOX_LOG_FILE": str(log.absolute())}
+        if sys.platform != "linux":
             return Command(surebox(*arguments), environment=own, log=log, patience=patience, keep_fds=keep_fds)
 
+        def enter() -> None:
+            get_settings.cache_clear()
+            sys.argv = ["surebox", *arguments]
+            self.command_line()
+
+        listed = f"surebox-{name.removeprefix('worker-')}"
+        return Fork(enter, name=listed, environment=own, log=log, patience=patience, keep_fds=keep_fds)
+
+    def _start_processes(self, environment: dict[str, str], *, prepare: Callable[[], None] | None) -> None:
         fd = self.listener.fileno()
+        api = self._part(
+            "api", "serve", "--listen-fd", str(fd), environment=environment, patience=API_PATIENCE, keep_fds=[fd]
+        )
+        self._add("The API", api, stage=API)
+        self._importing = Thread(target=self._import_algorithms, name="importing")
+        self._importing.start()
         # The API compares database and files for all of them.
-        interactive = ("worker", "--compared", "--queue", "interactive", "--concurrency", str(ANSWERING))
-        batch = ("worker", "--compared", "--queue", "batch", "--concurrency", str(self.workers))
-        parts = [
-            ("The API", command("api", "serve", "--listen-fd", str(fd), patience=API_PATIENCE, keep_fds=[fd]), API),
-            ("The interactive worker", command("worker-interactive", *interactive, patience=WORKER_PATIENCE), WORKERS),
-            ("The batch worker", command("worker-batch", *batch, patience=WORKER_PATIENCE), WORKERS),
-        ]
-        for name, part, stage in parts:
-            self._add(name, part, stage=stage)
+        for queue, concurrency in (("interactive", ANSWERING), ("batch", self.workers)):
+            arguments = ("worker", "--compared", "--queue", queue, "--concurrency", str(concurrency))
+            worker = self._part(f"worker-{queue}", *arguments, environment=environment, patience=WORKER_PATIENCE)
+            self._workers.append((f"The {queue} worker", worker))
+        self._housekeeping = self._part("housekeeping", "housekeeping", environment=environment, patience=API_PATIENCE)
         self._wait_until_ready(prepare)
-        self._housekeeping = command("housekeeping", "housekeeping", patience=API_PATIENCE)
+
+    def _import_algorithms(self) -> None:
+        """Import what workers need, while the API starts; forks of this process have it."""
+        if sys.platform == "linux":
+            settings = get_settings().model_copy(update={"staging_dir": self.folder.scratch})
+            prepare_to_fork(settings, threads=usable_cores())
+
+    def _look_after(self) -> None:
+        """Look after all parts, and start workers, once nothing is imported any more: a fork needs one thread."""
+        if self._importing is None or not self._importing.is_alive():
+            self.supervisor.look()
+            for name, part in self._workers:
+                self._add(name, part, stage=WORKERS)
+            self._workers.clear()
+
+    def _keep_house(self) -> None:
+        """Start housekeeping once all else is there: nothing waits for it, and until then the cores are busy."""
+        if self._housekeeping is not None and not self._workers and self._missing() == []:
+            self._add("Housekeeping", self._housekeeping, stage=WORKERS)
+            self._housekeeping = None
 
     def _wait_until_ready(self, prepare: Callable[[], None] | None) -> None:
         """Wait until the API can be asked; jobs wait for workers that come up meanwhile.
@@ -271,7 +322,7 @@ class Launcher:
         """
         started = time.monotonic()
         while not are_workers(self._missing()):
-            self.supervisor.look()
+            self._look_after()
             waited = time.monotonic() - started
             if prepare is not None and (waited > LOOK_AT_DATABASE_SECONDS or self.supervisor.has_lost_a_part()):
                 prepare()
@@ -283,12 +334,6 @@ class Launcher:
     def _missing(self) -> list[str] | None:
         return parts_missing(*(get_settings().operations_address or self.listener.getsockname()[:2]))
 
-    def _keep_house(self) -> None:
-        """Start housekeeping once all else is there: nothing waits for it, and until then the cores are busy."""
-        if self._housekeeping is not None and self._missing() == []:
-            self._add("Housekeeping", self._housekeeping, stage=WORKERS)
-            self._housekeeping = None
-
     def _announce(self) -> None:
         self.say(f"Surebox is ready at {address(self.listener)}")
         if self.folder.admin_key.exists():
@@ -299,7 +344,7 @@ class Launcher:
     def _watch(self) -> None:
         rotate_at = idle_look_at = look_at = time.monotonic()
         while True:
-            self.supervisor.look()
+            self._look_after()
             if time.monotonic() >= look_at:
                 self._keep_house()
                 look_at = time.monotonic() + HOUSEKEEPING_LOOK_SECONDS
@@ -336,6 +381,13 @@ class Launcher:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def import_front() -> None:
+    """Import what forks of this process need first."""
+    if sys.platform == "linux":
+        for name in ("app.embedded.api", "app.installation.check", "app.main", "app.housekeeping.loop"):
+            import_module(name)
 
 
 def has_unfinished_jobs(database_url: str) -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Protocol
 
-from app.embedded.child import Announce, signal_group, spawn, stop
+from app.embedded.child import Announce, Child, signal_group, spawn, stop
+from app.embedded.forked import fork
 from app.errors import CannotStartError
 
 #: A part that has run for so long is sound: its earlier deaths are forgotten.
@@ -24,8 +25,11 @@ LONGEST_PAUSE_SECONDS = 8.0
 class SupervisedProcess(Protocol):
     """A server or a process of the service."""
 
-    process: subprocess.Popen[bytes] | None
     log: Path
+
+    @property
+    def process(self) -> Child | None:
+        """The one that was started last."""
 
     def start(self, *, announce: Announce | None = None) -> None:
         """Start it, and wait until it can be used where others need it; `announce` learns of it before it runs."""
@@ -34,13 +38,11 @@ class SupervisedProcess(Protocol):
         """Stop it and everything it started."""
 
 
-class Command:
+class Part:
     """A process of our own code, with all its children.
 
     Parameters
     ----------
-    arguments
-        Program and arguments.
     environment
         The whole environment.
     log
@@ -52,20 +54,13 @@ class Command:
     """
 
     def __init__(
-        self,
-        arguments: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        log: Path,
-        patience: float,
-        keep_fds: Sequence[int] = (),
+        self, *, environment: Mapping[str, str], log: Path, patience: float, keep_fds: Sequence[int] = ()
     ) -> None:
-        self.arguments = list(arguments)
         self.environment = environment
         self.log = log
         self.patience = patience
         self.keep_fds = keep_fds
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Child | None = None
         self._stop_requested_at: float | None = None
 
     def start(self, *, announce: Announce | None = None) -> None:
@@ -73,14 +68,10 @@ class Command:
         if self.process is not None:
             signal_group(self.process, SIGKILL)
         self._stop_requested_at = None
-        self.process = spawn(
-            self.arguments,
-            log=self.log,
-            environment=self.environment,
-            death_signal=SIGKILL,
-            keep_fds=self.keep_fds,
-            announce=announce,
-        )
+        self.process = self._begin(announce)
+
+    def _begin(self, announce: Announce | None) -> Child:
+        raise NotImplementedError
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM, once (a second one would make a worker drop what it does), and return."""
@@ -97,6 +88,60 @@ class Command:
             stop(self.process, steps=[])
 
 
+class Command(Part):
+    """A part that is a program of its own: `arguments` are the program and its arguments, all else is `Part`'s."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        log: Path,
+        patience: float,
+        keep_fds: Sequence[int] = (),
+    ) -> None:
+        super().__init__(environment=environment, log=log, patience=patience, keep_fds=keep_fds)
+        self.arguments = list(arguments)
+
+    def _begin(self, announce: Announce | None) -> Child:
+        return spawn(
+            self.arguments,
+            log=self.log,
+            environment=self.environment,
+            death_signal=SIGKILL,
+            keep_fds=self.keep_fds,
+            announce=announce,
+        )
+
+
+class Fork(Part):
+    """A part that is a fork of this process, which calls `enter`; it is listed by its `name`, all else is `Part`'s."""
+
+    def __init__(
+        self,
+        enter: Callable[[], object],
+        *,
+        name: str,
+        environment: Mapping[str, str],
+        log: Path,
+        patience: float,
+        keep_fds: Sequence[int] = (),
+    ) -> None:
+        super().__init__(environment=environment, log=log, patience=patience, keep_fds=keep_fds)
+        self.enter = enter
+        self.name = name
+
+    def _begin(self, announce: Announce | None) -> Child:
+        return fork(
+            self.enter,
+            name=self.name,
+            log=self.log,
+            environment=self.environment,
+            keep_fds=self.keep_fds,
+            announce=announce,
+        )
+
+
 class OrphanReaper:
     """The process that ends our children when we were killed; see `app.embedded.orphan_reaper`."""
 
@@ -104,13 +149,13 @@ class OrphanReaper:
         self._groups: dict[int, Signals] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
-    def add(self, process: subprocess.Popen[bytes], number: Signals) -> None:
+    def add(self, process: Child, number: Signals) -> None:
         """Have the group of a child signalled when we die."""
         self._groups[process.pid] = number
         if self._process is None or not self._tell(f"+ {process.pid} {int(number)}"):
             self.ensure()
 
-    def remove(self, process: subprocess.Popen[bytes]) -> None:
+    def remove(self, process: Child) -> None:
         """Forget a child that has ended."""
         if self._groups.pop(process.pid, None) is not None:
             self._tell(f"- {process.pid}")
@@ -221,7 +266,7 @@ class Supervisor:
             # The next look finds it dead and counts.
             self.say(f"{entry.name} did not start again: {error.detail}")
 
-    def _on_exit(self, entry: Watched, process: subprocess.Popen[bytes], now: float) -> None:
+    def _on_exit(self, entry: Watched, process: Child, now: float) -> None:
         self.orphan_reaper.remove(process)
         signal_group(process, SIGKILL)
         entry.deaths = 1 if now - entry.started > SOUND_SECONDS else entry.deaths + 1
@@ -229,14 +274,14 @@ class Supervisor:
             raise CannotStartError(f"{entry.name} ended {entry.deaths} times in a row; see {entry.part.log}.")
         pause = min(FIRST_PAUSE_SECONDS * 2 ** (entry.deaths - 1), LONGEST_PAUSE_SECONDS)
         entry.start_at = now + pause
-        self.say(f"{entry.name} ended ({ending(process.returncode)}); it starts again in {pause:g} s.")
+        self.say(f"{entry.name} ended ({ending(process.returncode or 0)}); it starts again in {pause:g} s.")
 
     def stop_all(self) -> None:
         """Stop stage after stage, the last one first; the processes of a stage end at the same time."""
         for stage in sorted({entry.stage for entry in self.watched}, reverse=True):
             entries = [entry for entry in self.watched if entry.stage == stage]
             for entry in entries:
-                if isinstance(entry.part, Command):
+                if isinstance(entry.part, Part):
                     entry.part.ask_to_stop()
             for entry in entries:
                 entry.part.stop()

@@ -5,7 +5,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import distribution
+from importlib.metadata import EntryPoint, distribution
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,14 +15,13 @@ from app.settings import Settings
 
 #: Jobs may take long and must not slow down what someone waits for.
 BATCH_NICENESS = 10
-#: Entry points of the distribution: `worker`, and `compiler` of its kernels. No name of `workers` is written here.
+#: Entry points of the distribution: `worker`, what it imports before it forks, and the `compiler` of its kernels. No
+#: name of `workers` is written here.
 PROGRAMS = "surebox.programs"
 
 
-def program(name: str) -> list[str]:
-    """Return the command of one of the distribution's programs, to which its arguments are added.
-
-    Celery's own command would put the current folder in front of the import path, where `workers` may be anyone's.
+def _program(name: str) -> EntryPoint:
+    """Return one of the distribution's programs.
 
     Raises
     ------
@@ -34,8 +33,7 @@ def program(name: str) -> list[str]:
         raise CannotStartError(
             f"The installation is older than its source and lacks the program {name}: install it again."
         )
-    module, function = named[0].module, named[0].attr
-    return [sys.executable, "-P", "-c", f"import sys, {module}; {module}.{function}(sys.argv[1:])"]
+    return named[0]
 
 
 def thread_settings(*, each: int) -> dict[str, str]:
@@ -84,21 +82,26 @@ def celery_arguments(*, queue: str, concurrency: int, log_level: str) -> list[st
     ]
 
 
-def become_worker(settings: Settings, *, queue: str, concurrency: int) -> NoReturn:
-    """Replace this process by the Celery worker of a queue."""
-    environment = {
-        **os.environ,
-        **thread_settings(each=threads_each(queue=queue, concurrency=concurrency, cores=usable_cores())),
-        **kernel_settings(settings),
-    }
+def prepare_to_fork(settings: Settings, *, threads: int) -> None:
+    """Import what every worker needs, so that forks of this process have it; with the environment that it reads."""
+    os.environ.update(thread_settings(each=threads) | kernel_settings(settings))
+    _program("before-fork").load()()
+
+
+def be_worker(settings: Settings, *, queue: str, concurrency: int) -> None:
+    """Be the Celery worker of a queue until instructed to stop."""
+    threads = threads_each(queue=queue, concurrency=concurrency, cores=usable_cores())
+    os.environ.update(thread_settings(each=threads) | kernel_settings(settings))
     if queue == "batch":
         os.nice(BATCH_NICENESS)
-    arguments = celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level)
-    os.execve(sys.executable, [*program("worker"), *arguments], environment)  # noqa: S606
+    # Celery's own command would put the current folder in front of the import path, where `workers` may be anyone's.
+    _program("worker").load()(celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level))
 
 
 def become_compiler(settings: Settings, *, methods: Sequence[str], missing: bool = False) -> NoReturn:
     """Replace this process by one that compiles what the installation lacks, or states what that is."""
     environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}
-    name = "missing-kernels" if missing else "compiler"
-    os.execve(sys.executable, [*program(name), *methods], environment)  # noqa: S606
+    named = _program("missing-kernels" if missing else "compiler")
+    module, function = named.module, named.attr
+    code = f"import sys, {module}; {module}.{function}(sys.argv[1:])"
+    os.execve(sys.executable, [sys.executable, "-P", "-c", code, *methods], environment)  # noqa: S606

@@ -15,6 +15,7 @@ import polars as pl
 import psutil
 import pytest
 
+from app.embedded.folder import DataFolder
 from surebox_client import Surebox, plans
 from surebox_client.errors import ConnectionFailedError
 from tests.clients.relay import relaying
@@ -66,13 +67,9 @@ def limited(strained: Service) -> Iterator[dict[str, Any]]:
 
 
 def processes(service: Service, name: str) -> list[psutil.Process]:
-    """Processes of a service by what their command line has."""
-    return [
-        each
-        for each in psutil.process_iter(["cmdline", "environ"])
-        if name in " ".join(each.info["cmdline"] or ())
-        and str(service.folder) in (each.info["environ"] or {}).get("SUREBOX_STAGING_DIR", "")
-    ]
+    """Processes of a service by what the system calls them."""
+    everyone = psutil.Process(DataFolder(service.folder).running().pid).children(recursive=True)
+    return [each for each in everyone if each.name() == name]
 
 
 def test_a_flow_begins_that_must_wait_for_its_minute(limited: dict[str, Any]) -> None:
@@ -98,7 +95,7 @@ def test_the_api_is_killed_amid_an_upload(strained: Service) -> None:
     data = b"age,wage\n" + b"".join(b"%d,%d\n" % (18 + i % 60, i * 7919 % 50_003) for i in range(150_000))
 
     def kill() -> None:
-        (api,) = processes(strained, "--listen-fd")
+        (api,) = processes(strained, "surebox-api")
         api.kill()
         api.wait(30)
 
@@ -116,7 +113,7 @@ def test_a_worker_is_killed_amid_a_job(strained: Service) -> None:
         )
         for event in job.events():
             if event["state"] == "running":
-                for each in processes(strained, "--queues batch"):
+                for each in processes(strained, "surebox-batch"):
                     if each.is_running():
                         os.kill(each.pid, signal.SIGKILL)
                 break
@@ -168,7 +165,7 @@ def test_a_stream_that_cannot_be_rewound_is_not_sent_again(strained: Service) ->
         def read(self, _size: int = -1, /) -> bytes:
             self.left -= 1
             if self.left == 30:
-                (api,) = processes(strained, "--listen-fd")
+                (api,) = processes(strained, "surebox-api")
                 api.kill()
                 api.wait(30)
             return b"1,2\n" * 16_000 if self.left > 0 else b""

@@ -47,19 +47,19 @@ class Launched:
         return [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]
 
     def lines(self) -> list[str]:
-        """The command lines of the children."""
+        """The names and command lines of the children."""
         lines = []
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):
-                lines.append(" ".join(child.cmdline()))
+                lines.append(f"{child.name()} {' '.join(child.cmdline())}")
         return lines
 
     def child(self, *words: str) -> psutil.Process:
-        """The child on whose command line all words stand."""
+        """The child in whose name and command line all words stand."""
         matches = []
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):
-                line = " ".join(child.cmdline())
+                line = f"{child.name()} {' '.join(child.cmdline())}"
                 if all(word in line for word in words):
                     matches.append(child)
         (only,) = matches
@@ -190,15 +190,15 @@ def test_secrets_stand_on_no_command_line(running: Launched) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("The API", ("serve", "--listen-fd")),
-        ("The batch worker", ("worker", "--queues batch")),
-        ("Housekeeping", ("app.cli housekeeping",)),
+        ("The API", ("surebox-api",)),
+        ("The batch worker", ("surebox-batch",)),
+        ("Housekeeping", ("surebox-houseke",)),
         ("Valkey", ("valkey",)),
         ("Postgres", ("bin/postgres",)),
     ],
 )
 def test_a_part_that_is_killed_is_started_again(running: Launched, name: str, words: tuple[str, ...]) -> None:
-    wait_until(lambda: "housekeeping" in " ".join(running.lines()), within=60)
+    wait_until(lambda: "surebox-houseke" in " ".join(running.lines()), within=60)
     old = running.child(*words)
     old.kill()
     wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), within=60)

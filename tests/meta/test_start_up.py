@@ -48,7 +48,7 @@ def test_the_front_names_no_module_of_the_workers_in_a_string() -> None:
     assert not texts
 
 
-@pytest.mark.parametrize("name", ["compiler", "worker"])
+@pytest.mark.parametrize("name", ["before-fork", "compiler", "missing-kernels", "worker"])
 def test_the_programs_that_the_front_starts_are_functions_of_the_distribution(name: str) -> None:
     (entry,) = distribution("surebox").entry_points.select(group=PROGRAMS, name=name)
     code = f"from importlib.metadata import EntryPoint as E; print(callable(E('x', {entry.value!r}, 'y').load()))"

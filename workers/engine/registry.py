@@ -1,7 +1,7 @@
 """Which runner serves which method.
 
-Runners are named, not imported: their modules pull in the numeric stack, and a process imports it only once it has
-been forked (thread pools do not survive a fork).
+Runners are named, not imported: their modules pull in polars and pyarrow, and a process imports those only once it has
+been forked (their threads do not survive a fork).
 """
 
 from collections.abc import Container

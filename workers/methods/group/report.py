@@ -121,8 +121,9 @@ def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: M
     """How far the in-range records of both files are apart, variable by variable, the least alike first."""
     chance = by_chance(len(auxiliary.rows), len(target.rows))
     ours, theirs = auxiliary.vital, target.vital
-    both_known = ours is not None and theirs is not None and bool(ours.any()) and bool(theirs.any())
-    members_chance = by_chance(int(ours.sum()), int(theirs.sum())) if both_known else None
+    members_chance = None
+    if ours is not None and theirs is not None and ours.any() and theirs.any():
+        members_chance = by_chance(int(ours.sum()), int(theirs.sum()))
     pairs = zip(with_terms(variables), auxiliary.variables, target.variables, strict=True)
     columns = sorted(
         (
@@ -130,7 +131,7 @@ def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: M
                 column=one.column,
                 distance=distance(x, y),
                 by_chance=chance,
-                members_distance=distance(x[ours], y[theirs]) if both_known else None,
+                members_distance=None if members_chance is None else distance(x[ours], y[theirs]),
                 members_by_chance=members_chance,
             )
             for one, x, y in pairs
