@@ -13,12 +13,13 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Final, NoReturn
 
 from app.embedded.child import Announce
 from app.processes.parent_death_signal import die_with, wait_for
 
+#: Whether parts are forks here.
+FORKS: Final[bool] = sys.platform == "linux"
 _PR_SET_NAME: Final = 15
 #: How often one looks whether a fork has ended.
 _LOOK_SECONDS: Final = 0.01
@@ -66,7 +67,7 @@ def fork(
     enter: Callable[[], object],
     *,
     name: str,
-    log: Path,
+    outputs: tuple[int, int],
     environment: Mapping[str, str],
     keep_fds: Sequence[int] = (),
     announce: Announce | None = None,
@@ -81,8 +82,8 @@ def fork(
         What it does; its end is that of the fork.
     name
         What the system's lists of processes call it, of 15 bytes.
-    log
-        File to which both outputs are appended.
+    outputs
+        Descriptors of its standard output and its standard error.
     environment
         The whole environment.
     keep_fds
@@ -90,24 +91,26 @@ def fork(
     announce
         As of `app.embedded.child.spawn`.
     """
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()
-    parent, (waiting, go) = os.getpid(), os.pipe()
+    parent, (waiting, go), (known, leads) = os.getpid(), os.pipe(), os.pipe()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     gc.freeze()  # what is here is not looked through by each fork, and stays shared
     try:
         pid = os.fork()
         if pid == 0:
-            _live(enter, parent, waiting, name=name, log=log, environment=environment, keep_fds=keep_fds)
+            _live(enter, parent, waiting, leads, name=name, outputs=outputs, environment=environment, keep_fds=keep_fds)
         process = ForkedProcess(pid)
-        os.close(waiting)
+        for ours in (waiting, leads):
+            os.close(ours)
+        os.read(known, 1)  # from now on its group can be signalled
         if announce is not None:
             announce(process)
         os.write(go, b"!")
     finally:
         gc.unfreeze()
-        os.close(go)
+        for ours in (go, known):
+            os.close(ours)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return process
 
@@ -116,9 +119,10 @@ def _live(
     enter: Callable[[], object],
     parent: int,
     waiting: int,
+    leads: int,
     *,
     name: str,
-    log: Path,
+    outputs: tuple[int, int],
     environment: Mapping[str, str],
     keep_fds: Sequence[int],
 ) -> NoReturn:
@@ -129,10 +133,10 @@ def _live(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         os.setsid()
+        os.write(leads, b"!")
         die_with(parent, signal.SIGKILL)
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
-        output, nothing = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), os.open(os.devnull, os.O_RDONLY)
-        for ours, standard in ((nothing, 0), (output, 1), (output, 2)):
+        for ours, standard in ((os.open(os.devnull, os.O_RDONLY), 0), (outputs[0], 1), (outputs[1], 2)):
             os.dup2(ours, standard)
         _keep_only({0, 1, 2, waiting, *keep_fds})
         wait_for(waiting)

@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from secrets import token_urlsafe
+from tempfile import TemporaryFile
 from threading import Thread
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
+from app.embedded.child import Child, stop
 from app.embedded.folder import DataFolder
+from app.embedded.forked import FORKS, fork
 from app.embedded.idle import IdleWatch
 from app.embedded.listening import address, are_workers, parts_missing
 from app.embedded.logs import LogFiles
@@ -28,10 +30,12 @@ from app.embedded.supervisor import Command, Fork, Part, Supervisor
 from app.embedded.worker import prepare_to_fork
 from app.errors import CannotStartError, UnavailableError
 from app.processes.cores import usable_cores
+from app.processes.importing import import_all
 from app.processes.tied import tied_to_parent
 from app.settings import get_settings
 
 LOOK_SECONDS = 0.1
+PREPARE_LOOK_SECONDS = 0.02
 ROTATE_SECONDS = 60.0
 IDLE_LOOK_SECONDS = 1.0
 HOUSEKEEPING_LOOK_SECONDS = 0.5
@@ -151,14 +155,14 @@ class Launcher:
         self._refuse_lost_database(known=secrets.admin_key_written)
         self.folder.write_running(sockets=sockets, environment=environment)
         inherited = child_environment(environment)
-        importing = Thread(target=import_front, name="importing")
-        importing.start()  # while the servers start; it has ended before the first fork
+        self._importing = Thread(target=import_front, name="importing")
+        self._importing.start()  # while the servers start; it has ended before the first fork
         self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
         self._add("Valkey", broker, stage=BROKER)
         prepared = secrets.admin_key_written and self._is_prepared()
         if not prepared:
             self._prepare(inherited, with_key=not secrets.admin_key_written)
-        importing.join()
+        self._importing.join()
         self._start_processes(
             inherited, prepare=partial(self._prepare, inherited, with_key=False) if prepared else None
         )
@@ -224,22 +228,17 @@ class Launcher:
 
         A process of its own does it, which then ends.
         """
-        arguments = surebox("prepare", *(["--admin-key"] if with_key else []))
-        process = subprocess.Popen(
-            tied_to_parent(arguments, death_signal=signal.SIGKILL),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            out, err = self._finish(process)
-        finally:
-            process.kill()
-            process.wait()
-        if process.returncode != 0:
+        arguments = ("prepare", *(["--admin-key"] if with_key else []))
+        with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+            process = self._preparing(arguments, environment, outputs=(output.fileno(), errors.fileno()))
+            try:
+                self._finish(process)
+            finally:
+                stop(process, steps=[])
+            for file in (output, errors):
+                file.seek(0)
+            out, err = output.read(), errors.read()
+        if process.returncode:
             reason = (err.strip().splitlines() or ["no message"])[-1].removeprefix("surebox: ")
             if "refuses the password" in reason:
                 raise CannotStartError(
@@ -253,14 +252,36 @@ class Launcher:
             self.folder.write_admin_key(out.strip().splitlines()[-1])
         self.folder.prepared.write_text(self._preparation(), encoding="utf-8")
 
-    def _finish(self, process: subprocess.Popen[str]) -> tuple[str, str]:
+    def _preparing(self, arguments: Sequence[str], environment: dict[str, str], *, outputs: tuple[int, int]) -> Child:
+        if FORKS:
+            if self._importing is not None:
+                self._importing.join()  # a fork needs one thread
+            return fork(self._entering(arguments), name="surebox-prepare", outputs=outputs, environment=environment)
+        return subprocess.Popen(
+            tied_to_parent(surebox(*arguments), death_signal=signal.SIGKILL),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=outputs[0],
+            stderr=outputs[1],
+            start_new_session=True,
+        )
+
+    def _entering(self, arguments: Sequence[str]) -> Callable[[], None]:
+        """What a fork of ours does: what the command line does with these arguments."""
+
+        def enter() -> None:
+            get_settings.cache_clear()
+            sys.argv = ["surebox", *arguments]
+            self.command_line()
+
+        return enter
+
+    def _finish(self, process: Child) -> None:
         deadline = time.monotonic() + PREPARE_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                return process.communicate(timeout=LOOK_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._pause(0)
-        raise CannotStartError(f"The database was not prepared in {PREPARE_SECONDS:g} s.")
+        while process.poll() is None:
+            if time.monotonic() > deadline:
+                raise CannotStartError(f"The database was not prepared in {PREPARE_SECONDS:g} s.")
+            self._pause(PREPARE_LOOK_SECONDS)
 
     def _part(
         self, name: str, *arguments: str, environment: dict[str, str], patience: float, keep_fds: Sequence[int] = ()
@@ -268,16 +289,12 @@ class Launcher:
         """One of our own processes: a fork of this one, which has imported most, or where that may not be a program."""
         log = self.folder.logs / f"{name}.log"
         own = {**environment, "SUREBOX_LOG_FILE": str(log.absolute())}
-        if sys.platform != "linux":
+        if not FORKS:
             return Command(surebox(*arguments), environment=own, log=log, patience=patience, keep_fds=keep_fds)
-
-        def enter() -> None:
-            get_settings.cache_clear()
-            sys.argv = ["surebox", *arguments]
-            self.command_line()
-
         listed = f"surebox-{name.removeprefix('worker-')}"
-        return Fork(enter, name=listed, environment=own, log=log, patience=patience, keep_fds=keep_fds)
+        return Fork(
+            self._entering(arguments), name=listed, environment=own, log=log, patience=patience, keep_fds=keep_fds
+        )
 
     def _start_processes(self, environment: dict[str, str], *, prepare: Callable[[], None] | None) -> None:
         fd = self.listener.fileno()
@@ -297,7 +314,7 @@ class Launcher:
 
     def _import_algorithms(self) -> None:
         """Import what workers need, while the API starts; forks of this process have it."""
-        if sys.platform == "linux":
+        if FORKS:
             settings = get_settings().model_copy(update={"staging_dir": self.folder.scratch})
             prepare_to_fork(settings, threads=usable_cores())
 
@@ -385,9 +402,8 @@ class Launcher:
 
 def import_front() -> None:
     """Import what forks of this process need first."""
-    if sys.platform == "linux":
-        for name in ("app.embedded.api", "app.installation.check", "app.main", "app.housekeeping.loop"):
-            import_module(name)
+    if FORKS:
+        import_all(["app.embedded.api", "app.installation.check", "app.main", "app.housekeeping.loop"])
 
 
 def has_unfinished_jobs(database_url: str) -> bool:

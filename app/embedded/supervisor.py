@@ -10,7 +10,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Protocol
 
-from app.embedded.child import Announce, Child, signal_group, spawn, stop
+from app.embedded.child import Announce, Child, private, signal_group, spawn, stop
 from app.embedded.forked import fork
 from app.errors import CannotStartError
 
@@ -132,14 +132,16 @@ class Fork(Part):
         self.name = name
 
     def _begin(self, announce: Announce | None) -> Child:
-        return fork(
-            self.enter,
-            name=self.name,
-            log=self.log,
-            environment=self.environment,
-            keep_fds=self.keep_fds,
-            announce=announce,
-        )
+        self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(self.log, "ab", opener=private) as log:
+            return fork(
+                self.enter,
+                name=self.name,
+                outputs=(log.fileno(), log.fileno()),
+                environment=self.environment,
+                keep_fds=self.keep_fds,
+                announce=announce,
+            )
 
 
 class OrphanReaper:

@@ -23,6 +23,7 @@ from pathlib import Path
 from app.embedded.forked import fork
 
 log = Path(sys.argv[1])
+outputs = (os.open(log, os.O_WRONLY | os.O_CREAT, 0o600),) * 2
 """
 
 
@@ -45,14 +46,13 @@ def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_how_a_fork_ends_is_its_exit_code(tmp_path: Path, ending: str, code: int, says: str) -> None:
     done = run(
         "def enter():\n    exec(sys.argv[2])\n"
-        "process = fork(enter, name='x', log=log, environment={})\n"
+        "process = fork(enter, name='x', outputs=outputs, environment={})\n"
         "print(process.wait(60), process.poll(), process.returncode)",
         str(tmp_path / "log"),
         ending,
     )
     assert done.stdout == f"{code} {code} {code}\n", done.stderr
     assert says in (tmp_path / "log").read_text()
-    assert (tmp_path / "log").stat().st_mode & 0o077 == 0
 
 
 def test_a_fork_has_the_descriptors_it_is_given_and_no_lock_or_pipe_of_its_parent(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_fork_has_the_descriptors_it_is_given_and_no_lock_or_pipe_of_its_paren
         "           if os.path.exists(f'/proc/self/fd/{fd}')}\n"
         "    print(json.dumps([fds, dict(os.environ), os.getsid(0) == os.getpid(),\n"
         "                      signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, os.read(0, 1) == b'']))\n"
-        "process = fork(enter, name='surebox-x', log=log, environment={'A': 'b'}, keep_fds=[kept.fileno()])\n"
+        "process = fork(enter, name='surebox-x', outputs=outputs, environment={'A': 'b'}, keep_fds=[kept.fileno()])\n"
         "print(process.wait(60), kept.fileno())",
         str(tmp_path / "log"),
     )
@@ -80,7 +80,7 @@ def test_a_fork_has_the_descriptors_it_is_given_and_no_lock_or_pipe_of_its_paren
 def test_a_fork_lives_only_once_it_is_known_who_must_end_it(tmp_path: Path) -> None:
     done = run(
         "def announce(process):\n    print(process.pid, flush=True)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "fork(lambda: print('started'), name='x', log=log, environment={}, announce=announce)",
+        "fork(lambda: print('started'), name='x', outputs=outputs, environment={}, announce=announce)",
         str(tmp_path / "log"),
     )
     with suppress(psutil.NoSuchProcess):
@@ -97,7 +97,10 @@ def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    code = "fork(lambda: (print('started', flush=True), time.sleep(600)), name='x', log=log, environment={}).wait()"
+    code = (
+        "def enter():\n    print('started', flush=True)\n    time.sleep(600)\n"
+        "fork(enter, name='x', outputs=outputs, environment={}).wait()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", FORKING + code, str(tmp_path / "log")], cwd=ROOT, env=bare_environment(), text=True
     ) as process:
@@ -116,7 +119,7 @@ def test_a_fork_dies_with_its_parent(parent: "subprocess.Popen[str]", tmp_path: 
 def test_waiting_for_a_fork_ends_in_time(tmp_path: Path) -> None:
     done = run(
         "import subprocess\n"
-        "process = fork(lambda: time.sleep(600), name='x', log=log, environment={})\n"
+        "process = fork(lambda: time.sleep(600), name='x', outputs=outputs, environment={})\n"
         "try:\n    process.wait(0.05)\nexcept subprocess.TimeoutExpired:\n    print('in time')\n"
         "process.send_signal(signal.SIGTERM)\nprint(process.wait(60))\nprocess.send_signal(signal.SIGTERM)",
         str(tmp_path / "log"),

@@ -1,0 +1,100 @@
+"""From `surebox serve` to the first answers on an existing folder, and what each process has cost by then.
+
+    python benchmarks/start_up.py [--rounds 7]
+
+Medians of rounds: until the API answers, until all workers are there (which it learns within a second); `surebox audit`
+of 1,000 rows where no service runs (it starts one), and once more where that one still does.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import psutil
+
+SUREBOX = str(Path(sys.executable).with_name("surebox"))
+AUDIT = ("audit", "people.csv", "--quasi-identifiers", "age,sex", "--require", "k=1", "--quiet")
+#: After so long nothing is imported or loaded any more.
+SETTLED = 12.0
+
+
+def all_there(address: str) -> bool:
+    """Whether no part is missing."""
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError:
+        return False
+
+
+def serve(folder: Path) -> tuple[float, float, dict[str, float]]:
+    """Seconds until the API is announced, until all parts are there; CPU seconds by process once it has settled."""
+    began = time.perf_counter()
+    command = [SUREBOX, "serve", "--data-dir", str(folder / ".surebox"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        said = next(line for line in service.stdout if "is ready at" in line)
+        ready = time.perf_counter() - began
+        while not all_there(said.split()[-1]):
+            time.sleep(0.02)
+        there = time.perf_counter() - began
+        time.sleep(max(0.0, SETTLED - there))
+        costs: dict[str, float] = defaultdict(float)
+        for each in [psutil.Process(service.pid), *psutil.Process(service.pid).children(recursive=True)]:
+            times = each.cpu_times()
+            costs[each.name()] += times.user + times.system
+        service.terminate()
+    return ready, there, costs
+
+
+def audit(folder: Path) -> tuple[float, float]:
+    """Seconds of an audit that starts the service, and of the next one."""
+    took = []
+    for _ in range(2):
+        began = time.perf_counter()
+        subprocess.run([SUREBOX, *AUDIT], cwd=folder, check=True, capture_output=True)
+        took.append(time.perf_counter() - began)
+    subprocess.run([SUREBOX, "stop"], cwd=folder, check=True, capture_output=True)
+    return took[0], took[1]
+
+
+def main() -> None:
+    """Print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    rng = np.random.default_rng(1)
+    with TemporaryDirectory(dir="/tmp") as name:  # a socket's path is short
+        folder = Path(name)
+        ages, sexes = rng.integers(18, 80, 1000), rng.integers(0, 2, 1000)
+        rows = [f"{age},{'mf'[sex]}" for age, sex in zip(ages, sexes, strict=True)]
+        (folder / "people.csv").write_text("\n".join(["age,sex", *rows]) + "\n", encoding="utf-8")
+        print(f"first start of the folder, with an audit: {audit(folder)[0]:.1f} s")
+        served = [serve(folder) for _ in range(rounds)]
+        audits = [audit(folder) for _ in range(rounds)]
+    for label, values in (
+        ("the API answers", [one[0] for one in served]),
+        ("all parts are there", [one[1] for one in served]),
+        ("audit that starts the service", [one[0] for one in audits]),
+        ("the next audit", [one[1] for one in audits]),
+    ):
+        print(f"{label}: {statistics.median(values):.2f} s ({min(values):.2f} to {max(values):.2f})")
+    for process in sorted({name for one in served for name in one[2]}):
+        costs = [one[2].get(process, 0.0) for one in served]
+        if max(costs) >= 0.05:
+            print(f"{process}: {statistics.median(costs):.2f} CPU s")
+    print(f"together: {statistics.median(sum(one[2].values()) for one in served):.1f} CPU s")
+
+
+if __name__ == "__main__":
+    main()
