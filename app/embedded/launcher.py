@@ -142,15 +142,10 @@ class Launcher:
             log=self.folder.logs / "postgres.log",
         )
         broker = BrokerServer(sockets=sockets, password=token_urlsafe(32), log=self.folder.logs / "valkey.log")
-        environment = {
-            "DATABASE_URL": postgres.url(),
-            "REDIS_URL": broker.url(),
-            "STORAGE_URL": self.folder.storage_url,
+        environment = self._addresses(postgres, broker) | {
             "SUREBOX_SERVER_SECRET": secrets.server_secret,
             "SUREBOX_PREVIOUS_SERVER_SECRET": settings.previous_server_secret.get_secret_value()
             or secrets.previous(now),
-            "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
-            "SUREBOX_STAGING_DIR": str(self.folder.scratch),
         }
         self._refuse_lost_database(known=secrets.admin_key_written)
         self.folder.write_running(sockets=sockets, environment=environment)
@@ -169,6 +164,16 @@ class Launcher:
         self.folder.write_running(sockets=sockets, environment=environment, address=address(self.listener))
         self._watch_idleness(environment["DATABASE_URL"])
         self._announce()
+
+    def _addresses(self, postgres: PostgresServer, broker: BrokerServer) -> dict[str, str]:
+        """What tells our processes where the others are."""
+        return {
+            "DATABASE_URL": postgres.url(),
+            "REDIS_URL": broker.url(),
+            "STORAGE_URL": self.folder.storage_url,
+            "SUREBOX_SIGNING_KEY_FILE": str(self.folder.signing_key),
+            "SUREBOX_STAGING_DIR": str(self.folder.scratch),
+        }
 
     def _refuse_lost_database(self, *, known: bool) -> None:
         """Refuse to make a new database where an earlier start had one: what is known of releases would be gone.
@@ -305,8 +310,9 @@ class Launcher:
         self._importing = Thread(target=self._import_algorithms, name="importing")
         self._importing.start()
         # The API compares database and files for all of them.
-        for queue, concurrency in (("interactive", ANSWERING), ("batch", self.workers)):
-            arguments = ("worker", "--compared", "--queue", queue, "--concurrency", str(concurrency))
+        interactive = ("worker", "--compared", "--queue", "interactive", "--concurrency", str(ANSWERING))
+        batch = ("worker", "--compared", "--queue", "batch", "--concurrency", str(self.workers))
+        for queue, arguments in (("interactive", interactive), ("batch", batch)):
             worker = self._part(f"worker-{queue}", *arguments, environment=environment, patience=WORKER_PATIENCE)
             self._workers.append((f"The {queue} worker", worker))
         self._housekeeping = self._part("housekeeping", "housekeeping", environment=environment, patience=API_PATIENCE)

@@ -98,6 +98,12 @@ def be_worker(settings: Settings, *, queue: str, concurrency: int) -> None:
     _program("worker").load()(celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level))
 
 
+def begin_anew(*, queue: str, concurrency: int) -> NoReturn:
+    """Replace this process by a worker that compares nothing: what comparing has opened has threads, and forks none."""
+    arguments = ("worker", "--compared", "--queue", queue, "--concurrency", str(concurrency))
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "app.cli", *arguments])  # noqa: S606
+
+
 def become_compiler(settings: Settings, *, methods: Sequence[str], missing: bool = False) -> NoReturn:
     """Replace this process by one that compiles what the installation lacks, or states what that is."""
     environment = {**os.environ, **thread_settings(each=usable_cores()), **kernel_settings(settings)}

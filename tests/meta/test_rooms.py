@@ -12,6 +12,7 @@ APART = {
     "workers.methods.swaps.classifier_attack": "what an attacker does, beside the method that is attacked",
     "workers.methods.report.summary": "a section of the page, as `audits`, `attacks` and `words` are",
     "workers.algorithms.boxes.partition.constraints": "a file for each privacy model, found by its name",
+    "workers.preloading": "a program of its own: `surebox serve` imports it before it knows the broker of its workers",
     "workers.engine.compiling": "a program of its own: workers that warm nothing do not load a compiler",
 }
 

@@ -274,7 +274,8 @@ class ColumnLikeness(Contract):
         description="The distance of the group's records; null where the target lacks the group's columns, or members."
     )
     members_by_chance: float | None = Field(
-        default=None, description="What two samples of so many members exceed once in a hundred times; else null."
+        default=None,
+        description="Distance that samples of so many members exceed once in a hundred times; null without it.",
     )
 
 
