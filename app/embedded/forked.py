@@ -12,7 +12,8 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, NoReturn
 
 from app.embedded.child import Announce
@@ -106,7 +107,8 @@ def fork(
         os.read(known, 1)  # from now on its group can be signalled
         if announce is not None:
             announce(process)
-        os.write(go, b"!")
+        with suppress(BrokenPipeError):  # it is dead already, which who watches it will see
+            os.write(go, b"!")
     finally:
         gc.unfreeze()
         for ours in (go, known):
@@ -146,17 +148,20 @@ def _live(
         code = 0
     except SystemExit as ending:
         code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+        if isinstance(ending.code, str):
+            sys.stderr.write(f"{ending.code}\n")
     except BaseException:  # noqa: BLE001 - it must not go on as a second parent
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
 
 
 def _keep_only(kept: set[int]) -> None:
     """Close all other descriptors: locks, pipes and sockets that are the parent's."""
-    edges = [-1, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
-    for below, above in pairwise(edges):
-        if below + 1 < above:  # an empty range at 0 would be everything
-            os.closerange(below + 1, above)
+    for descriptor in {int(each.name) for each in Path("/proc/self/fd").iterdir()} - kept:
+        with suppress(OSError):  # that of the listing is closed already
+            os.close(descriptor)

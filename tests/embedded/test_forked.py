@@ -37,7 +37,8 @@ def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     [
         ("print('done')", 0, "done\n"),
         ("sys.exit(3)", 3, ""),
-        ("sys.exit('no')", 1, ""),
+        ("sys.exit('no')", 1, "no\n"),
+        ("sys.stdout.write('x'); os.close(1)", 0, ""),  # it cannot be written, and it is no second parent
         ("sys.exit()", 0, ""),
         ("1 / 0", 1, "ZeroDivisionError"),
         ("os.kill(os.getpid(), signal.SIGKILL)", -9, ""),
