@@ -12,28 +12,20 @@ import statistics
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
+
+from app.embedded.listening import parts_missing
 
 SUREBOX = str(Path(sys.executable).with_name("surebox"))
 AUDIT = ("audit", "people.csv", "--quasi-identifiers", "age,sex", "--require", "k=1", "--quiet")
 #: After so long nothing is imported or loaded any more.
 SETTLED = 12.0
-
-
-def all_there(address: str) -> bool:
-    """Whether no part is missing."""
-    try:
-        with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except urllib.error.HTTPError:
-        return False
 
 
 def serve(folder: Path) -> tuple[float, float, dict[str, float]]:
@@ -44,7 +36,8 @@ def serve(folder: Path) -> tuple[float, float, dict[str, float]]:
         assert service.stdout is not None
         said = next(line for line in service.stdout if "is ready at" in line)
         ready = time.perf_counter() - began
-        while not all_there(said.split()[-1]):
+        place = urlsplit(said.split()[-1])
+        while parts_missing(place.hostname or "", place.port or 0) != []:
             time.sleep(0.02)
         there = time.perf_counter() - began
         time.sleep(max(0.0, SETTLED - there))

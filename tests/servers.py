@@ -4,7 +4,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,14 @@ def still_alive(processes: Iterable[psutil.Process], *, within: float) -> list[p
         alive = [process for process in processes if not has_ended(process)]
         if not alive or time.monotonic() > deadline:
             return alive
+        time.sleep(0.02)
+
+
+def wait_until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
+    """Wait for a condition, or fail."""
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
 
 

@@ -117,14 +117,14 @@ def worker(
 ) -> None:
     """Work on one queue, until instructed to stop."""
     require(*WORKER_PACKAGES, extras="worker")
-    from app.embedded.worker import be_worker, begin_anew
+    from app.embedded.worker import become_worker, run_worker
 
     if not compared:  # of the embedded default another process compares: what that imports takes a second here
         from app.installation.check import check_at_start
 
         check_at_start(load_settings())
-        begin_anew(queue=queue.value, concurrency=concurrency)
-    be_worker(load_settings(), queue=queue.value, concurrency=concurrency)
+        become_worker(queue=queue.value, concurrency=concurrency)
+    run_worker(load_settings(), queue=queue.value, concurrency=concurrency)
 
 
 @cli.command()

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -106,6 +107,11 @@ def spawn(
         with suppress(BrokenPipeError):
             process.stdin.close()
     return process
+
+
+def surebox(*arguments: str) -> list[str]:
+    """Return the command line of our own command, whatever `app` folder the current folder may hold."""
+    return [sys.executable, "-P", "-m", "app.cli", *arguments]
 
 
 def private(path: str, flags: int) -> int:

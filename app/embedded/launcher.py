@@ -15,11 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import TemporaryFile
-from threading import Thread
 from types import FrameType
 
 from app.embedded.broker import BrokerServer
-from app.embedded.child import Child, stop
+from app.embedded.child import Child, stop, surebox
 from app.embedded.folder import DataFolder
 from app.embedded.forked import FORKS, fork
 from app.embedded.idle import IdleWatch
@@ -30,7 +29,7 @@ from app.embedded.supervisor import Command, Fork, Part, Supervisor
 from app.embedded.worker import prepare_to_fork
 from app.errors import CannotStartError, UnavailableError
 from app.processes.cores import usable_cores
-from app.processes.importing import import_all
+from app.processes.importing import Importing, import_all
 from app.processes.tied import tied_to_parent
 from app.settings import get_settings
 
@@ -97,7 +96,7 @@ class Launcher:
             collected=folder.postgres / LOG_FOLDER,
         )
         self._idle: IdleWatch | None = None
-        self._importing: Thread | None = None
+        self._importing = Importing(import_front)
         self._workers: list[tuple[str, Part]] = []
         self._housekeeping: Part | None = None
 
@@ -150,14 +149,13 @@ class Launcher:
         self._refuse_lost_database(known=secrets.admin_key_written)
         self.folder.write_running(sockets=sockets, environment=environment)
         inherited = child_environment(environment)
-        self._importing = Thread(target=import_front, name="importing")
         self._importing.start()  # while the servers start; it has ended before the first fork
         self._add("Postgres", postgres, stage=DATABASE, death_signal=signal.SIGINT)
         self._add("Valkey", broker, stage=BROKER)
         prepared = secrets.admin_key_written and self._is_prepared()
         if not prepared:
             self._prepare(inherited, with_key=not secrets.admin_key_written)
-        self._importing.join()
+        self._importing.finish()
         self._start_processes(
             inherited, prepare=partial(self._prepare, inherited, with_key=False) if prepared else None
         )
@@ -166,7 +164,7 @@ class Launcher:
         self._announce()
 
     def _addresses(self, postgres: PostgresServer, broker: BrokerServer) -> dict[str, str]:
-        """What tells our processes where the others are."""
+        """Settings by which our processes find the servers, the files and the key."""
         return {
             "DATABASE_URL": postgres.url(),
             "REDIS_URL": broker.url(),
@@ -259,8 +257,7 @@ class Launcher:
 
     def _preparing(self, arguments: Sequence[str], environment: dict[str, str], *, outputs: tuple[int, int]) -> Child:
         if FORKS:
-            if self._importing is not None:
-                self._importing.join()  # a fork needs one thread
+            self._importing.finish()
             return fork(self._entering(arguments), name="surebox-prepare", outputs=outputs, environment=environment)
         return subprocess.Popen(
             tied_to_parent(surebox(*arguments), death_signal=signal.SIGKILL),
@@ -307,7 +304,7 @@ class Launcher:
             "api", "serve", "--listen-fd", str(fd), environment=environment, patience=API_PATIENCE, keep_fds=[fd]
         )
         self._add("The API", api, stage=API)
-        self._importing = Thread(target=self._import_algorithms, name="importing")
+        self._importing = Importing(self._import_algorithms)
         self._importing.start()
         # The API compares database and files for all of them.
         interactive = ("worker", "--compared", "--queue", "interactive", "--concurrency", str(ANSWERING))
@@ -326,7 +323,8 @@ class Launcher:
 
     def _look_after(self) -> None:
         """Look after all parts, and start workers, once nothing is imported any more: a fork needs one thread."""
-        if self._importing is None or not self._importing.is_alive():
+        if not self._importing.is_alive():
+            self._importing.finish()
             self.supervisor.look()
             for name, part in self._workers:
                 self._add(name, part, stage=WORKERS)
@@ -425,11 +423,6 @@ def has_unfinished_jobs(database_url: str) -> bool:
         return True
     finally:
         database.close()
-
-
-def surebox(*arguments: str) -> list[str]:
-    """Return the command line of our own command, whatever `app` folder the current folder may hold."""
-    return [sys.executable, "-P", "-m", "app.cli", *arguments]
 
 
 def child_environment(ours: dict[str, str]) -> dict[str, str]:

@@ -38,6 +38,7 @@ class SupervisedProcess(Protocol):
         """Stop it and everything it started."""
 
 
+@dataclass(kw_only=True)
 class Part:
     """A process of our own code, with all its children.
 
@@ -53,15 +54,12 @@ class Part:
         Descriptors it inherits.
     """
 
-    def __init__(
-        self, *, environment: Mapping[str, str], log: Path, patience: float, keep_fds: Sequence[int] = ()
-    ) -> None:
-        self.environment = environment
-        self.log = log
-        self.patience = patience
-        self.keep_fds = keep_fds
-        self.process: Child | None = None
-        self._stop_requested_at: float | None = None
+    environment: Mapping[str, str]
+    log: Path
+    patience: float
+    keep_fds: Sequence[int] = ()
+    process: Child | None = field(default=None, init=False)
+    _stop_requested_at: float | None = field(default=None, init=False)
 
     def start(self, *, announce: Announce | None = None) -> None:
         """Start it; what an earlier one left behind is killed first."""
@@ -88,20 +86,11 @@ class Part:
             stop(self.process, steps=[])
 
 
+@dataclass
 class Command(Part):
     """A part that is a program of its own: `arguments` are the program and its arguments, all else is `Part`'s."""
 
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        log: Path,
-        patience: float,
-        keep_fds: Sequence[int] = (),
-    ) -> None:
-        super().__init__(environment=environment, log=log, patience=patience, keep_fds=keep_fds)
-        self.arguments = list(arguments)
+    arguments: Sequence[str]
 
     def _begin(self, announce: Announce | None) -> Child:
         return spawn(
@@ -114,22 +103,12 @@ class Command(Part):
         )
 
 
+@dataclass
 class Fork(Part):
     """A part that is a fork of this process, which calls `enter`; it is listed by its `name`, all else is `Part`'s."""
 
-    def __init__(
-        self,
-        enter: Callable[[], object],
-        *,
-        name: str,
-        environment: Mapping[str, str],
-        log: Path,
-        patience: float,
-        keep_fds: Sequence[int] = (),
-    ) -> None:
-        super().__init__(environment=environment, log=log, patience=patience, keep_fds=keep_fds)
-        self.enter = enter
-        self.name = name
+    enter: Callable[[], object]
+    name: str
 
     def _begin(self, announce: Announce | None) -> Child:
         self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -276,7 +255,7 @@ class Supervisor:
             raise CannotStartError(f"{entry.name} ended {entry.deaths} times in a row; see {entry.part.log}.")
         pause = min(FIRST_PAUSE_SECONDS * 2 ** (entry.deaths - 1), LONGEST_PAUSE_SECONDS)
         entry.start_at = now + pause
-        self.say(f"{entry.name} ended ({ending(process.returncode or 0)}); it starts again in {pause:g} s.")
+        self.say(f"{entry.name} ended ({ending(process.wait())}); it starts again in {pause:g} s.")
 
     def stop_all(self) -> None:
         """Stop stage after stage, the last one first; the processes of a stage end at the same time."""

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, distribution
 from pathlib import Path
 from typing import NoReturn
 
+from app.embedded.child import surebox
 from app.errors import CannotStartError
 from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
@@ -88,8 +89,8 @@ def prepare_to_fork(settings: Settings, *, threads: int) -> None:
     _program("before-fork").load()()
 
 
-def be_worker(settings: Settings, *, queue: str, concurrency: int) -> None:
-    """Be the Celery worker of a queue until instructed to stop."""
+def run_worker(settings: Settings, *, queue: str, concurrency: int) -> None:
+    """Run the Celery worker of a queue in this process until it is instructed to stop."""
     threads = threads_each(queue=queue, concurrency=concurrency, cores=usable_cores())
     os.environ.update(thread_settings(each=threads) | kernel_settings(settings))
     if queue == "batch":
@@ -98,10 +99,10 @@ def be_worker(settings: Settings, *, queue: str, concurrency: int) -> None:
     _program("worker").load()(celery_arguments(queue=queue, concurrency=concurrency, log_level=settings.log_level))
 
 
-def begin_anew(*, queue: str, concurrency: int) -> NoReturn:
+def become_worker(*, queue: str, concurrency: int) -> NoReturn:
     """Replace this process by a worker that compares nothing: what comparing has opened has threads, and forks none."""
-    arguments = ("worker", "--compared", "--queue", queue, "--concurrency", str(concurrency))
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "app.cli", *arguments])  # noqa: S606
+    command = surebox("worker", "--compared", "--queue", queue, "--concurrency", str(concurrency))
+    os.execv(command[0], command)  # noqa: S606
 
 
 def become_compiler(settings: Settings, *, methods: Sequence[str], missing: bool = False) -> NoReturn:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from app.embedded.folder import DataFolder
 from tests import patient
 from tests.embedded.test_cli import assert_one_line, surebox
 from tests.methods.asking import ended, succeed, upload
-from tests.servers import short_folder
+from tests.servers import short_folder, wait_until
 from tests.service import Service, serving
 from tests.stored import stored
 
@@ -56,13 +56,6 @@ def objects(storage: Path) -> dict[str, bytes]:
     passing = ("checkpoint", "staging/", ".partial")
     paths = {path.relative_to(storage).as_posix(): path for path in stored(storage)}
     return {key: path.read_bytes() for key, path in paths.items() if not any(word in key for word in passing)}
-
-
-def wait_until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def held(service: Service) -> float:

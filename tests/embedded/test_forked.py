@@ -3,15 +3,14 @@
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.servers import still_alive
+from tests.servers import still_alive, wait_until
 from tests.service import bare_environment
 
 ROOT = Path(__file__).parents[2]
@@ -89,13 +88,6 @@ def test_a_fork_lives_only_once_it_is_known_who_must_end_it(tmp_path: Path) -> N
     assert (tmp_path / "log").read_text() == ""
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     code = (
@@ -110,7 +102,7 @@ def parent(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_a_fork_dies_with_its_parent(parent: "subprocess.Popen[str]", tmp_path: Path) -> None:
-    until(lambda: (tmp_path / "log").exists() and (tmp_path / "log").read_text() == "started\n")
+    wait_until(lambda: (tmp_path / "log").exists() and (tmp_path / "log").read_text() == "started\n")
     (child,) = psutil.Process(parent.pid).children()
     assert child.name() == "x"
     parent.kill()

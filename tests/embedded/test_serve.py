@@ -5,8 +5,7 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 from app.embedded.broker import free_port
 from app.embedded.folder import DataFolder
 from tests import patient
-from tests.servers import short_folder, still_alive
+from tests.servers import short_folder, still_alive, wait_until
 from tests.service import bare_environment, wait_for_line, wait_for_workers
 
 ROOT = Path(__file__).parents[2]
@@ -95,13 +94,6 @@ def launched(folder: Path, *options: str, **settings: str) -> Iterator[Launched]
 def embedded(folder: Path) -> Iterator[Launched]:
     with launched(folder, "--data-dir", str(folder), "--workers", "1") as server:
         yield server
-
-
-def wait_until(condition: Callable[[], bool], *, within: float) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def works(client: httpx.Client) -> bool:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 from app.embedded.child import BARE_ENVIRONMENT
 from app.embedded.supervisor import MAX_DEATHS, Command, Supervisor
 from app.errors import CannotStartError
-from tests.servers import still_alive
+from tests.servers import still_alive, wait_until
 
 ROOT = Path(__file__).parents[2]
 #: A process with a child of its own; neither listens to SIGTERM.
@@ -24,13 +24,6 @@ STUBBORN = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1; done' & ec
 
 def command(log: Path, script: str, patience: float = 5.0) -> Command:
     return Command(["/bin/sh", "-c", script], environment=BARE_ENVIRONMENT, log=log, patience=patience)
-
-
-def wait_until(condition: Callable[[], bool], *, within: float) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def whole_group(pid: int) -> list[psutil.Process]:

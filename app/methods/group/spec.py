@@ -275,7 +275,7 @@ class ColumnLikeness(Contract):
     )
     members_by_chance: float | None = Field(
         default=None,
-        description="Distance that samples of so many members exceed once in a hundred times; null without it.",
+        description="Distance that chance alone exceeds once in a hundred times; null without `members_distance`.",
     )
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #: them too, and readers see them: `marking_key` is why these learn nothing by trying keys and orders.
 _KEY, _ORDER = "idempotency", "idempotency-order"
 _ROUNDS: Final = 3
-_LEFT: Final = "To have its answer, and the uploaded rows deleted: surebox wait {}"
 
 Ending = Callable[["Job"], int]
 
@@ -69,18 +68,18 @@ def settle(job: "Job", given: argparse.Namespace, *, end: Ending) -> int:
     """Wait for a job and end with it, or leave it where the command is not to wait."""
     if given.no_wait:
         print_json({"job_id": job.id, "state": job.state})
-        progress(given)(f"To have its answer, and the uploaded rows deleted: surebox wait {job.id}")
+        progress(given)(left(job))
         return 0
     return end(waited(job, given))
 
 
 def submitted(send: Callable[[], "Job"]) -> "Job":
-    """The job that a request has made: who interrupts the request is told of it, for it goes on."""
+    """The job that a request has made; an interrupt is raised once the message can name the job, which goes on."""
     with _interrupts_held() as held:
         job = send()
     if held:
         say(f"Job {job.id} goes on")
-        say(_LEFT.format(job.id))
+        say(left(job))
         raise KeyboardInterrupt
     return job
 
@@ -104,12 +103,19 @@ def _interrupts_held() -> Iterator[list[int]]:
 
 
 def waited(job: "Job", given: argparse.Namespace) -> "Job":
-    """The job once it has succeeded; who leaves it is told how to have its answer."""
+    """The job once it has succeeded; an interrupt leaves it and says how to have its answer."""
     try:
         return job.wait(timeout=given.timeout, progress=False if given.quiet else None)
     except KeyboardInterrupt:
-        say(_LEFT.format(job.id))
+        say(left(job))
         raise
+
+
+def left(job: "Job") -> str:
+    """How to have the answer of a job that the command has left; rows that it has uploaded are deleted then."""
+    spec = job.data["spec"]
+    rows = "" if spec and spec.get("release_id") else ", and the uploaded rows deleted"
+    return f"To have its answer{rows}: surebox wait {job.id}"
 
 
 def mark(secret: bytes, value: Any) -> str:
