@@ -9,6 +9,7 @@ worker ends.
 import os
 import resource
 import signal
+import sys
 from typing import Any
 
 import psutil
@@ -20,11 +21,10 @@ from app.processes.memory import HELD, LEAST, be_ended_first, bytes_each
 from app.queue import make_celery
 from app.settings import get_settings
 from workers.engine.context import seal_anew_where_asked
-from workers.engine.registry import preload
 from workers.engine.resources import STOP_SIGNAL, open_resources
-from workers.engine.warming import note_compilations, warm_in_background
+from workers.engine.warming import make_ready_in_background, note_compilations
 from workers.engine.worker_heartbeat import Presence
-from workers.preloading import before_fork
+from workers.preloading import WithoutPandas, before_fork
 from workers.tasks import run_job  # noqa: F401 - registers the task
 
 settings = get_settings()
@@ -82,11 +82,9 @@ def _begin_child(**_: Any) -> None:
     be_ended_first()
     open_resources(settings, threads=_threads)
     seal_anew_where_asked()
-    queues = frozenset(app.amqp.queues.consume_from)
-    preload(queues)
+    sys.meta_path.insert(0, WithoutPandas())
     note_compilations()
-    if settings.warm_kernels:
-        warm_in_background(settings, queues)
+    make_ready_in_background(settings, frozenset(app.amqp.queues.consume_from))
 
 
 @signals.worker_shutting_down.connect

@@ -2,6 +2,7 @@
 
 import ast
 import ctypes
+import fcntl
 import os
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from app.settings import Settings
 from surebox_core.compiling.cache import imported, is_there
 from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
-from workers.engine.warming import at_work, busy, wait_beside_jobs, warm_in_background
+from workers.engine.warming import at_work, busy, make_ready_in_background, wait_beside_jobs
 
 #: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.
 RUN = """
@@ -147,10 +148,47 @@ def modules(names: set[str] | frozenset[str]) -> set[str]:
 def test_a_worker_makes_ready_what_its_queues_need(tmp_path: Path) -> None:
     """Every method of them, as a worker that has just started does."""
     with capture_logs() as logs:
-        warm_in_background(Settings(staging_dir=tmp_path / "scratch"), frozenset(Queue))
+        make_ready_in_background(Settings(staging_dir=tmp_path / "scratch"), frozenset(Queue))
         (warming,) = (thread for thread in threading.enumerate() if thread.name == "warming")
         warming.join(600)
     assert [(entry["event"], entry["log_level"]) for entry in logs] == [("warming.done", "info")]
+
+
+def test_one_process_at_a_time_makes_something_ready(tmp_path: Path) -> None:
+    settings = Settings(staging_dir=tmp_path / "scratch")
+    ahead = tmp_path / "scratch" / "ahead.lock"
+    ahead.parent.mkdir()
+    with capture_logs() as logs:
+        with ahead.open("ab") as another:
+            fcntl.flock(another, fcntl.LOCK_EX)
+            make_ready_in_background(settings, frozenset(Queue))
+            (warming,) = (thread for thread in threading.enumerate() if thread.name == "warming")
+            wait_until(lambda: awaited(ahead))
+            assert not logs
+        warming.join(600)
+    assert [entry["event"] for entry in logs] == ["warming.done"]
+
+
+def awaited(lock: Path) -> bool:
+    """Whether someone waits for the lock of a file."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return any("->" in line and f":{lock.stat().st_ino} " in line for line in lines)
+
+
+def test_workers_do_not_import_pandas() -> None:
+    """It is installed here, and pyarrow would import it to see whether what it is given is pandas's."""
+    code = (
+        "import sys\n"
+        "from workers.preloading import WithoutPandas\n"
+        "{}"
+        "import polars, pyarrow\n"
+        "assert pyarrow.scalar(None, pyarrow.float64()).as_py() is None\n"
+        "assert polars.Series([1.5]).to_arrow().to_pylist() == [1.5]\n"
+        "print('pandas' in sys.modules)"
+    )
+    for line, imported_too in (("", True), ("sys.meta_path.insert(0, WithoutPandas())\n", False)):
+        done = subprocess.run([sys.executable, "-c", code.format(line)], capture_output=True, text=True, check=True)
+        assert done.stdout == f"{imported_too}\n"
 
 
 def test_workers_that_look_at_once_do_not_take_each_other_for_jobs(tmp_path: Path) -> None:

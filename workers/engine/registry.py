@@ -4,8 +4,8 @@ Runners are named, not imported: their modules pull in polars and pyarrow, and a
 been forked (their threads do not survive a fork).
 """
 
-from collections.abc import Container
 from importlib import import_module
+from threading import Lock
 
 from app.contracts.jobs import JobSpec
 from app.methods.catalogue import SPECS, folder_of
@@ -21,6 +21,8 @@ def _runner_of(method: str, spec: type[JobSpec]) -> str:
 RUNNERS: dict[str, str] = {method: _runner_of(method, spec) for method, spec in SPECS.items()}
 
 _loaded: dict[str, AnyRunner] = {}
+#: A job and what is made ready ahead of it import one after the other.
+_importing = Lock()
 
 
 def known() -> frozenset[tuple[str, int]]:
@@ -38,22 +40,11 @@ def runner_for(method: str) -> AnyRunner:
     LookupError
         When no runner serves the method.
     """
-    if method not in _loaded:
-        if method not in RUNNERS:
-            msg = f"no runner serves the method {method}; known: {', '.join(sorted(RUNNERS))}"
-            raise LookupError(msg)
-        module, _, attribute = RUNNERS[method].partition(":")
-        _loaded[method] = getattr(import_module(module), attribute)()
-    return _loaded[method]
-
-
-def preload(queues: Container[str]) -> None:
-    """Import the runners that jobs of these queues need, so that the first job does not pay for it."""
-    for method in RUNNERS:
-        if SPECS[method].queue not in queues:
-            continue
-        try:
-            runner_for(method)
-        except ModuleNotFoundError as error:
-            if error.name is None or not error.name.startswith("workers.methods"):
-                raise
+    if method not in RUNNERS:
+        msg = f"no runner serves the method {method}; known: {', '.join(sorted(RUNNERS))}"
+        raise LookupError(msg)
+    with _importing:
+        if method not in _loaded:
+            module, _, attribute = RUNNERS[method].partition(":")
+            _loaded[method] = getattr(import_module(module), attribute)()
+        return _loaded[method]

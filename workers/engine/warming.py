@@ -1,7 +1,8 @@
-"""Kernels of a fresh worker: what the installation lacks is compiled, the rest is loaded before the first job needs it.
+"""What a fresh worker makes ready before a job needs it: methods are imported, their kernels compiled and loaded.
 
-Neither happens next to a job: compiling is done by a process of its own that stands still while a job of this machine
-runs, and loading goes on once it has ended. A job that needs a kernel before it is there compiles it itself.
+None of it happens next to a job of this machine: compiling is done by a process of its own that stands still while one
+runs, and importing and loading go on once it has ended. One process at a time imports or loads, or a job that comes
+meanwhile would share the cores with all of them. A job that comes first imports what it needs, and compiles it.
 """
 
 import fcntl
@@ -34,8 +35,6 @@ log = structlog.get_logger(__name__)
 
 def note_compilations() -> None:
     """Log every kernel that this process compiles: after the set-up there should be none."""
-    if "numba" not in sys.modules:  # no method of this worker has kernels
-        return
     from numba.core import event
 
     class Noting(event.Listener):
@@ -50,9 +49,9 @@ def note_compilations() -> None:
     event.register("numba:compile", Noting())  # type: ignore[no-untyped-call]
 
 
-def warm_in_background(settings: Settings, queues: frozenset[str]) -> None:
+def make_ready_in_background(settings: Settings, queues: frozenset[str]) -> None:
     """Begin to make ready what jobs of these queues need; a failure costs the head start only, and is logged."""
-    threading.Thread(target=_warm, args=(settings, queues), name="warming", daemon=True).start()
+    threading.Thread(target=_make_ready, args=(settings, queues), name="warming", daemon=True).start()
 
 
 @contextmanager
@@ -77,22 +76,39 @@ def busy(settings: Settings) -> bool:
     return False
 
 
-def _warm(settings: Settings, queues: frozenset[str]) -> None:
-    from workers.engine.compiling import uncompiled
+@contextmanager
+def _turn(settings: Settings) -> Iterator[None]:
+    """The turn of this process to make something ready, begun while no job runs."""
+    with _lock(settings, "ahead").open("ab") as ahead:
+        fcntl.flock(ahead, fcntl.LOCK_EX)
+        while busy(settings):
+            time.sleep(_LOOK_SECONDS)
+        yield
 
+
+def _make_ready(settings: Settings, queues: frozenset[str]) -> None:
     try:
         mine = [method for method in RUNNERS if SPECS[method].queue in queues]
-        missing = uncompiled(mine)
-        if missing:
-            _compile(settings, missing)
         for method in mine:
-            for warm in warmings_of(runner_for(method)):
-                while busy(settings):
-                    time.sleep(_LOOK_SECONDS)
-                warm()
-        log.info("warming.done", compiled=len(missing))
+            with _turn(settings):
+                runner_for(method)
+        if settings.warm_kernels:
+            _make_kernels_ready(settings, mine)
     except Exception as error:  # noqa: BLE001 - whatever it is, the first job will reveal
         log.warning("warming.failed", **described(error))
+
+
+def _make_kernels_ready(settings: Settings, methods: list[str]) -> None:
+    from workers.engine.compiling import uncompiled
+
+    missing = uncompiled(methods)
+    if missing:
+        _compile(settings, missing)
+    for method in methods:
+        for warm in warmings_of(runner_for(method)):
+            with _turn(settings):
+                warm()
+    log.info("warming.done", compiled=len(missing))
 
 
 def _compile(settings: Settings, methods: list[str]) -> None:
