@@ -1,11 +1,11 @@
 """How CPU seconds and peak memory of the box partitions grow with records and columns, and the curve in the docs.
 
-    python benchmarks/growth.py [--most 10000000] [--out docs/pictures/boxes-growth.svg]
+    python benchmarks/growth.py [--most 10000000] [--draw] [--out docs/pictures/boxes-growth.svg]
 
 10,000 to 10,000,000 records of 5 columns (k = 10) and 2 to 50 columns of 100,000 records, the means asked. Each size is
 measured in a process of its own, twice: the first run compiles or loads the kernels. Memory is the process's peak less
 what it held before, in multiples of the data (Linux). Up to a million records are those of the gaussian mixture
-in ../shared/bench where it is there, all others a mixture of our own.
+in ../shared/bench where it is there, all others a mixture of our own. `--draw` draws what was measured last.
 """
 
 import argparse
@@ -24,16 +24,21 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from docs.plots import BLUE, RED, picture
+from benchmarks.recorded import RESULTS, record
+from docs.plots import BLUE, FAINT, GREY, RED, picture
 from workers.algorithms.boxes.partition import partition
 
 ROOT = Path(__file__).parents[1]
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/growth.py"
 SHARED = ROOT / ".." / "shared" / "bench" / "gaussian_mixture.py"
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 COLUMNS = (2, 5, 10, 20, 50)
 METHODS: tuple[partition.Method, ...] = ("optimal", "fast")
 WIDE = 100_000
 K = 10
+#: Records from which nodes are searched on a sample; see `workers.algorithms.boxes.partition.arrays.Effort`.
+FEWER_FROM = 300_000
+NOTE: dict[str, Any] = {"textcoords": "offset points", "color": GREY, "fontsize": 8}
 _TELLING = 5_000_000  # numbers below which the program itself is larger
 
 
@@ -126,18 +131,34 @@ def exponents(measurements: list[Point], by: str) -> list[tuple[int, float]]:
     ]
 
 
+def figures(measurements: list[Point]) -> dict[str, dict[str, float]]:
+    """What documents quote, by method and size."""
+    return {
+        f"{one.method}_{one.rows}x{one.columns}": {"seconds": one.seconds, "longest": one.longest, "memory": one.memory}
+        for one in measurements
+    }
+
+
+def measured_last() -> list[Point]:
+    """What `figures` made of the last measurements."""
+    points = json.loads((RESULTS / "growth.json").read_text(encoding="utf-8"))["figures"]["points"]
+    sizes = [(name.partition("_")[0], *name.partition("_")[2].split("x"), each) for name, each in points.items()]
+    return [Point(method, int(rows), int(columns), **each) for method, rows, columns, each in sizes]
+
+
 def panel(axes: Axes, measurements: list[Point], by: str, words: str) -> None:
     """One log-log curve per method."""
     for method, colour, dash, mark in (("optimal", BLUE, "-", "o"), ("fast", RED, "--", "s")):
         own = [one for one in measurements if one.method == method]
         sizes, seconds = [getattr(one, by) for one in own], [one.seconds for one in own]
-        axes.loglog(sizes, seconds, color=colour, linestyle=dash, marker=mark, markersize=4, label=method)
+        axes.loglog(sizes, seconds, color=colour, linestyle=dash, marker=mark, markersize=4)
+        at = (sizes[-1], seconds[-1])
+        axes.annotate(method, at, xytext=(-4, 6), textcoords="offset points", ha="right", color=colour)
     sizes = sorted({getattr(one, by) for one in measurements})
     axes.set_xticks(sizes, [str(size) if by == "columns" else thousands(size) for size in sizes])
     axes.minorticks_off()
     axes.set(xlabel=words, ylabel="CPU seconds")
     axes.grid(visible=True)
-    axes.legend()
 
 
 def thousands(value: int) -> str:
@@ -148,6 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=ROWS[-1])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures" / "boxes-growth.svg")
+    parser.add_argument("--draw", action="store_true")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     args: Any = parser.parse_args()
     if args.child:
@@ -155,9 +177,15 @@ def main() -> None:
         return
     if not SHARED.exists():
         print("../shared/bench/gaussian_mixture.py is not there: a mixture of our own instead")
-    with tempfile.TemporaryDirectory() as folder:
-        longer = points([(rows, 5) for rows in ROWS if rows <= args.most], Path(folder))
-        wider = points([(WIDE, columns) for columns in COLUMNS], Path(folder))
+    if args.draw:
+        measured = measured_last()
+    else:
+        sizes = [(rows, 5) for rows in ROWS if rows <= args.most] + [(WIDE, each) for each in COLUMNS if each != 5]
+        with tempfile.TemporaryDirectory() as folder:
+            measured = points(sizes, Path(folder))
+        record("growth", COMMAND, {"points": figures(measured)})
+    longer = sorted((one for one in measured if one.columns == 5), key=lambda one: one.rows)
+    wider = sorted((one for one in measured if one.rows == WIDE), key=lambda one: one.columns)
     for measurements, by in ((longer, "rows"), (wider, "columns")):
         for method in METHODS:
             slopes = exponents([one for one in measurements if one.method == method], by)
@@ -166,6 +194,8 @@ def main() -> None:
     about = "Log-log curves of optimal and fast: seconds grow about in proportion to records and to columns."
     with picture(args.out, title, size=(8.2, 3.6), description=about, grid=(1, 2)) as both:
         panel(both[0], longer, "rows", "records of 5 columns (k = 10)")
+        both[0].axvline(FEWER_FROM, color=FAINT, linewidth=1.2)
+        both[0].annotate("optimal tries fewer cuts\nper record from here", (FEWER_FROM, 0.01), xytext=(6, -6), **NOTE)
         panel(both[1], wider, "columns", "columns of 100,000 records (k = 10)")
     print(f"wrote {args.out.relative_to(ROOT) if args.out.is_relative_to(ROOT) else args.out}")
 
