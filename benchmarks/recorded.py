@@ -2,7 +2,8 @@
 
 In Markdown a quoted figure is between two comments, which readers do not see:
 `<!-- readme.hours[0]:.2f -->21.00<!-- -->`. The first names the file, the figure in it (dots and indexes lead to a
-part) and the format of Python that it is written in. One figure has one place, so two pages cannot disagree.
+part) and the format of Python that it is written in. A whole table stands between `<!-- table name.path:.1f -->` and
+`<!-- end -->`: its `heads`, and `rows` of a name and figures. One figure has one place, so two pages cannot disagree.
 """
 
 import json
@@ -18,6 +19,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 _QUOTED = re.compile(r"<!-- ([a-z_0-9]+)((?:\.\w+|\[\d+\])*)((?:\*\d+)?)(:[^ ]*)? -->(.*?)<!-- -->")
+
+_TABLE = re.compile(r"<!-- table ([a-z_0-9]+)((?:\.\w+|\[\d+\])*)(:[^ ]*) -->\n(?:\|.*\n)*<!-- end -->")
 
 
 def record(name: str, command: str, figures: Mapping[str, Any]) -> None:
@@ -46,14 +49,29 @@ def _commit() -> str:
 
 def filled(text: str) -> str:
     """A document with the figures that it quotes as they were measured last."""
-    return _QUOTED.sub(_figure, text)
+    return _QUOTED.sub(_figure, _TABLE.sub(_table, text))
+
+
+def _table(quoted: re.Match[str]) -> str:
+    name, path, form = quoted.groups()
+    table = _found(name, path)
+    lines = [table["heads"], ["---"] * len(table["heads"])]
+    lines += [[head, *(format(each, form[1:]) for each in values)] for head, *values in table["rows"]]
+    shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"<!-- table {name}{path}{form} -->\n{shown}<!-- end -->"
+
+
+def _found(name: str, path: str) -> Any:
+    """A recorded figure, or a part of what was recorded."""
+    value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    for part, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        value = value[part] if part else value[int(index)]
+    return value
 
 
 def _figure(quoted: re.Match[str]) -> str:
     name, path, times, form = quoted.group(1), quoted.group(2), quoted.group(3), quoted.group(4) or ":"
-    value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    for part, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
-        value = value[part] if part else value[int(index)]
+    value = _found(name, path)
     value = value * int(times[1:]) if times else value
     shown = format(value, form[1:])
     return quoted.group(0).replace(f"-->{quoted.group(5)}<!-- -->", f"-->{shown}<!-- -->")
@@ -62,7 +80,7 @@ def _figure(quoted: re.Match[str]) -> str:
 def documents() -> list[Path]:
     """Documents that quote figures."""
     pages = [ROOT / "README.md", ROOT / "benchmarks/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in pages if _QUOTED.search(page.read_text(encoding="utf-8"))]
+    return [page for page in pages if any(each.search(page.read_text(encoding="utf-8")) for each in (_QUOTED, _TABLE))]
 
 
 def main() -> None:

@@ -1,19 +1,23 @@
 """Figures 1 to 8 of Aggarwal 2008, with his methods and ours beside them: tables on the screen, curves as pictures.
 
 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_paper.py [--data u10k g20 adult] [--adult adult.data.gz]
+
+`--draw` draws what was measured last. The sheet has the paper's methods and our boxes, the tables have all.
 """
 
 import argparse
 import gzip
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from docs.plots import BLUE, GREEN, GREY, INK, ORANGE, RED, picture
+from benchmarks.recorded import RESULTS, record
+from docs.plots import BLUE, GREEN, INK, RED, picture
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries import classification as box_classification
@@ -26,19 +30,20 @@ from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import classification, counting
 
 ROOT = Path(__file__).parent.parent
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_paper.py"
 SIZES = ((51, 100), (101, 200), (201, 300), (301, 400))
 LEVELS = (5, 10, 20, 50, 100)
 QUERIES, VOTES, SEED = 100, 10, 20080407
 NAMES = {"u10k": "U10K", "g20": "G20.D10K", "adult": "Adult"}
+#: What the sheet shows.
 LINES = {
     "uniform": (BLUE, "-", "o"),
-    "gaussian": (RED, "-", "s"),
-    "gaussian common": (RED, "--", "D"),
+    "gaussian": (RED, "--", "s"),
     "condensation": (GREEN, "-", "^"),
-    "naive": (GREY, ":", "v"),
     "boxes": (INK, "-.", "x"),
-    "exact": (ORANGE, "-", ""),
 }
+WORDS = {"exact": "exact nearest neighbours"}
+ERRORS = (2, 5, 10, 20, 50, 100, 200)
 
 
 class Measured(NamedTuple):
@@ -49,6 +54,8 @@ class Measured(NamedTuple):
 
 
 Curves = dict[str, list[Measured]]
+#: Heads, and rows of a method and its figures.
+Table = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -183,18 +190,28 @@ def accuracies(x: np.ndarray, label: np.ndarray, k: int, rng: np.random.Generato
 
 def plot(axes: Axes, panel: Panel) -> None:
     """One figure; bars are two standard errors each way."""
-    for name, points in panel.curves.items():
-        colour, dashes, mark = LINES[name]
+    for name, (colour, dashes, mark) in LINES.items():
+        points = panel.curves[name]
         values, errors = [one.value for one in points], [2.0 * one.error for one in points]
-        style = {"color": colour, "linestyle": dashes, "marker": mark, "markersize": 4, "linewidth": 1.4}
+        style: dict[str, Any] = {
+            "color": colour,
+            "linestyle": dashes,
+            "marker": mark,
+            "markersize": 4,
+            "linewidth": 1.4,
+        }
         axes.errorbar(panel.across, values, errors, capsize=2, elinewidth=0.8, label=name, **style)
     axes.set_title(f"{panel.number}. {panel.title}")
-    axes.set(xlabel=panel.label, ylabel=panel.side)
+    better = "lower" if panel.side.startswith("error") else "higher"
+    axes.set(xlabel=panel.label, ylabel=f"{panel.side} ({better} is better)")
     axes.set_xscale("log" if panel.label == "k" else "linear")
-    axes.set_xticks(panel.across, [f"{value:g}" for value in panel.across])
+    sizes = [f"{a}-{b}" for a, b in SIZES]
+    axes.set_xticks(panel.across, [f"{value:g}" for value in panel.across] if panel.label == "k" else sizes)
+    if better == "lower":
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.set_yticks(shown := [each for each in ERRORS if low <= each <= high], [str(each) for each in shown])
     axes.minorticks_off()
-    if panel.side.startswith("error"):
-        axes.set_ylim(bottom=0.0)
     axes.grid(visible=True, axis="y")
 
 
@@ -219,10 +236,35 @@ def sheet(panels: list[Panel]) -> None:
         flat[0].figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=4, fontsize=8.5)
 
 
+def measured_last() -> list[Panel]:
+    """What was measured last."""
+    figures = json.loads((RESULTS / "uncertain_paper.json").read_text(encoding="utf-8"))["figures"]
+    panels = []
+    for one in figures["panels"]:
+        curves = {name: [Measured(*each) for each in points] for name, points in one["curves"].items()}
+        panels.append(Panel(**one | {"curves": curves}))
+    return panels
+
+
 def table(title: str, heads: list[str], curves: Curves, form: str) -> None:
     print(f"\n{title}\n\n| method | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
     for name, values in curves.items():
         print(f"| {name} | " + " | ".join(format(one.value, form) for one in values) + " |", flush=True)
+
+
+def tables(panels: list[Panel]) -> dict[str, Table]:
+    """The tables of docs/uncertain-experiments.md: `u10k`, `g20` and `adult`, and those of classes."""
+    numbered, made = {one.number: one.curves for one in panels}, {}
+    levels = [f"k = {LEVELS[0]}", *map(str, LEVELS[1:])]
+    for name, first in (("u10k", 1), ("g20", 3), ("adult", 5)):
+        heads = [NAMES[name], *(f"{a}-{b}" for a, b in SIZES), *levels]
+        sizes, by_level = numbered[first], numbered[first + 1]
+        rows = [[method, *(one.value for one in sizes[method] + by_level[method])] for method in sizes]
+        made[name] = {"heads": heads, "rows": rows}
+    for name, number in (("g20", 7), ("adult", 8)):
+        rows = [[WORDS.get(method, method), *(one.value for one in ends)] for method, ends in numbered[number].items()]
+        made[f"{name}_classes"] = {"heads": [NAMES[name], *levels], "rows": rows}
+    return made
 
 
 def count_figures(
@@ -255,7 +297,11 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(NAMES), choices=list(NAMES))
     parser.add_argument("--levels", nargs="+", type=int, default=list(LEVELS), help="k, 10 among them")
     parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared/data/adult/adult.data.gz")
+    parser.add_argument("--draw", action="store_true")
     given = parser.parse_args()
+    if given.draw:
+        sheet(measured_last())
+        return
     panels: list[Panel] = []
     makers = {"u10k": u10k, "g20": g20, "adult": lambda _: adult(given.adult)}
     for place, name in enumerate(NAMES):
@@ -269,6 +315,8 @@ def main() -> None:
         panels += count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
         if label is not None:
             panels.append(class_figure(name, x, label, 7 if name == "g20" else 8, given.levels))
+    if len(given.data) == len(NAMES):
+        record("uncertain_paper", COMMAND, {"panels": [asdict(one) for one in panels], "tables": tables(panels)})
     sheet(panels)
 
 
