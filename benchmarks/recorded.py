@@ -54,14 +54,14 @@ def filled(text: str) -> str:
 
 def _table(quoted: re.Match[str]) -> str:
     name, path, form = quoted.groups()
-    table = _found(name, path)
+    table = _part(name, path)
     lines = [table["heads"], ["---"] * len(table["heads"])]
     lines += [[head, *(format(each, form[1:]) for each in values)] for head, *values in table["rows"]]
     shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"<!-- table {name}{path}{form} -->\n{shown}<!-- end -->"
 
 
-def _found(name: str, path: str) -> Any:
+def _part(name: str, path: str) -> Any:
     """A recorded figure, or a part of what was recorded."""
     value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
     for part, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
@@ -71,7 +71,7 @@ def _found(name: str, path: str) -> Any:
 
 def _figure(quoted: re.Match[str]) -> str:
     name, path, times, form = quoted.group(1), quoted.group(2), quoted.group(3), quoted.group(4) or ":"
-    value = _found(name, path)
+    value = _part(name, path)
     value = value * int(times[1:]) if times else value
     shown = format(value, form[1:])
     return quoted.group(0).replace(f"-->{quoted.group(5)}<!-- -->", f"-->{shown}<!-- -->")
