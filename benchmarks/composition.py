@@ -18,11 +18,14 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.recorded import record  # noqa: E402
 from tests.methods.in_process import Bench  # noqa: E402
 from workers.algorithms.tables import locating  # noqa: E402
 from workers.frames import originals  # noqa: E402
 from workers.methods.composition.runner import CompositionRunner  # noqa: E402
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/composition.py"
+ROWS = 1_000_000
 COLUMNS = [f"x{j}" for j in range(5)]
 
 
@@ -48,7 +51,8 @@ def released(bench: Bench) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    rows = parser.parse_args().rows
     CompositionRunner().warm()
     finding = 0.0
 
@@ -62,12 +66,14 @@ def main() -> None:
     originals.locate = timed
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
-        bench.dataset("data", mixture(parser.parse_args().rows))
+        bench.dataset("data", mixture(rows))
         names = released(bench)
         bench.run({"method": "composition", "release_ids": names[:1]})
         finding, begun = 0.0, time.process_time()
         made = bench.run({"method": "composition", "release_ids": names}).result
         whole = time.process_time() - begun
+    if rows == ROWS:
+        record("composition", COMMAND, {"seconds": whole, "finding": finding})
     left = f"{made['group_count']:,} groups, k {made['composed_k']:g}"
     print(f"{whole:.2f} CPU s, of which {finding:.2f} to find boxes; {left}")
 

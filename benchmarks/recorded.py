@@ -3,7 +3,7 @@
 In Markdown a quoted figure is between two comments, which readers do not see:
 `<!-- readme.hours[0]:.2f -->21.00<!-- -->`. The first names the file, the figure in it (dots and indexes lead to a
 part) and the format of Python that it is written in. A whole table stands between `<!-- table name.path:.1f -->` and
-`<!-- end -->`: its `heads`, and `rows` of a name and figures. One figure has one place, so two pages cannot disagree.
+`<!-- end -->`: its `heads`, and `rows` of texts and figures. One figure has one place, so two pages cannot disagree.
 """
 
 import json
@@ -56,7 +56,7 @@ def _table(quoted: re.Match[str]) -> str:
     name, path, form = quoted.groups()
     table = _part(name, path)
     lines = [table["heads"], ["---"] * len(table["heads"])]
-    lines += [[head, *(format(each, form[1:]) for each in values)] for head, *values in table["rows"]]
+    lines += [[each if isinstance(each, str) else format(each, form[1:]) for each in row] for row in table["rows"]]
     shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"<!-- table {name}{path}{form} -->\n{shown}<!-- end -->"
 

@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.recorded import record
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.closeness import Closeness, closeness
 from workers.algorithms.tables.matching import histograms
 from workers.algorithms.tables.uniques import minimal_uniques
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/table_audit.py"
+ROWS = 1_000_000
 DISTINCT = (74, 16, 7, 5, 41, 99)
 
 
@@ -88,16 +91,20 @@ def beside_pycanon(rows: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=ROWS)
     rows = parser.parse_args().rows
     small = census(200)
     report(*small)
     list(minimal_uniques(small[0], depth=3))
     print("| what | records | columns | CPU s |\n|---|---|---|---|")
     codes, sensitive = census(rows)
-    line("k, l, t, uniques", rows, 6, min(seconds(lambda: report(codes, sensitive)) for _ in range(3)))
+    measures = min(seconds(lambda: report(codes, sensitive)) for _ in range(3))
+    line("k, l, t, uniques", rows, 6, measures)
     many, _ = census(rows // 10, DISTINCT * 2)
-    line("minimal sample uniques", len(many[0]), 12, seconds(lambda: list(minimal_uniques(many, depth=3))))
+    uniques = seconds(lambda: list(minimal_uniques(many, depth=3)))
+    line("minimal sample uniques", len(many[0]), 12, uniques)
+    if rows == ROWS:
+        record("table_audit", COMMAND, {"measures": measures, "minimal_uniques": uniques})
     beside_pycanon(2_000)
 
 

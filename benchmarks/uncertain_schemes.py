@@ -11,7 +11,7 @@ all scales again, so matching leaves him the records of equal scale.
 
 import argparse
 import gzip
-import sys
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.recorded import record
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw
 from workers.algorithms.uncertain.calibration.state import Calibrated, CalibrationRequest
@@ -28,6 +29,15 @@ from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries.classification import classify
 from workers.algorithms.uncertain.queries.counting import count
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_schemes.py --data ../shared"
+HEADS = [
+    *("data", "scales", "mean scale", "query error", "accuracy"),
+    *("rank 1, fit", "mean rank, fit", "rank 1, matched", "mean rank, matched", "CPU s"),
+]
+FORMS = {"scale": ".3f", "error": ".3f", "accuracy": ".3f", "fit_one": ".1%", "fit": ".1f"} | {
+    "match_one": ".1%", "match": ".1f", "seconds": ".1f"
+}  # fmt: skip
+K, MODEL = 10.0, "gaussian"
 Matrix = NDArray[np.float64]
 _ROWS = 1_000  # rows that are attacked
 _QUERIES = 100
@@ -141,17 +151,15 @@ def attack(x: Matrix, made: Calibrated, released: Densities, rng: np.random.Gene
     return float(fit_one), float(fit), float(match_one), float(match)
 
 
-def accuracy(data: Data, request: CalibrationRequest, rng: np.random.Generator) -> float:
+def accuracy(data: Data, labels: NDArray[np.int64], request: CalibrationRequest, rng: np.random.Generator) -> float:
     """Of classification by a release of three quarters of the records, for the others."""
-    if data.labels is None:
-        return float("nan")
     order = rng.permutation(len(data.x))
     test, train = order[: min(len(order) // 4, 2_000)], order[len(order) // 4 :]
     x = np.ascontiguousarray(data.x[train])
     made = calibrate(x, request)
     released = densities(x, made, rng)
-    answer = classify(released, data.labels[train][made.rows], np.ascontiguousarray(data.x[test]), neighbours=10)
-    return float((answer.label == data.labels[test]).mean())
+    answer = classify(released, labels[train][made.rows], np.ascontiguousarray(data.x[test]), neighbours=10)
+    return float((answer.label == labels[test]).mean())
 
 
 def densities(x: Matrix, made: Calibrated, rng: np.random.Generator) -> Densities:
@@ -159,8 +167,8 @@ def densities(x: Matrix, made: Calibrated, rng: np.random.Generator) -> Densitie
     return Densities(made.model, draw(x, made, rng), made.scale, made.axes, made.unit)
 
 
-def row(data: Data, scheme: Scheme, ranges: tuple[Matrix, Matrix, NDArray[np.float64]]) -> str:
-    """One line of the table."""
+def measure(data: Data, scheme: Scheme, ranges: tuple[Matrix, Matrix, NDArray[np.float64]]) -> dict[str, float]:
+    """What a scheme costs and saves, by name; no `accuracy` where there is no class."""
     rng = np.random.default_rng(1)
     begun = time.process_time()
     made = calibrate(data.x, scheme.request)
@@ -170,20 +178,35 @@ def row(data: Data, scheme: Scheme, ranges: tuple[Matrix, Matrix, NDArray[np.flo
     error = np.abs(count(released, lower, upper).estimate - inside) / inside
     relative = made.scale if made.axes is not None else made.scale / made.unit
     fit_one, fit, match_one, match = attack(data.x, made, released, rng)
-    correct = accuracy(data, scheme.request, rng)
-    shown = "" if np.isnan(correct) else f"{correct:.3f}"
-    return (
-        f"| {data.name} | {scheme.name} | {relative.mean():.3f} | {error.mean():.3f} | {shown} | {fit_one:.1%} "
-        f"| {fit:.1f} | {match_one:.1%} | {match:.1f} | {seconds:.1f} |"
-    )
+    classes = {} if data.labels is None else {"accuracy": accuracy(data, data.labels, scheme.request, rng)}
+    return classes | {
+        "scale": float(relative.mean()),
+        "error": float(error.mean()),
+        "fit_one": fit_one,
+        "fit": fit,
+        "match_one": match_one,
+        "match": match,
+        "seconds": seconds,
+    }
+
+
+def row(data: Data, scheme: Scheme, measured: dict[str, float]) -> list[str]:
+    """One line of the table."""
+    cells = [format(measured[name], form) if name in measured else "" for name, form in FORMS.items()]
+    return [data.name, scheme.name, *cells]
+
+
+def key(name: str) -> str:
+    """How documents that quote figures name data or a scheme."""
+    return re.sub(r"\W+", "_", name).strip("_").lower()
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--k", type=float, default=10.0)
-    parser.add_argument("--model", default="gaussian")
+    parser.add_argument("--k", type=float, default=K)
+    parser.add_argument("--model", default=MODEL)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     sources: dict[str, Callable[[], Data]] = {
@@ -192,19 +215,20 @@ def main() -> None:
         "gm100k": lambda: mixture(options.data, 100_000),
         "G20.D10K": clusters,
     }
-    print("| data | scales | mean scale | query error | accuracy | rank 1, fit | mean rank, fit | rank 1, matched "
-          "| mean rank, matched | CPU s |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+    print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
+    figures: dict[str, dict[str, dict[str, float]]] = {}
+    rows = []
     for name, source in sources.items():
         if options.only in name:
             data = source()
             ranges = queries(data.x, np.random.default_rng(0))
             for scheme in schemes(options.k, options.model):
-                try:
-                    line = row(data, scheme, ranges)
-                except ValueError as error:
-                    line = f"| {data.name} | {scheme.name} | {error} |"
-                print(line)
-                sys.stdout.flush()
+                measured = measure(data, scheme, ranges)
+                figures.setdefault(key(name), {})[key(scheme.name)] = measured
+                rows.append(row(data, scheme, measured))
+                print(f"| {' | '.join(rows[-1])} |", flush=True)
+    if len(figures) == len(sources) and (options.k, options.model) == (K, MODEL):
+        record("uncertain_schemes", COMMAND, figures | {"table": {"heads": HEADS, "rows": rows}})
 
 
 if __name__ == "__main__":
