@@ -5,7 +5,7 @@
 10,000 to 10,000,000 records of 5 columns (k = 10) and 2 to 50 columns of 100,000 records, the means asked. Each size is
 measured in a process of its own, twice: the first run compiles or loads the kernels. Memory is the process's peak less
 what it held before, in multiples of the data (Linux). Up to a million records are those of the gaussian mixture
-in ../shared/bench where it is there, all others a mixture of our own. `--draw` draws what was measured last.
+in ../shared/bench where it is there, all others a mixture of our own. `--draw` draws the last recorded run again.
 """
 
 import argparse
@@ -17,16 +17,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.recorded import RESULTS, record
+from benchmarks.recorded import record, recorded
 from docs.plots import BLUE, FAINT, GREY, RED, picture
 from workers.algorithms.boxes.partition import partition
+from workers.algorithms.boxes.partition.arrays import usual
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/growth.py"
@@ -36,8 +37,8 @@ COLUMNS = (2, 5, 10, 20, 50)
 METHODS: tuple[partition.Method, ...] = ("optimal", "fast")
 WIDE = 100_000
 K = 10
-#: Records from which nodes are searched on a sample; see `workers.algorithms.boxes.partition.arrays.Effort`.
-FEWER_FROM = 300_000
+#: Up to so many records `optimal` carries more than one cut of a node to the end.
+FEWER_FROM = max(rows for rows in ROWS if usual(rows, mixed=False).breadth > 1)
 NOTE: dict[str, Any] = {"textcoords": "offset points", "color": GREY, "fontsize": 8}
 _TELLING = 5_000_000  # numbers below which the program itself is larger
 
@@ -131,19 +132,14 @@ def exponents(measurements: list[Point], by: str) -> list[tuple[int, float]]:
     ]
 
 
-def figures(measurements: list[Point]) -> dict[str, dict[str, float]]:
-    """What documents quote, by method and size."""
-    return {
-        f"{one.method}_{one.rows}x{one.columns}": {"seconds": one.seconds, "longest": one.longest, "memory": one.memory}
-        for one in measurements
-    }
+def figures(measurements: list[Point]) -> dict[str, dict[str, Any]]:
+    """Measurements by method and size, as documents quote them."""
+    return {f"{one.method}_{one.rows}x{one.columns}": asdict(one) for one in measurements}
 
 
 def measured_last() -> list[Point]:
-    """What `figures` made of the last measurements."""
-    points = json.loads((RESULTS / "growth.json").read_text(encoding="utf-8"))["figures"]["points"]
-    sizes = [(name.partition("_")[0], *name.partition("_")[2].split("x"), each) for name, each in points.items()]
-    return [Point(method, int(rows), int(columns), **each) for method, rows, columns, each in sizes]
+    """The measurements of the last recorded run."""
+    return [Point(**each) for each in recorded("growth", ".points").values()]
 
 
 def panel(axes: Axes, measurements: list[Point], by: str, words: str) -> None:
@@ -183,7 +179,8 @@ def main() -> None:
         sizes = [(rows, 5) for rows in ROWS if rows <= args.most] + [(WIDE, each) for each in COLUMNS if each != 5]
         with tempfile.TemporaryDirectory() as folder:
             measured = points(sizes, Path(folder))
-        record("growth", COMMAND, {"points": figures(measured)})
+        if args.most == ROWS[-1]:
+            record("growth", COMMAND, {"points": figures(measured)})
     longer = sorted((one for one in measured if one.columns == 5), key=lambda one: one.rows)
     wider = sorted((one for one in measured if one.rows == WIDE), key=lambda one: one.columns)
     for measurements, by in ((longer, "rows"), (wider, "columns")):

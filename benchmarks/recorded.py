@@ -2,7 +2,7 @@
 
 In Markdown a quoted figure is between two comments, which readers do not see:
 `<!-- readme.hours[0]:.2f -->21.00<!-- -->`. The first names the file, the figure in it (dots and indexes lead to a
-part) and the format of Python that it is written in. A whole table stands between `<!-- table name.path:.1f -->` and
+part) and the format of Python that it is written in. A whole table is between `<!-- table name.path:.1f -->` and
 `<!-- end -->`: its `heads`, and `rows` of texts and figures. One figure has one place, so two pages cannot disagree.
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 _QUOTED = re.compile(r"<!-- ([a-z_0-9]+)((?:\.\w+|\[\d+\])*)((?:\*\d+)?)(:[^ ]*)? -->(.*?)<!-- -->")
-
 _TABLE = re.compile(r"<!-- table ([a-z_0-9]+)((?:\.\w+|\[\d+\])*)(:[^ ]*) -->\n(?:\|.*\n)*<!-- end -->")
 
 
@@ -54,15 +53,15 @@ def filled(text: str) -> str:
 
 def _table(quoted: re.Match[str]) -> str:
     name, path, form = quoted.groups()
-    table = _part(name, path)
+    table = recorded(name, path)
     lines = [table["heads"], ["---"] * len(table["heads"])]
     lines += [[each if isinstance(each, str) else format(each, form[1:]) for each in row] for row in table["rows"]]
     shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"<!-- table {name}{path}{form} -->\n{shown}<!-- end -->"
 
 
-def _part(name: str, path: str) -> Any:
-    """A recorded figure, or a part of what was recorded."""
+def recorded(name: str, path: str) -> Any:
+    """The figure, or the part of the figures, that a path such as `.points[0]` leads to."""
     value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
     for part, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
         value = value[part] if part else value[int(index)]
@@ -71,7 +70,7 @@ def _part(name: str, path: str) -> Any:
 
 def _figure(quoted: re.Match[str]) -> str:
     name, path, times, form = quoted.group(1), quoted.group(2), quoted.group(3), quoted.group(4) or ":"
-    value = _part(name, path)
+    value = recorded(name, path)
     value = value * int(times[1:]) if times else value
     shown = format(value, form[1:])
     return quoted.group(0).replace(f"-->{quoted.group(5)}<!-- -->", f"-->{shown}<!-- -->")

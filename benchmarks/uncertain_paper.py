@@ -2,12 +2,11 @@
 
 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_paper.py [--data u10k g20 adult] [--adult adult.data.gz]
 
-`--draw` draws what was measured last. The sheet has the paper's methods and our boxes, the tables have all.
+`--draw` draws the last recorded run again. The sheet has the paper's methods and our boxes, the tables have all.
 """
 
 import argparse
 import gzip
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.recorded import RESULTS, record
+from benchmarks.recorded import record, recorded
 from docs.plots import BLUE, GREEN, INK, RED, picture
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
@@ -237,10 +236,9 @@ def sheet(panels: list[Panel]) -> None:
 
 
 def measured_last() -> list[Panel]:
-    """What was measured last."""
-    figures = json.loads((RESULTS / "uncertain_paper.json").read_text(encoding="utf-8"))["figures"]
+    """The figures of the last recorded run."""
     panels = []
-    for one in figures["panels"]:
+    for one in recorded("uncertain_paper", ".panels"):
         curves = {name: [Measured(*each) for each in points] for name, points in one["curves"].items()}
         panels.append(Panel(**one | {"curves": curves}))
     return panels
@@ -315,7 +313,7 @@ def main() -> None:
         panels += count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
         if label is not None:
             panels.append(class_figure(name, x, label, 7 if name == "g20" else 8, given.levels))
-    if len(given.data) == len(NAMES):
+    if set(given.data) == set(NAMES) and given.levels == list(LEVELS):
         record("uncertain_paper", COMMAND, {"panels": [asdict(one) for one in panels], "tables": tables(panels)})
     sheet(panels)
 

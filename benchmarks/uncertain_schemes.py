@@ -34,9 +34,17 @@ HEADS = [
     *("data", "scales", "mean scale", "query error", "accuracy"),
     *("rank 1, fit", "mean rank, fit", "rank 1, matched", "mean rank, matched", "CPU s"),
 ]
-FORMS = {"scale": ".3f", "error": ".3f", "accuracy": ".3f", "fit_one": ".1%", "fit": ".1f"} | {
-    "match_one": ".1%", "match": ".1f", "seconds": ".1f"
-}  # fmt: skip
+#: Figures of a scheme in the order of the table, and how it writes them.
+FORMS = {
+    "scale": ".3f",
+    "error": ".3f",
+    "accuracy": ".3f",
+    "fit_one": ".1%",
+    "fit": ".1f",
+    "match_one": ".1%",
+    "match": ".1f",
+    "seconds": ".1f",
+}
 K, MODEL = 10.0, "gaussian"
 Matrix = NDArray[np.float64]
 _ROWS = 1_000  # rows that are attacked
@@ -151,14 +159,14 @@ def attack(x: Matrix, made: Calibrated, released: Densities, rng: np.random.Gene
     return float(fit_one), float(fit), float(match_one), float(match)
 
 
-def accuracy(data: Data, labels: NDArray[np.int64], request: CalibrationRequest, rng: np.random.Generator) -> float:
+def accuracy(x: Matrix, labels: NDArray[np.int64], request: CalibrationRequest, rng: np.random.Generator) -> float:
     """Of classification by a release of three quarters of the records, for the others."""
-    order = rng.permutation(len(data.x))
+    order = rng.permutation(len(x))
     test, train = order[: min(len(order) // 4, 2_000)], order[len(order) // 4 :]
-    x = np.ascontiguousarray(data.x[train])
-    made = calibrate(x, request)
-    released = densities(x, made, rng)
-    answer = classify(released, labels[train][made.rows], np.ascontiguousarray(data.x[test]), neighbours=10)
+    known = np.ascontiguousarray(x[train])
+    made = calibrate(known, request)
+    released = densities(known, made, rng)
+    answer = classify(released, labels[train][made.rows], np.ascontiguousarray(x[test]), neighbours=10)
     return float((answer.label == labels[test]).mean())
 
 
@@ -178,7 +186,7 @@ def measure(data: Data, scheme: Scheme, ranges: tuple[Matrix, Matrix, NDArray[np
     error = np.abs(count(released, lower, upper).estimate - inside) / inside
     relative = made.scale if made.axes is not None else made.scale / made.unit
     fit_one, fit, match_one, match = attack(data.x, made, released, rng)
-    classes = {} if data.labels is None else {"accuracy": accuracy(data, data.labels, scheme.request, rng)}
+    classes = {} if data.labels is None else {"accuracy": accuracy(data.x, data.labels, scheme.request, rng)}
     return classes | {
         "scale": float(relative.mean()),
         "error": float(error.mean()),
@@ -223,7 +231,11 @@ def main() -> None:
             data = source()
             ranges = queries(data.x, np.random.default_rng(0))
             for scheme in schemes(options.k, options.model):
-                measured = measure(data, scheme, ranges)
+                try:
+                    measured = measure(data, scheme, ranges)
+                except ValueError as error:
+                    print(f"| {data.name} | {scheme.name} | {error} |", flush=True)
+                    continue
                 figures.setdefault(key(name), {})[key(scheme.name)] = measured
                 rows.append(row(data, scheme, measured))
                 print(f"| {' | '.join(rows[-1])} |", flush=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -28,12 +29,13 @@ def still_alive(processes: Iterable[psutil.Process], *, within: float) -> list[p
         time.sleep(0.02)
 
 
-def wait_until(condition: Callable[[], bool], *, within: float = 120.0) -> None:
-    """Wait for a condition, or fail."""
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str = "") -> Any:
+    """What the condition says once it is true; a deadline, never a fixed pause."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
+        time.sleep(0.01)
+    return value
 
 
 def has_ended(process: psutil.Process) -> bool:

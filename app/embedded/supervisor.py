@@ -38,7 +38,7 @@ class SupervisedProcess(Protocol):
         """Stop it and everything it started."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)  # its environment has secrets
 class Part:
     """A process of our own code, with all its children.
 
@@ -86,7 +86,7 @@ class Part:
             stop(self.process, steps=[])
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Command(Part):
     """A part that is a program of its own: `arguments` are the program and its arguments, all else is `Part`'s."""
 
@@ -103,7 +103,7 @@ class Command(Part):
         )
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Fork(Part):
     """A part that is a fork of this process, which calls `enter`; it is listed by its `name`, all else is `Part`'s."""
 

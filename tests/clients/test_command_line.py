@@ -205,6 +205,21 @@ def test_rows_are_deleted_with_the_answer_unless_they_are_to_be_kept(
         assert len(family["published"]) == 1, "one family of all, whose rows are gone"
 
 
+def test_a_command_that_is_left_promises_to_delete_rows_that_it_has_uploaded_only(
+    surebox: CommandLine, folder: Path
+) -> None:
+    write_people(folder / "people.csv")
+    anonymized = surebox("anonymize", "people.csv", *BY, "--tag", "table=left")
+    assert anonymized.code == 0, anonymized.err
+    (released,) = [json.loads(line) for line in surebox("releases", "--tag", "table=left").out.splitlines()]
+    assert surebox("audit", released["id"]).code == 0
+    with Surebox() as service:
+        said = {job.data["method"]: running.left(job) for job in service.jobs() if job.data["kind"] != "upload"}
+        ids = {job.data["method"]: job.id for job in service.jobs()}
+    assert said["boxes"] == f"To have its answer, and the uploaded rows deleted: surebox wait {ids['boxes']}"
+    assert said["table"] == f"To have its answer: surebox wait {ids['table']}"
+
+
 def test_a_draft_says_why_and_how_to_publish_it(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv", rows=300, seed=3)
     done = surebox("anonymize", "people.csv", *BY, "--require", "k=100", "--json", "--out", "release.csv")

@@ -157,7 +157,7 @@ def test_keys_are_made_listed_and_revoked_on_the_running_service(running: Launch
         assert listed.split("\t")[:4] == [key_id, "office", "portal", "datasets:read"]
         assert key not in listed
         assert surebox("keys", "revoke", key_id, *folder).returncode == 0
-        wait_until(lambda: client.get("/v1/datasets").status_code == 401, within=60)
+        wait_until(lambda: client.get("/v1/datasets").status_code == 401, seconds=60)
     assert surebox("keys", "revoke", key_id, *folder).returncode == 1
 
 
@@ -190,19 +190,19 @@ def test_secrets_stand_on_no_command_line(running: Launched) -> None:
     ],
 )
 def test_a_part_that_is_killed_is_started_again(running: Launched, name: str, words: tuple[str, ...]) -> None:
-    wait_until(lambda: "surebox-houseke" in " ".join(running.lines()), within=60)
+    wait_until(lambda: "surebox-houseke" in " ".join(running.lines()), seconds=60)
     old = running.child(*words)
     old.kill()
-    wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), within=60)
+    wait_until(lambda: f"{name} ended (signal SIGKILL); it starts again" in running.log.read_text(), seconds=60)
 
     def replaced() -> bool:
         with suppress(ValueError):
             return running.child(*words).pid != old.pid
         return False
 
-    wait_until(replaced, within=60)
+    wait_until(replaced, seconds=60)
     with running.client() as client:
-        wait_until(lambda: works(client), within=60)
+        wait_until(lambda: works(client), seconds=60)
 
 
 def test_kill_9_leaves_no_orphan_and_the_next_start_finds_all_data() -> None:
@@ -212,7 +212,7 @@ def test_kill_9_leaves_no_orphan_and_the_next_start_finds_all_data() -> None:
             made = client.post("/v1/datasets", params={"name": "d"}, content=CSV, headers={"Content-Type": "text/csv"})
             assert made.status_code == 201, made.text
             key = (folder / "admin.key").read_text()
-            wait_until(lambda: len(service.everyone()) > 12, within=60)
+            wait_until(lambda: len(service.everyone()) > 12, seconds=60)
             everyone = service.everyone()
             os.kill(service.process.pid, signal.SIGKILL)
             service.process.wait()
@@ -230,7 +230,7 @@ def test_kill_9_leaves_no_orphan_and_the_next_start_finds_all_data() -> None:
 
 def test_it_stops_while_it_starts_and_leaves_nothing() -> None:
     with short_folder() as parent, embedded(parent / "data") as service:
-        wait_until((parent / "data" / "postgres" / "postmaster.pid").exists, within=60)
+        wait_until((parent / "data" / "postgres" / "postmaster.pid").exists, seconds=60)
         everyone = service.everyone()
         service.process.terminate()
         assert service.process.wait(60) == 0
@@ -274,7 +274,7 @@ def test_with_all_addresses_given_only_the_api_runs(database_url: str, redis_url
                     return client.get("/healthz").status_code == 200
                 return False
 
-            wait_until(answers, within=60)
+            wait_until(answers, seconds=60)
             assert client.get("/readyz").status_code == 503  # nobody started a worker
         assert psutil.Process(service.process.pid).children() == []
         service.process.terminate()

@@ -64,7 +64,7 @@ def test_a_part_that_dies_is_started_again_after_a_pause(
 def test_what_a_dead_part_left_behind_is_killed(supervisor: Supervisor, tmp_path: Path) -> None:
     part = command(tmp_path / "log", STUBBORN)
     supervisor.add("Parent", part, stage=1)
-    wait_until(lambda: (tmp_path / "log").read_text() == "started\n", within=60)
+    wait_until(lambda: (tmp_path / "log").read_text() == "started\n", seconds=60)
     assert part.process is not None
     orphans = psutil.Process(part.process.pid).children(recursive=True)
     assert orphans
@@ -100,7 +100,7 @@ def test_stages_stop_from_the_last_to_the_first(supervisor: Supervisor, tmp_path
         script = f"trap 'echo {name} >> {order}; exit 0' TERM; echo up; while :; do sleep 0.05; done"
         supervisor.add(name, command(tmp_path / name, script), stage=stage)
     for name in ("first", "second", "third"):
-        wait_until(lambda log=tmp_path / name: log.read_text() == "up\n", within=60)
+        wait_until(lambda log=tmp_path / name: log.read_text() == "up\n", seconds=60)
     supervisor.stop_all()
     assert order.read_text().split() == ["third", "second", "first"]
 
@@ -112,7 +112,7 @@ def test_stop_ends_processes_that_do_not_listen_together_and_with_their_children
     for part in parts:
         supervisor.add("Stubborn", part, stage=1)
     for name in "abc":
-        wait_until(lambda log=tmp_path / name: log.read_text() == "started\n", within=60)
+        wait_until(lambda log=tmp_path / name: log.read_text() == "started\n", seconds=60)
     processes = [process for part in parts if part.process for process in whole_group(part.process.pid)]
     assert len(processes) >= 6
     started = time.monotonic()
@@ -174,12 +174,12 @@ def test_a_killed_launcher_leaves_not_even_grandchildren(
     log = tmp_path / "log"
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(log), STUBBORN], cwd=ROOT)
     try:
-        wait_until(lambda: log.exists() and log.read_text() == "started\n", within=60)
-        wait_until(lambda: len(orphan_reapers(parent.pid)) == 1, within=60)
+        wait_until(lambda: log.exists() and log.read_text() == "started\n", seconds=60)
+        wait_until(lambda: len(orphan_reapers(parent.pid)) == 1, seconds=60)
         if orphan_reaper_was_killed_before:
             (old,) = orphan_reapers(parent.pid)
             old.kill()
-            wait_until(lambda: [p.pid for p in orphan_reapers(parent.pid)] not in ([], [old.pid]), within=60)
+            wait_until(lambda: [p.pid for p in orphan_reapers(parent.pid)] not in ([], [old.pid]), seconds=60)
         everyone = psutil.Process(parent.pid).children(recursive=True)
         assert len(everyone) >= 3
         os.kill(parent.pid, signal.SIGKILL)
@@ -187,3 +187,8 @@ def test_a_killed_launcher_leaves_not_even_grandchildren(
     finally:
         parent.kill()
         parent.wait()
+
+
+def test_a_part_shows_nothing_of_its_environment(tmp_path: Path) -> None:
+    part = Command(["/bin/true"], environment={"SUREBOX_SERVER_SECRET": "hidden"}, log=tmp_path / "log", patience=1.0)
+    assert "hidden" not in repr(part)

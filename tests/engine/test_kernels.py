@@ -21,8 +21,8 @@ from structlog.testing import capture_logs
 from app.contracts.jobs import Queue
 from app.settings import Settings
 from surebox_core.compiling.cache import imported, is_there
-from tests.faults.rig import wait_until
 from tests.meta.project import ROOT
+from tests.servers import wait_until
 from workers.engine.warming import at_work, busy, make_ready_in_background, wait_beside_jobs
 
 #: Runs a kernel of a made-up module, and says what came out and how many kernels were compiled for it.

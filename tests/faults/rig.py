@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +34,7 @@ from app.queue import JobQueue
 from app.settings import Settings
 from tests import patient
 from tests.probe.contract import ProbeSpec
+from tests.servers import wait_until
 
 ROOT = Path(__file__).parents[2]
 WORKER = "import sys; from tests.probe.worker import app; app.worker_main(sys.argv[1:])"
@@ -57,15 +56,6 @@ QUICK = {
     "requests_per_minute": 1_000_000,
     "warm_kernels": False,  # the probe has kernels of its own
 }
-
-
-def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str = "") -> Any:
-    """What the condition says once it is true; a deadline, never a fixed pause."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
-        time.sleep(0.01)
-    return value
 
 
 @dataclass

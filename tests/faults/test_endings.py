@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.embedded.broker import BrokerServer
-from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig, wait_until
+from tests.faults.rig import DATASET_ROWS, DATASET_SHA256, Rig
 from tests.probe.runner import SECRET
-from tests.servers import Databases
+from tests.servers import Databases, wait_until
 from tests.stored import stored
 from workers.engine.randomness import new_generator
 

@@ -23,7 +23,8 @@ from app.housekeeping.loop import Rounds, keep
 from app.queue import JobQueue
 from app.storage.factory import open_storage
 from tests import patient
-from tests.faults.rig import Process, Rig, wait_until
+from tests.faults.rig import Process, Rig
+from tests.servers import wait_until
 
 
 @pytest.fixture

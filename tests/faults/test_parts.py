@@ -11,7 +11,8 @@ from sqlalchemy import text
 from app.db.repositories import jobs, parts
 from app.jobs.envelope import job_json
 from app.queue import JobQueue
-from tests.faults.rig import OWNER, Rig, wait_until
+from tests.faults.rig import OWNER, Rig
+from tests.servers import wait_until
 from workers.engine.randomness import new_generator
 
 SEED = 23

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from app.embedded.worker import celery_arguments
-from tests.faults.rig import Process, Rig, wait_until
+from tests.faults.rig import Process, Rig
 from tests.methods.bases import VARIABLES, microfile
+from tests.servers import wait_until
 
 WORKER = "import sys; from workers.celery_app import app; app.worker_main(sys.argv[1:])"
 

@@ -12,8 +12,8 @@ import redis
 
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
-from tests.faults.rig import Process, Rig, steps, wait_until
-from tests.servers import Databases
+from tests.faults.rig import Process, Rig, steps
+from tests.servers import Databases, wait_until
 
 #: Five, and what a busy machine adds.
 STILL_SECONDS = 8.0

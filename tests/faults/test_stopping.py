@@ -9,7 +9,8 @@ from pathlib import Path
 import redis
 
 from app.db.repositories import jobs
-from tests.faults.rig import OWNER, Process, Rig, wait_until
+from tests.faults.rig import OWNER, Process, Rig
+from tests.servers import wait_until
 
 
 def cancel(rig: Rig, job_id: str) -> float:

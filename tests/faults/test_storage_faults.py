@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from tests import patient
-from tests.faults.rig import Rig, wait_until
+from tests.faults.rig import Rig
+from tests.servers import wait_until
 from tests.tmpfs import small_file_system
 
 CSV = {"Content-Type": "text/csv"}

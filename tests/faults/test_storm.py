@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.faults.rig import Process, Rig, wait_until
+from tests.faults.rig import Process, Rig
+from tests.servers import wait_until
 
 KILLS = 12
 JOBS = 17 * KILLS

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from app.db.repositories import claims, turns, workers
 from app.db.session import Database
 from app.db.tables.jobs import queue_turn
-from tests.faults.rig import Rig, wait_until
+from tests.faults.rig import Rig
+from tests.servers import wait_until
 
 KNOWN = {("probe", 1)}
 

@@ -11,8 +11,9 @@ from alembic.script import ScriptDirectory
 
 from app.db import migrate
 from tests import patient
-from tests.faults.rig import ROOT, Rig, steps, wait_until
+from tests.faults.rig import ROOT, Rig, steps
 from tests.probe.contract import NewerProbeSpec
+from tests.servers import wait_until
 from tests.stored import stored
 
 WAITING = "waiting for a worker that knows version 2 of probe"

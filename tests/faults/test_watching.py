@@ -10,8 +10,9 @@ from typing import Any
 
 from app.methods.catalogue import SPECS
 from app.queue import make_celery
-from tests.faults.rig import Rig, wait_until
+from tests.faults.rig import Rig
 from tests.meta.project import ROOT
+from tests.servers import wait_until
 
 COMMANDS = re.findall(r"^celery (.* --timeout \d+)$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import psutil
 
-from tests.faults.rig import Rig, steps, wait_until
+from tests.faults.rig import Rig, steps
+from tests.servers import wait_until
 from tests.stored import stored
 from workers.engine.randomness import new_generator
 

@@ -1,6 +1,5 @@
 """A method with inputs of every kind, and what there is for it to work on."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -85,13 +84,6 @@ def release_of(
 
 def pointers(error: InvalidError) -> list[str]:
     return [field.pointer for field in error.errors]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def somebody_waits(service: Service) -> bool:

@@ -12,8 +12,9 @@ from app.contracts.jobs import JobState
 from app.db.repositories import draws, releases
 from app.errors import FieldError, InfeasibleError
 from app.methods.draws import refuse_repeat
-from tests.jobs.many import SECONDS, ManySpec, ask, somebody_waits, wait_for
+from tests.jobs.many import SECONDS, ManySpec, ask, somebody_waits
 from tests.jobs.service import Service
+from tests.servers import wait_until
 
 
 def publish(service: Service, *, dataset_id: str, owner: str = "") -> str:
@@ -81,7 +82,7 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
     with service.database.unit_of_work() as unit:
         draws.lock_publishing(unit.connection, owner=service.owner, sha256="1")
         second.start()
-        wait_for(lambda: somebody_waits(service) or not second.is_alive())
+        wait_until(lambda: somebody_waits(service) or not second.is_alive(), seconds=SECONDS)
         releases.insert_release(
             unit.connection,
             new=releases.ReleaseRow(

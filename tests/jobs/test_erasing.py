@@ -18,8 +18,9 @@ from app.errors import InvalidError
 from app.housekeeping.loop import Rounds
 from app.queue import JobQueue
 from app.storage.protocol import Storage
-from tests.jobs.many import ask, pointers, published, release_of, wait_for
+from tests.jobs.many import SECONDS, ask, pointers, published, release_of
 from tests.jobs.service import Service, body
+from tests.servers import wait_until
 
 #: Stands wherever something restricted does.
 SECRET = "planted 7771.25"
@@ -243,7 +244,7 @@ def test_housekeeping_ends_an_erasure_that_was_interrupted(service: Service, kee
     assert keeper.get(f"/v1/jobs/{job_id}").status_code == 404
     assert f"{left}result-1.json" in stored(service, left)
     rounds = housekeeping(service, orphan_hours=1e-9)
-    wait_for(lambda: bool(rounds.slow(threading.Event()) or not stored(service, left)))
+    wait_until(lambda: bool(rounds.slow(threading.Event()) or not stored(service, left)), seconds=SECONDS)
     assert rows_with(service.database, left) == []
 
 

@@ -13,8 +13,9 @@ from app.contracts.jobs import JobState
 from app.db.tables.jobs import job_input
 from app.errors import FieldError, InvalidError
 from app.storage.factory import open_storage
-from tests.jobs.many import SECONDS, ManySpec, ask, pointers, published, somebody_waits, wait_for
+from tests.jobs.many import SECONDS, ManySpec, ask, pointers, published, somebody_waits
 from tests.jobs.service import Service
+from tests.servers import wait_until
 from workers.engine.context import job_context
 from workers.engine.resources import WorkerResources
 
@@ -199,7 +200,7 @@ def test_what_is_deleted_while_it_is_being_asked_for_stays(service: Service, rol
     def check(spec: ManySpec, given: Given) -> list[FieldError]:
         if deleting.ident is None:  # a rule is asked several times: what it says may be for keepers only
             deleting.start()
-        wait_for(lambda: somebody_waits(service) or not deleting.is_alive())
+        wait_until(lambda: somebody_waits(service) or not deleting.is_alive(), seconds=SECONDS)
         return []
 
     ask(service, check=check, **{role: value})

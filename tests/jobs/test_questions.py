@@ -9,8 +9,9 @@ import pytest
 
 from app.contracts.jobs import JobState
 from app.db.repositories import expiry
-from tests.jobs.many import SECONDS, published, wait_for
+from tests.jobs.many import SECONDS, published
 from tests.jobs.service import Service
+from tests.servers import wait_until
 
 BODY = {"queries": [{"age": [30, 40]}]}
 ASYNC = {"Prefer": "respond-async"}
@@ -39,7 +40,7 @@ class Asking:
         self.answers: list[httpx.Response] = []
         self._thread = threading.Thread(target=lambda: self.answers.append(ask(service, release_id)))
         self._thread.start()
-        wait_for(lambda: service.waiting == 1)
+        wait_until(lambda: service.waiting == 1, seconds=SECONDS)
         job_id = unfinished(service)
         assert job_id is not None
         self.job_id = job_id

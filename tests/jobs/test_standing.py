@@ -8,8 +8,9 @@ from sqlalchemy import null
 from app.contracts.jobs import JobState
 from app.db.repositories import claims
 from app.methods.boxes.spec import BoxesSpec
-from tests.jobs.many import wait_for
+from tests.jobs.many import SECONDS
 from tests.jobs.service import Service, body
+from tests.servers import wait_until
 
 
 def test_a_replay_shows_the_job_as_it_stands_by_then(service: Service) -> None:
@@ -36,7 +37,7 @@ def test_a_wait_that_runs_out_shows_the_job_as_it_stands_now(service: Service) -
 
     thread = threading.Thread(target=ask)
     thread.start()
-    wait_for(lambda: service.waiting == 1)
+    wait_until(lambda: service.waiting == 1, seconds=SECONDS)
     with service.client() as client:
         service.progress(service.claim(client.get("/v1/jobs").json()["items"][0]["id"]), 0.25)
     thread.join()

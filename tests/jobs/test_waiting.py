@@ -11,15 +11,9 @@ import pytest
 from app.db.notifications import APPLICATION_NAME, SAFETY_SECONDS
 from tests import patient
 from tests.jobs.service import Service, body
+from tests.servers import wait_until
 
 MANY = 200
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def kill_listener(service: Service) -> None:
@@ -43,7 +37,7 @@ def test_a_wait_ends_with_the_job(service: Service) -> None:
 
         thread = threading.Thread(target=wait)
         thread.start()
-        until(lambda: service.waiting == 1)
+        wait_until(lambda: service.waiting == 1, seconds=60)
         service.progress(claimed, 0.5)  # wakes, but does not end the wait
         assert thread.is_alive()
         service.finish(claimed)
@@ -52,7 +46,7 @@ def test_a_wait_ends_with_the_job(service: Service) -> None:
         assert time.monotonic() - ended < 12
     assert (answers[0].status_code, answers[0].json()["state"]) == (200, "succeeded")
     assert answers[0].headers["preference-applied"] == "wait=25"
-    until(lambda: service.waiting == 0)
+    wait_until(lambda: service.waiting == 0, seconds=60)
 
 
 def test_a_wait_that_is_too_short_ends_in_time(service: Service) -> None:
@@ -94,7 +88,7 @@ def test_a_client_that_leaves_frees_its_waiter(service: Service) -> None:
         ):
             with pytest.raises(httpx.ReadTimeout):
                 client.request(method, path, json=sent, headers={"Prefer": "wait=30"}, timeout=1.0)
-            until(lambda: service.waiting == 0)
+            wait_until(lambda: service.waiting == 0, seconds=60)
 
 
 def test_waiting_beyond_what_a_process_allows_is_answered_at_once(serve: Callable[..., Service]) -> None:
@@ -119,7 +113,7 @@ def test_what_happens_while_nobody_listens_is_told_on_reconnection(service: Serv
 
         thread = threading.Thread(target=wait)
         thread.start()
-        until(lambda: service.waiting == 1)
+        wait_until(lambda: service.waiting == 1, seconds=60)
         kill_listener(service)
         service.run(job_id)  # its notifications reach nobody, or somebody who has just come back
         ended = time.monotonic()
@@ -146,7 +140,7 @@ def test_many_waiters_cost_no_queries_while_they_wait(service: Service, jobs: in
             base_url=service.url, headers={"Authorization": header}, limits=limits, timeout=60
         ) as client:
             waiters = [asyncio.create_task(wait(client, job_ids[at % jobs])) for at in range(MANY)]
-            await asyncio.to_thread(until, lambda: service.waiting == MANY, 30)
+            await asyncio.to_thread(wait_until, lambda: service.waiting == MANY, seconds=30)
             await asyncio.sleep(1)
             before = len(service.statements)
             seconds = 2 * SAFETY_SECONDS + 1

@@ -1,6 +1,6 @@
 """What a fresh worker makes ready before a job needs it: methods are imported, their kernels compiled and loaded.
 
-None of it happens next to a job of this machine: compiling is done by a process of its own that stands still while one
+None of it happens next to a job of this machine: compiling is done by a process of its own that pauses while one
 runs, and importing and loading go on once it has ended. One process at a time imports or loads, or a job that comes
 meanwhile would share the cores with all of them. A job that comes first imports what it needs, and compiles it.
 """
