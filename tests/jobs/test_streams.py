@@ -5,7 +5,8 @@ import pytest
 
 from app.contracts.jobs import JobState
 from tests.jobs.service import EventReader, Service
-from tests.jobs.test_waiting import kill_listener, until
+from tests.jobs.test_waiting import kill_listener
+from tests.servers import wait_until
 
 
 def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Service) -> None:
@@ -40,7 +41,7 @@ def test_a_stream_tells_every_state_and_progress_in_order_and_closes(service: Se
         numbers = [number for _, number, _, _ in events]
         assert numbers == sorted(set(numbers))
         assert job == client.get(f"/v1/jobs/{job_id}").json()
-    until(lambda: service.waiting == 0)
+    wait_until(lambda: service.waiting == 0)
 
 
 def test_a_stream_of_a_finished_job_tells_its_history(service: Service) -> None:
@@ -74,7 +75,7 @@ def test_a_reader_that_reconnects_misses_no_state(service: Service) -> None:
         job_id = service.submit(client, service.dataset())
         with client.stream("GET", f"/v1/jobs/{job_id}/events") as stream:
             _, number, _ = next(iter(EventReader(stream)))
-        until(lambda: service.waiting == 0)
+        wait_until(lambda: service.waiting == 0)
         service.release_claim(service.claim(job_id))
         service.run(job_id)
         with client.stream("GET", f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(number)}) as stream:
@@ -146,6 +147,6 @@ def test_streams_are_capped_per_owner_and_given_back(serve: Callable[..., Servic
             assert refused.status_code == 429
             assert refused.headers["retry-after"]
             assert refused.headers["content-type"] == "application/problem+json"
-        until(lambda: service.waiting == 0)
+        wait_until(lambda: service.waiting == 0)
         with ada.stream("GET", path) as again:
             assert again.status_code == 200
