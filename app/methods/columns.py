@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
-from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy, is_day
+from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy, is_day, typed
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
 from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, meant, pointer
@@ -214,3 +214,32 @@ def _unfit_interval(interval: tuple[Any, Any], kind: ColumnKind) -> str | None:
     if any(isinstance(end, date) is not (kind is ColumnKind.DATE) for end in interval if end is not None):
         return "the ends of its `interval` are " + ("days" if kind is ColumnKind.DATE else "numbers")
     return None
+
+
+def mistyped(name: str, kind: ColumnType, values: Iterable[Any], *where: str) -> Iterator[FieldError]:
+    """Declared values that a column of this type cannot have.
+
+    Parameters
+    ----------
+    name, kind
+        Of the column.
+    values
+        As declared.
+    where
+        The field that declares them.
+    """
+    for place, value in enumerate(values):
+        try:
+            right = typed(value, kind) is not None
+        except ValueError:
+            right = False
+        if not right:
+            yield FieldError(pointer(*where, place), f"not a value of column {name!r}, which is {kind}")
+
+
+def wrong_order(column: DatasetColumn, values: Sequence[Any]) -> Iterator[FieldError]:
+    """An order under `ordinal` that has no place for some value, or values that the column cannot have."""
+    yield from mistyped(column.name, column.type, values, "ordinal", column.name)
+    if column.distinct > len(values):
+        detail = f"column {column.name!r} has {column.distinct} values, its order lists {len(values)}: list all of them"
+        yield FieldError(pointer("ordinal", column.name), detail)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shlex
 import signal
 import socket
@@ -302,6 +303,20 @@ def test_each_k_is_shown_with_what_it_costs(surebox: CommandLine, folder: Path) 
     few, many = done.json["points"]
     assert (done.code, few["k"], many["k"]) == (0, 5, 50)
     assert few["box_count"] > many["box_count"]
+
+
+def test_the_width_of_each_named_statistic_is_shown_for_each_k(surebox: CommandLine, folder: Path) -> None:
+    write_people(folder / "people.csv", seed=6)
+    named = [part for one in ("mean(age)", "quantile(hours, 0.5)", "share(sex)") for part in ("--statistic", one)]
+    columns = ("--quasi-identifiers", "age,hours,sex")
+    done = surebox("frontier", "people.csv", *columns, "--k", "5,50", *named, "--json")
+    head, *rows = (re.split(r"  +", line) for line in done.err.splitlines()[-3:])
+    assert head == ["k", "boxes", "released", "lost", "mean(age)", "quantile(hours, 0.5)", "share(sex)"]
+    points = done.json["points"]
+    for row, point in zip(rows, points, strict=True):
+        mean, median, *shares = (one["width"] for one in point["statistics"])
+        assert [float(cell) for cell in row[-3:]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
+    assert float(rows[0][4]) < float(rows[1][4]), "a larger k has wider ranges"
 
 
 def test_a_login_is_kept_for_its_owner_only_and_the_key_is_never_shown(

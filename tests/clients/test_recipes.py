@@ -17,7 +17,7 @@ import yaml
 
 from surebox_client import Surebox
 from tests.clients.commands import bare
-from tests.clients.guides import blocks_of, run_blocks
+from tests.clients.guides import blocks_of, lines_after, run_blocks, unlike
 from tests.meta.project import ROOT
 from tests.service import Service
 
@@ -43,6 +43,18 @@ def test_the_page_of_the_command_line_runs_as_it_stands(service: Service, tmp_pa
     assert printed[1].splitlines()[0] == "people.parquet"
     assert pl.read_parquet(tmp_path / "people.parquet").height == 2000
     assert json.loads((tmp_path / "audit.json").read_text())["passed"] in (True, False)
+
+
+def test_the_release_of_the_page_about_boxes_looks_as_it_is_shown(service: Service, tmp_path: Path) -> None:
+    blocks = [f"exec 2>&1\n{each}" for each in blocks_of("docs/boxes.md")]
+    printed = run_blocks(blocks, service, tmp_path)
+    (head,), frontier = lines_after("docs/boxes.md").values()
+    assert head in printed[0].splitlines()
+    assert unlike(frontier, printed[1]) == [], printed[1]
+    rows = pl.read_csv(tmp_path / "staff-boxes.csv")
+    sets = rows.with_columns(pl.col("job_set").str.json_decode(pl.List(pl.String)).list.sort().list.join("+"))
+    assert sets.filter(pl.col("job") == "office")["job_set"].unique().to_list() == ["clerk+lawyer"]
+    assert rows.group_by("box").len()["len"].min() >= 10
 
 
 def test_three_lines_a_night_publish_once_a_night_and_continue_the_night_before(

@@ -8,14 +8,13 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
 from workers.algorithms.tables.classes import classes, grouped
 from workers.frames.codes import coded
-from workers.frames.quasi_identifiers import as_it_is, as_numbers, members_of
+from workers.frames.quasi_identifiers import as_it_is, members_of, ranked
 from workers.frames.sets import MISSING
 
 #: The column of a release of boxes in which they are numbered.
@@ -128,14 +127,6 @@ def _once(
     number = grouped(np.asarray(table.column(numbered).to_numpy(), dtype=np.int64))
     grouping = classes(np.array([number.of_record.astype(np.int32), *plain])) if plain else number
     return table.take(pa.array(grouping.first)), grouping.of_record
-
-
-def ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> NDArray[np.float64]:
-    """Numbers of a column, or the ranks of its values in an order; NaN where missing."""
-    if order is None:
-        return as_numbers(column)
-    ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type)).cast(pa.float64())
-    return np.asarray(ranks.to_numpy(), dtype=np.float64)
 
 
 def kept_together(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from app.contracts.quasi_identifiers import Form
 from workers.algorithms.tables.locating import locate, near
-from workers.frames.generalized import Generalized, Meanings, ranked
-from workers.frames.quasi_identifiers import members_of
+from workers.frames.generalized import Generalized, Meanings
+from workers.frames.quasi_identifiers import members_of, ranked
 from workers.frames.sets import MISSING
 
 T = TypeVar("T", np.float64, np.int64)

@@ -1,15 +1,17 @@
 """Quasi-identifiers of a table as codes, whether their cells are values, bounds or sets; and how wide cells are."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from app.contracts.quasi_identifiers import Form, QuasiIdentifier
@@ -30,7 +32,7 @@ class Cells:
         Different cells, missing ones not counted.
     certainty
         Normalized certainty penalty of each cell, shape (rows,): 0 for a single value, 1 where missing; None where
-        cells of text were generalized in a way that does not state how far.
+        cells of text were generalized in a way that does not state how far, as bounds do without an order.
     """
 
     codes: Codes
@@ -38,7 +40,9 @@ class Cells:
     certainty: npt.NDArray[np.float64] | None
 
 
-def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
+def cells(
+    path: Path, wanted: Sequence[QuasiIdentifier], orders: Mapping[str, Sequence[Any]] = MappingProxyType({})
+) -> list[Cells]:
     """Read quasi-identifiers of a Parquet file.
 
     Parameters
@@ -47,12 +51,14 @@ def cells(path: Path, wanted: Sequence[QuasiIdentifier]) -> list[Cells]:
         The typed copy of a dataset, or a release.
     wanted
         Quasi-identifiers, whose columns it has.
+    orders
+        Values of ordinal columns, in their order.
     """
     names = [name for one in wanted for name in one.columns]
     with pq.ParquetFile(path, pre_buffer=False) as file:
         table = file.read(columns=list(dict.fromkeys(names)))
     there = [as_it_is(one, table) for one in wanted]
-    return [_cells(one, [table.column(name) for name in one.columns]) for one in there]
+    return [_cells(one, [table.column(name) for name in one.columns], orders.get(one.name)) for one in there]
 
 
 def as_it_is(one: QuasiIdentifier, table: pa.Table) -> QuasiIdentifier:
@@ -79,9 +85,9 @@ def _has_sets(column: pa.ChunkedArray) -> bool:
     return all(_array(text) is not None for text in coded(column).values.to_pylist())
 
 
-def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray]) -> Cells:
+def _cells(one: QuasiIdentifier, columns: list[pa.ChunkedArray], order: Sequence[Any] | None) -> Cells:
     if one.form is Form.BOUNDS:
-        return _bounds(columns[0], columns[1])
+        return _bounds(columns[0], columns[1], order)
     if one.form is Form.SET:
         return _sets(columns[0]) if len(columns) == 1 else _beside(_sets(columns[0]), coded(columns[1]).codes)
     encoded = coded(columns[0])
@@ -100,25 +106,51 @@ def _of_texts(column: Coded) -> npt.NDArray[np.float64] | None:
     return None if each is None else np.append(each, 1.0)[column.codes]  # the last is that of -1
 
 
-def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray) -> Cells:
+def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray, order: Sequence[Any] | None) -> Cells:
     low, high = coded(lower), coded(upper)
     both = (low.codes.astype(np.int64) + 1) * (len(high.values) + 1) + high.codes + 1
     seen, codes = np.unique(both, return_inverse=True)
     missing = int(bool(len(seen)) and seen[0] == 0)
-    lo, hi = as_numbers(lower), as_numbers(upper)
-    whole = float(np.nanmax(hi, initial=-np.inf) - np.nanmin(lo, initial=np.inf))
-    width = np.divide(hi - lo, whole, out=np.zeros(len(lo)), where=np.full(len(lo), whole > 0.0))
-    return Cells((codes - missing).astype(np.int32), len(seen) - missing, np.where(np.isnan(width), 1.0, width))
+    known = order is not None or (_has_order(lower) and _has_order(upper))
+    width = _widths(ranked(lower, order), ranked(upper, order)) if known else None
+    return Cells((codes - missing).astype(np.int32), len(seen) - missing, width)
 
 
-def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Numbers, or days since 1970, or the places of texts in their order; NaN where missing."""
+def _widths(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Of intervals, as shares of what all of them span; 1 where missing."""
+    whole = float(np.nanmax(upper, initial=-np.inf) - np.nanmin(lower, initial=np.inf))
+    width = np.divide(upper - lower, whole, out=np.zeros(len(lower)), where=np.full(len(lower), whole > 0.0))
+    return np.where(np.isnan(upper - lower), 1.0, width)
+
+
+def ranked(column: pa.ChunkedArray, order: Sequence[Any] | None) -> npt.NDArray[np.float64]:
+    """Numbers of a column, days since 1970, or the ranks of its values in an order; NaN where missing.
+
+    Parameters
+    ----------
+    column
+        Numbers or days; with an order anything.
+    order
+        Its values in their order; None: their own.
+
+    Raises
+    ------
+    TypeError
+        Values that have no order of their own, such as texts: codes of two columns could not be compared.
+    """
+    if order is not None:
+        ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type)).cast(pa.float64())
+        return np.asarray(ranks.to_numpy(), dtype=np.float64)
+    if not _has_order(column):
+        raise TypeError(f"values of type {column.type} have no order of their own")
     if pa.types.is_date(column.type):
         column = column.cast(pa.int32())
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    codes = coded(column).codes
-    return np.where(codes < 0, np.nan, codes)
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+
+
+def _has_order(column: pa.ChunkedArray) -> bool:
+    kind = column.type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_date(kind))
 
 
 def _sets(column: pa.ChunkedArray) -> Cells:

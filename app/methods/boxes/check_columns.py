@@ -4,18 +4,20 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final, cast
 
-from app.contracts.columns import ColumnKind, Domain, plain_kind, typed
+from app.contracts.columns import ColumnKind, Domain, plain_kind
 from app.contracts.datasets import DatasetColumn, Profile
 from app.errors import FieldError, pointer
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kinds_of
 from app.methods.columns import (
     missing_values,
+    mistyped,
     named,
     not_quasi_identifiers,
     outside,
     types_of,
     wrong_column,
     wrong_numbers,
+    wrong_order,
 )
 
 #: Texts of which nearly every record has its own are names, not classes.
@@ -76,7 +78,7 @@ def _unusable(
     if kind is ColumnKind.NOMINAL:
         yield from _wrong_nominal(spec, index, column, profile)
     elif kind is ColumnKind.ORDINAL:
-        yield from _wrong_ordinal(spec, column)
+        yield from wrong_order(column, spec.ordinal[column.name])
     else:
         yield from _wrong_settings(spec, column, kind, profile)
 
@@ -91,10 +93,10 @@ def _ways_out(column: DatasetColumn, kind: ColumnKind) -> str:
 def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: Profile) -> Iterator[FieldError]:
     declared = spec.nominal.get(column.name, NominalColumn())
     listed: list[Any] = [value for value in declared.values or () if value is not None]
-    yield from _mistyped(column, listed, "nominal", column.name, "values")
+    yield from mistyped(column.name, column.type, listed, "nominal", column.name, "values")
     if declared.hierarchy is not None:
         leaves = [row[0] for row in declared.hierarchy.rows]
-        yield from _mistyped(column, leaves, "nominal", column.name, "hierarchy", "rows")
+        yield from mistyped(column.name, column.type, leaves, "nominal", column.name, "hierarchy", "rows")
         listed = listed or leaves
     if listed and column.distinct > len(listed):
         detail = f"column {column.name!r} has {column.distinct} values, {len(listed)} are declared: declare all of them"
@@ -105,25 +107,6 @@ def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: 
             "names records. Leave it out, or give a `hierarchy` of classes under `nominal`"
         )
         yield FieldError(pointer("quasi_identifiers", index), detail)
-
-
-def _wrong_ordinal(spec: BoxesSpec, column: DatasetColumn) -> Iterator[FieldError]:
-    values = spec.ordinal[column.name]
-    yield from _mistyped(column, values, "ordinal", column.name)
-    if column.distinct > len(values):
-        detail = f"column {column.name!r} has {column.distinct} values, its order lists {len(values)}: list all of them"
-        yield FieldError(pointer("ordinal", column.name), detail)
-
-
-def _mistyped(column: DatasetColumn, values: Any, *where: str) -> Iterator[FieldError]:
-    """Values that a column of this type cannot have."""
-    for place, value in enumerate(values):
-        try:
-            right = typed(value, column.type) is not None
-        except ValueError:
-            right = False
-        if not right:
-            yield FieldError(pointer(*where, place), f"not a value of column {column.name!r}, which is {column.type}")
 
 
 def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, profile: Profile) -> Iterator[FieldError]:

@@ -1,11 +1,13 @@
 """What the specification of `composition` and what it names decide before a job is accepted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn
 from app.contracts.inputs import Given, ReleaseInput, listed
-from app.contracts.quasi_identifiers import all_understood
+from app.contracts.quasi_identifiers import Form, all_understood
 from app.errors import FieldError, meant, pointer
+from app.methods.columns import named, wrong_order
 from app.methods.composition.spec import CompositionSpec
 
 DEFAULT_K: Final = 5.0
@@ -33,6 +35,7 @@ def check_composition(spec: CompositionSpec, given: Given) -> list[FieldError]:
     return [
         *_releases(listed(given.releases, "release_ids")),
         *_tables(spec, given),
+        *_orders(spec, given),
         *(
             FieldError(where, f"the original has no column {name!r}{meant(name, original)}")
             for where, name in _named(spec)
@@ -59,3 +62,31 @@ def _named(spec: CompositionSpec) -> Iterator[tuple[str, str]]:
         yield "/person_column", spec.person_column
     for index, name in enumerate(spec.sensitive):
         yield pointer("sensitive", index), name
+    for name in spec.ordinal:
+        yield pointer("ordinal", name), name
+
+
+def _orders(spec: CompositionSpec, given: Given) -> Iterator[FieldError]:
+    """Bounds and values that cannot be compared, and declared values that a column cannot have."""
+    columns = named(given.profile())
+    for name in columns.keys() & spec.ordinal.keys():
+        yield from wrong_order(columns[name], spec.ordinal[name])
+    for role, table in listed(given.datasets, "dataset_ids").items():
+        there = {column.name: column.type for column in table.columns}
+        for one in all_understood(tuple(spec.join_columns), there):
+            name = spec.called(one.name)
+            if one.form is Form.BOUNDS and name in columns:
+                yield from _compared(columns[name], [there[end] for end in one.columns], role, spec)
+
+
+def _compared(
+    column: DatasetColumn, ends: Sequence[ColumnType], role: str, spec: CompositionSpec
+) -> Iterator[FieldError]:
+    name, kind, shown = column.name, column.type, " and ".join(sorted({*ends}))
+    if {kind, *ends} <= NUMERIC or {kind, *ends} == {ColumnType.DATE}:
+        return
+    if set(ends) != {kind}:
+        yield FieldError(f"/{role}", f"column {name!r} is {kind} in the original, its bounds are {shown}")
+    elif name not in spec.ordinal:
+        detail = f"a table shows column {name!r} as bounds, which are {shown}: list its values in their order"
+        yield FieldError(pointer("ordinal", name), detail)

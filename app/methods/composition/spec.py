@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import ColumnName, Share, SpecifiedColumn, check_different
+from app.contracts.columns import ColumnName, Share, SpecifiedColumn, Values, check_different, check_values
 from app.contracts.examples import DATASET, RELEASE, Examples
 from app.contracts.families import OverlayDiversity
 from app.contracts.findings import AuditResult
@@ -51,7 +51,7 @@ class CompositionSpec(JobSpec):
     """Audit of the facts that several releases of the same data reveal together."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 2  # 2: `join_columns` as a mapping
+    version: ClassVar[int] = 3  # 2: `join_columns` as a mapping; 3: `ordinal`
     examples: ClassVar[Examples] = {
         "what a release and those before it reveal together": {
             "release_ids": [RELEASE],
@@ -84,6 +84,11 @@ class CompositionSpec(JobSpec):
         "a table is joined by those that it has. As a mapping: old names to those of the original, also of columns "
         "that were renamed or recoded since a release; whether that can be is checked.",
     )
+    ordinal: dict[ColumnName, Values] = Field(
+        default={},
+        description="The order of all values of a column of texts that tables of `dataset_ids` show as two bounds; by "
+        "its name in the original.",
+    )
     k_required: float | None = Field(
         default=None,
         strict=True,
@@ -111,7 +116,13 @@ class CompositionSpec(JobSpec):
             raise MisplacedError("tables that others released are composed over their original", "dataset_id")
         if self.dataset_ids and not self.join_columns:
             raise MisplacedError("these columns join the tables to the original", "join_columns")
+        for name, values in self.ordinal.items():
+            check_values("ordinal", values, name)
         return self
+
+    def called(self, name: str) -> str:
+        """What the original calls a column of earlier data, or of a table of others."""
+        return self.join_columns.get(name, name) if isinstance(self.join_columns, dict) else name
 
 
 class ComposedColumn(OverlayDiversity, SpecifiedColumn):

@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from app.errors import InvalidError
 from tests.methods.in_process import Bench
 from tests.methods.refusing import refused
 from workers.methods.context import InputFile
@@ -133,6 +135,45 @@ def test_a_table_that_others_released_is_joined_by_its_bounds_and_sets(bench: Be
     pairs = Counter(zip(place(frame, rows_of(bench, "five")), frame["x"] // 20, frame["ill"], strict=True))
     assert both["overlay"] == min(pairs.values())
     assert both["findings"][0]["measured"] == pytest.approx(sum(n for n in pairs.values() if n < 5) / len(frame))
+
+
+ORDER = ["none", "school", "college", "doctorate"]
+
+
+def test_bounds_of_texts_are_joined_by_the_order_that_is_declared(bench: Bench) -> None:
+    """Not by the alphabet, in which college comes first and each of two columns has its own places."""
+    degrees = people().with_columns(degree=np.random.default_rng(9).choice(ORDER, 300, p=[0.4, 0.3, 0.2, 0.1]))
+    bench.dataset("degrees", degrees)
+    upper = pl.col("degree").is_in(ORDER[2:])
+    ends = {"lo": (ORDER[2], ORDER[0]), "hi": (ORDER[3], ORDER[1])}
+    table = degrees.select(
+        pl.when(upper).then(pl.lit(a)).otherwise(pl.lit(b)).alias(f"edu_{e}") for e, (a, b) in ends.items()
+    )
+    bench.dataset("halves", table.sample(fraction=1, shuffle=True, seed=2))
+    spec = {
+        "method": "composition",
+        "dataset_ids": ["halves"],
+        "dataset_id": "degrees",
+        "join_columns": {"edu": "degree"},
+    }
+    refused(bench, spec, "/ordinal/degree", "which are string: list its values in their order")
+    refused(bench, spec | {"ordinal": {"edu": ORDER}}, "/ordinal/edu", "no column 'edu'")
+    refused(bench, spec | {"ordinal": {"degree": [*ORDER[:3], 4]}}, "/ordinal/degree/3", "which is string")
+    refused(bench, spec | {"ordinal": {"degree": ORDER[:3]}}, "/ordinal/degree", "its order lists 3: list all of them")
+    with pytest.raises(InvalidError) as strange:
+        bench.run(spec | {"ordinal": {"degree": [*ORDER[:3], "other"]}})
+    assert {error.pointer for error in strange.value.errors} == {"/ordinal/degree"}
+    assert "doctorate" not in str([error.detail for error in strange.value.errors])
+    result = bench.run(spec | {"ordinal": {"degree": ORDER}}).result
+    sizes = degrees.group_by(pl.col("degree").is_in(ORDER[2:])).len()["len"]
+    assert (result["overlay"], result["group_count"]) == (sizes.min(), 2)
+
+
+def test_bounds_of_another_type_are_no_bounds_of_the_column(bench: Bench) -> None:
+    days = pl.Series([date(2020, 1, 1 + at % 28) for at in range(300)])
+    bench.dataset("days", pl.DataFrame({"x_lo": days, "x_hi": days}))
+    spec = {"method": "composition", "dataset_ids": ["days"], "dataset_id": "people", "join_columns": ["x"]}
+    refused(bench, spec, "/dataset_ids/0", "column 'x' is number in the original, its bounds are date")
 
 
 def test_values_that_boxes_give_away_are_counted(bench: Bench) -> None:

@@ -71,6 +71,28 @@ def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> 
     assert fields <= set(type(bench.spec(spec)).model_fields)
 
 
+def test_the_detail_of_an_ordinal_column_is_measured_in_the_order_of_its_values(bench: Bench) -> None:
+    order = ["none", "school", "college", "doctorate"]
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"age": rng.integers(20, 60, 400), "education": rng.choice(order, 400)})
+    bench.dataset("pupils", frame)
+    body = {"dataset_id": "pupils", "quasi_identifiers": ["age", "education"], "ordinal": {"education": order}}
+    wanted = {}
+    for k in (40, 120):
+        name = bench.release(f"pupils at {k}", body | {"method": "boxes", "k": k}, seed=3)
+        rows = pl.read_parquet(bench.files[InputFile.RELEASE, name])
+        ranks = {end: [order.index(value) for value in rows[f"education_{end}"]] for end in ("lo", "hi")}
+        spans = {
+            "education": (np.array(ranks["hi"]) - np.array(ranks["lo"]), max(ranks["hi"]) - min(ranks["lo"])),
+            "age": ((rows["age_hi"] - rows["age_lo"]).to_numpy(), rows["age_hi"].max() - rows["age_lo"].min()),
+        }
+        wanted[k] = np.mean([width.mean() / whole for width, whole in spans.values()])
+        audit = {"method": "table", "release_id": name, "quasi_identifiers": ["age", "education"]}
+        assert bench.run(audit).result["utility"]["ncp"] == pytest.approx(wanted[k])
+    points = bench.run(body | {"method": "frontier", "k": [40, 120]}, seed=3).result["points"]
+    assert {one["k"]: one["ncp"] for one in points} == pytest.approx(wanted)
+
+
 def test_a_frontier_says_which_records_are_rare_and_why(bench: Bench) -> None:
     statistics = [{"kind": "mean", "of": ["x"], "weight": 1.0}, {"kind": "variance", "of": ["y"], "weight": 0.5}]
     spec = {"method": "frontier", "dataset_id": "far", "quasi_identifiers": COLUMNS, "k": [4], "statistics": statistics}

@@ -1,19 +1,22 @@
 """Runner of the audit `composition`: releases and the original in, what they reveal together out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from app.contracts.columns import typed
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.inputs import ReleaseInput, listed
-from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
+from app.contracts.quasi_identifiers import Form, all_understood
+from app.errors import FieldError, InvalidError, pointer
 from app.methods.composition.spec import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Noise, Placed, compose
 from workers.algorithms.tables.locating import rehearse
+from workers.frames.codes import coded_columns
 from workers.frames.generalized import Meanings
 from workers.frames.ledger import common_boxes, fewest_changed, smallest_box, write_ledger
 from workers.frames.originals import Originals
@@ -208,26 +211,51 @@ def mapping(spec: CompositionSpec) -> Mapping[str, str]:
 
 def tables(job: JobContext, spec: CompositionSpec) -> list[Placed]:
     """Where tables of others place the records of the original; UNPLACED where nothing joins the two."""
-    original, called = Originals(job.dataset_path()), mapping(spec)
+    original, meanings = Originals(job.dataset_path()), Meanings(orders_of(job, spec))
     there = {column.name for column in job.datasets["dataset_id"].columns}
     placements = []
     for role, table in listed(job.datasets, "dataset_ids").items():
         names = {column.name for column in table.columns}
-        wanted = [_called(one, called) for one in all_understood(tuple(spec.join_columns), names)]
-        wanted = [one for one in wanted if one.name in there]
+        understood = all_understood(tuple(spec.join_columns), names)
+        wanted = [replace(one, name=spec.called(one.name)) for one in understood if spec.called(one.name) in there]
         if not wanted:
             placements.append(Placed(np.full(original.rows, UNPLACED)))
             continue
-        one = located(original, job.dataset_path(role), wanted, Meanings())
+        one = located(original, job.dataset_path(role), wanted, meanings)
         places = one.places if (one.places != ABSENT).any() else np.full_like(one.places, UNPLACED)
         rows = np.ones(len(one.of_row), dtype=np.int64)
         placements.append(Placed(places, one.of_row, np.zeros_like(one.of_row), rows))
     return placements
 
 
-def _called(one: QuasiIdentifier, called: Mapping[str, str]) -> QuasiIdentifier:
-    """A quasi-identifier of a table by the name that the original has for it."""
-    return replace(one, name=called.get(one.name, one.name))
+def orders_of(job: JobContext, spec: CompositionSpec) -> dict[str, list[Any]]:
+    """The declared orders, as values of the original's columns.
+
+    Raises
+    ------
+    InvalidError
+        The original, or a table that shows the column as bounds, has values that its order does not list.
+    """
+    types = {column.name: column.type for column in job.datasets["dataset_id"].columns}
+    orders = {name: [typed(value, types[name]) for value in values] for name, values in spec.ordinal.items()}
+    errors = [
+        FieldError(pointer("ordinal", name), f"{strange} records of {role} have a value that its order does not list")
+        for role, table in job.datasets.items()
+        for name, columns in _ordered(spec, role, {column.name for column in table.columns})
+        for one in coded_columns(job.dataset_path(role), columns)
+        if (strange := one.among(orders[name])[1])
+    ]
+    if errors:
+        raise InvalidError("values that no order lists; see `errors`", errors=errors)
+    return orders
+
+
+def _ordered(spec: CompositionSpec, role: str, columns: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Names of columns with a declared order, and what a dataset stores them in."""
+    if role == "dataset_id":
+        return [(name, (name,)) for name in spec.ordinal]
+    bounds = [one for one in all_understood(tuple(spec.join_columns), columns) if one.form is Form.BOUNDS]
+    return [(spec.called(one.name), one.columns) for one in bounds if spec.called(one.name) in spec.ordinal]
 
 
 def chains(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path]) -> list[Chain]:

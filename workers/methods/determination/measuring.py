@@ -82,9 +82,10 @@ def read_file(path: Path, release: Described) -> Determined:
     boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
     names = made.keep
     kept = coded_columns(path, names)
+    widths = [one.certainty for one in cells(path, wanted, orders)]
     return Determined(
         id=release.id,
-        ncp=float(np.mean([one.certainty.mean() for one in cells(path, wanted) if one.certainty is not None])),
+        ncp=float(np.mean([one.mean() for one in widths if one is not None])),
         boxes=boxes,
         counts=np.bincount(boxes.of_row).astype(np.int64),
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),

@@ -84,7 +84,8 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
     source = job.datasets[field] if spec.release_id is None else job.releases[field]
     types = {column.name: str(column.type) for column in source.columns}
     wanted = all_understood(spec.quasi_identifiers, types)
-    read_cells = cells(path, wanted)
+    orders = {} if spec.release_id is None else job.releases[field].made.ordinal
+    read_cells = cells(path, wanted, orders)
     codes = np.array([one.codes for one in read_cells], dtype=np.int32)
     sensitive = coded_columns(path, spec.sensitive)
     kept = _kept(spec, codes, sensitive)

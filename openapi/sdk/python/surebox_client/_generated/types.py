@@ -1297,6 +1297,7 @@ class CompositionOptions(TypedDict):
     dataset_ids: NotRequired[list[str]]
     dataset_id: NotRequired[str | None]
     join_columns: NotRequired[JoiningColumns]
+    ordinal: NotRequired[dict[str, list[ColumnValue]]]
     k_required: NotRequired[float | None]
     sensitive: NotRequired[list[str]]
     person_column: NotRequired[str | None]
@@ -1374,6 +1375,7 @@ class CompositionRequest(TypedDict):
     dataset_ids: NotRequired[list[str]]
     dataset_id: NotRequired[str | None]
     join_columns: NotRequired[JoiningColumns]
+    ordinal: NotRequired[dict[str, list[ColumnValue]]]
     k_required: NotRequired[float | None]
     sensitive: NotRequired[list[str]]
     person_column: NotRequired[str | None]
@@ -1388,6 +1390,7 @@ class CompositionSpec(TypedDict):
     dataset_ids: list[str]
     dataset_id: str | None
     join_columns: JoiningColumns
+    ordinal: dict[str, list[ColumnValue]]
     k_required: float | None
     sensitive: list[str]
     person_column: str | None

@@ -43,20 +43,47 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
         order = spec.typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
         job = waited(submitted(lambda: service.audit(order)), given)
         result = service.get(f"/v1/jobs/{job.id}/result")
-    for line in [] if given.quiet else lines(result):
+    for line in [] if given.quiet else lines(result, widths="statistics" in order):
         say(line)
     if given.json:
         print_json(result)
     return Exit.DONE
 
 
-def lines(result: Mapping[str, Any]) -> list[str]:
-    """A line for each k: boxes, records, what is lost, and how wide each statistic is."""
+def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
+    """A line for each k: boxes, records, what is lost and, with `widths`, how wide the range of each statistic is."""
     points = result["points"]
-    head = ("k", "boxes", "released", "lost")
+    named = list(dict.fromkeys(_label(one) for point in points for one in point["statistics"])) if widths else []
+    head = ("k", "boxes", "released", "lost", *named)
     rows = [
-        (point["k"], point["box_count"], point["released"], "" if point["ncp"] is None else f"{point['ncp']:.1%}")
+        (
+            point["k"],
+            point["box_count"],
+            point["released"],
+            "" if point["ncp"] is None else f"{point['ncp']:.1%}",
+            *(_widest(point["statistics"], label) for label in named),
+        )
         for point in points
     ]
     refused = [f"k {point['k']}: {point['infeasible']}" for point in points if point["infeasible"]]
     return [*table(head, rows), *refused]
+
+
+def _label(statistic: Mapping[str, Any]) -> str:
+    """As a person writes it; the values of a share or of a group of means have one label."""
+    of, p, interval, at = (statistic.get(field) for field in ("of", "p", "interval", "at"))
+    parts = [str(name) for name in of or ()]
+    if interval is not None:
+        low, high = ("" if end is None else str(end) for end in interval)
+        parts[-1] += f"={low}..{high}"
+    if at is not None:
+        parts[1:] = [f"{name}={value}" for name, value in zip(parts[1:], at, strict=True)]
+    if p is not None:
+        parts.append(f"{p:g}")
+    return f"{statistic['kind']}({', '.join(parts)})"
+
+
+def _widest(statistics: Sequence[Mapping[str, Any]], label: str) -> str:
+    widths = [one["width"] for one in statistics if _label(one) == label]
+    known = [width for width in widths if width is not None]
+    return f"{max(known):.4g}" if known and len(known) == len(widths) else ""
