@@ -1,23 +1,26 @@
 """Masked places by how many rules fit: every family before and after, and by rules of states that were not used.
 
-    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_families.py [--states 37 53] [--keys 1]
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_families.py [--states 37 53]
 
 For each state: rules by exhaustive search on all other states, every outlier masked, numbers as ordinal attributes,
 the algorithms alone (no service, no decoys, no classifiers); then the same with rules of every second other state,
-judged by rules of those left out. A row each: masked places; swaps by the letter and by the profile; signals of 56 that
-fail the criteria before, by the letter, by the profile; the best rank of a masked place, its mean over the families and
-the least; AUC and its deviations in them; distortion relative to the letter's, and that; CPU seconds of the search.
-Judged by rules of others, the signals that fail for as many random places come last.
+judged by rules of those left out. Two tables, which go to benchmarks/results when all states were measured. Counts
+are the signals of 56 that fail the criteria: before, by the letter, by the profile. Distortion is relative to the
+letter's. The best rank of a masked place is its mean over the families, and the least. Judged by rules of others,
+*random* are the signals that fail for as many random places of the masked file.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.group_swaps import ALPHA, DATA, ORDINAL, fuzzified, records
+from benchmarks.group_swaps import ALPHA, DATA, ORDINAL, STATES, fuzzified, records
+from benchmarks.recorded import record
 from surebox_core.steps import finished
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.profile.inconspicuous import View, masking
@@ -66,20 +69,37 @@ def encoded(frame: pl.DataFrame) -> tuple[Metric, np.ndarray]:
     return metric, encode(metric, numbers, frame.select(categorical).cast(pl.Int64).to_numpy())
 
 
-def best_ranks(standings: tuple[Standing, ...], masked: tuple[int, ...]) -> str:
+#: Those that were looked at while the method was made, and others after it.
+MEASURED = ("08", "17", "37", "53", "20", "39", "13", "51", "24", "21", "40", "36", "45")
+OWN = [
+    "state",
+    "masked",
+    "swaps, letter and profile",
+    "signals that fail: before → letter → profile",
+    "distortion",
+    "CPU s",
+]
+OTHERS = [
+    "state", "masked", "own rules: fail", "distortion", "others' rules: fail", "random", "not by chance", "best rank",
+]  # fmt: skip
+
+
+def best_ranks(standings: tuple[Standing, ...], masked: tuple[int, ...]) -> list[float]:
+    """Mean over the families, and least."""
     best = [min(ranks(one.signal.values)[list(masked)]) for one in standings[:-1] if one.signal.name not in UNRANKED]
-    return f"{np.mean(best):.1f}, {min(best):.1f}"
+    return [float(np.mean(best)), float(min(best))]
 
 
-def by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: int) -> str:
+def failing_by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: int) -> list[float]:
     """Signals that fail for as many random places: median, and 95 % quantile of 100 draws."""
     rng = np.random.default_rng(0)
     drawn = [rng.choice(groups, masked, replace=False).tolist() for _ in range(100)]
     fail = [len(failing(Judge(tuple(places), (), 0.01, True).standings(signals))) for places in drawn]
-    return f"{np.median(fail):.0f}, {np.quantile(fail, 0.95):.0f}"
+    return [float(np.median(fail)), float(np.quantile(fail, 0.95))]
 
 
-def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key: int) -> None:
+def masking_of(frame: pl.DataFrame, rules: Rules, judges: Rules | None) -> dict[str, Any]:
+    """Mask every outlier; empty where nothing stands out."""
     data, (metric, values) = fuzzified(frame, VARIABLES), encoded(frame)
     places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
     groups, (fitted, profile) = len(places), counted(data, rules)
@@ -89,8 +109,7 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
     usual = int(np.delete(crisp, list(outliers.order)).max())
     masked = tuple(place for place in outliers.indexes if crisp[place] > usual)
     if not masked:
-        print("|", name, "| nothing stands out |", flush=True)
-        return
+        return {}
     restrictions = [Restriction(place, usual, max(int(crisp[place]), usual + 10)) for place in masked]
     plain = build(codes, groups, member, values, metric, restrictions)
     letter = cheapest(plain, moves_needed(plain))
@@ -99,46 +118,75 @@ def row(name: str, frame: pl.DataFrame, rules: Rules, judges: Rules | None, key:
     problem = build(codes, groups, member, values, metric, restrictions, levels=levels)
     judge, start = Judge(masked, (), 0.01, True), time.process_time()
     view = View(profile, codes, judge, {}, letter.distortion)
-    made = finished(masking(problem, view, lambda turn: np.random.default_rng([key, turn])))
+    made = finished(masking(problem, view, lambda turn: np.random.default_rng([0, turn])))
     seconds = time.process_time() - start
     now = exchanged(codes, made.swaps)
     looks = [judge.standings(profile.profile(code, groups)) for code in (codes, exchanged(codes, letter), now)]
-    family = [one for one in looks[2] if one.signal.name not in UNRANKED]
-    cells = [
-        name,
-        f"{len(masked)} of {groups}",
-        f"{len(letter.source)}, {len(made.swaps.source)}",
-        " → ".join(str(len(failing(look))) for look in looks),
-        " → ".join(best_ranks(look, masked) for look in looks),
-        f"{min(one.auc for one in family):.2f} to {max(one.auc for one in family):.2f}",
-        f"{min(one.auc_deviation for one in family):.1f} to {max(one.auc_deviation for one in family):.1f}",
-        f"{made.swaps.distortion / letter.distortion:.2f} ({letter.distortion:.1f})",
-        f"{seconds:.1f}",
-    ]
-    if judges is not None:
-        _, theirs = counted(data, judges)
-        before, after = (judge.standings(theirs.profile(code, groups)) for code in (codes, now))
-        chance = [sum(not one.by_chance for one in look) for look in (before, after)]
-        cells[-1] += f" | {len(failing(before))} → {len(failing(after))}, by chance all but {chance[0]} → {chance[1]}"
-        cells[-1] += f", ranks {best_ranks(before, masked)} → {best_ranks(after, masked)}"
-        cells[-1] += f" | random places: {by_chance(theirs.profile(now, groups), len(masked), groups)}"
-    print("|", " | ".join(cells), "|", flush=True)
+    figures = {
+        "masked": len(masked),
+        "places": groups,
+        "swaps": [len(letter.source), len(made.swaps.source)],
+        "fail": [len(failing(look)) for look in looks],
+        "distortion": made.swaps.distortion / letter.distortion,
+        "seconds": seconds,
+    }
+    if judges is None:
+        return figures
+    _, theirs = counted(data, judges)
+    seen = [judge.standings(theirs.profile(code, groups)) for code in (codes, now)]
+    return figures | {
+        "others_fail": [len(failing(look)) for look in seen],
+        "not_by_chance": [sum(not one.by_chance for one in look) for look in seen],
+        "best_ranks": [best_ranks(look, masked) for look in seen],
+        "random": failing_by_chance(theirs.profile(now, groups), len(masked), groups),
+    }
 
 
-def state(name: str, keys: int) -> None:
-    frame, others = records(name, VARIABLES, others=False), records(name, VARIABLES, others=True)
+def own_row(state: str, one: Mapping[str, Any]) -> list[str]:
+    letter, profile = one["swaps"]
+    fail = " → ".join(str(each) for each in one["fail"])
+    figures = [f"{letter}, {profile}", fail, f"{one['distortion']:.2f}", f"{one['seconds']:.1f}"]
+    return [STATES[state], f"{one['masked']} of {one['places']}", *figures]
+
+
+def others_row(state: str, one: Mapping[str, Any]) -> list[str]:
+    fail, theirs, not_by_chance = (" → ".join(map(str, one[name])) for name in ("fail", "others_fail", "not_by_chance"))
+    random = ", ".join(f"{each:.0f}" for each in one["random"])
+    best = " → ".join(f"{mean:.1f}, {least:.1f}" for mean, least in one["best_ranks"])
+    masked = f"{one['masked']} of {one['places']}"
+    return [STATES[state], masked, fail, f"{one['distortion']:.2f}", theirs, random, not_by_chance, best]
+
+
+def measured(state: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With rules of all other states, and of every second one judged by the rest."""
+    frame, others = records(state, VARIABLES, others=False), records(state, VARIABLES, others=True)
     names = sorted(others["STATE"].unique().to_list())
-    rules = learnt(others)
     halves = [learnt(others.filter(pl.col("STATE").is_in(half))) for half in (names[0::2], names[1::2])]
-    for key in range(keys):
-        row(name, frame, rules, None, key)
-        row(f"{name}, half", frame, halves[0], halves[1], key)
+    return masking_of(frame, learnt(others), None), masking_of(frame, *halves)
+
+
+def main(states: Sequence[str]) -> None:
+    own, others = {}, {}
+    for state in states:
+        own[state], others[state] = measured(state)
+        for figures, row in ((own[state], own_row), (others[state], others_row)):
+            print(
+                "|",
+                " | ".join(row(state, figures)) if figures else f"{STATES[state]} | nothing stands out",
+                "|",
+                flush=True,
+            )
+    if tuple(states) == MEASURED:
+        figures = {
+            "own": own,
+            "others": others,
+            "own_table": {"heads": OWN, "rows": [own_row(*each) for each in own.items() if each[1]]},
+            "others_table": {"heads": OTHERS, "rows": [others_row(*each) for each in others.items() if each[1]]},
+        }
+        record("group_families", "python benchmarks/group_families.py", figures)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--states", nargs="+", default=["37"])
-    parser.add_argument("--keys", type=int, default=1)
-    given = parser.parse_args()
-    for one in given.states:
-        state(one, given.keys)
+    parser.add_argument("--states", nargs="+", default=MEASURED)
+    main(parser.parse_args().states)

@@ -3,22 +3,26 @@
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_tables.py [--states 37 53] [--only states|rules|years]
 
 *states*: every state of ../shared is attacked with rules learned on all others (exhaustive search, thresholds of the
-paper). A line each for those with more than 0.5 % of the group: outliers of the group's own signal by area, those that
-the attack does not disclose, outliers of the auxiliary signal, those that are false, PA, J and MB; then all lines
-together, as the paper has it; the same by Grubbs' test. *rules*: the rules of most support, learned on all states, as
-sentences; and in how many of the searches each was among the most general ones. *years*: rules of the tax file 2009-10
-attack 2010-11: machinery operators and drivers (`Occ_code` 7) by region, whose column of occupations is left out.
+paper). A line each for those with more than 0.5 % of the group: outliers of the group's own signal by area, those
+that the attack does not disclose, outliers of the auxiliary signal, those that are false, PA, J and MB; then all
+lines together, as the paper has it; the same by Grubbs' test; both go to benchmarks/results. *rules*: the rules of
+most support, learned on all states, as sentences; and in how many of the searches each was among the most general
+ones. *years*: rules of the tax file 2009-10 attack 2010-11: machinery operators and drivers (`Occ_code` 7) by region,
+whose column of occupations is left out.
 """
 
 import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.group_swaps import ALPHA, DATA, term
+from benchmarks.group_swaps import ALPHA, DATA, STATES, term
+from benchmarks.recorded import record
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, Graded, fuzzify
 from workers.algorithms.groups.rules.generality import SearchOutcome
@@ -68,9 +72,22 @@ def sentence(rule: Sequence[int], names: Sequence[tuple[str, Sequence[str]]]) ->
     return " and ".join(said)
 
 
-def figures(one: Adequacy) -> str:
-    numbers = (one.prediction_accuracy, one.youden_j, one.bayes_mb)
-    return " | ".join("-" if each is None else f"{each:.3f}" for each in numbers)
+HEADS = ["areas", "outliers", "undisclosed", "auxiliary outliers", "false", "PA", "J", "MB"]
+
+
+def cells(one: Adequacy) -> list[str]:
+    """As `HEADS` has them; FP are outliers that the attack missed, FN such as it made up."""
+    counts = (one.tp + one.fp + one.fn + one.tn, one.tp + one.fp, one.fp, one.tp + one.fn, one.fn)
+    shares = (one.prediction_accuracy, one.youden_j, one.bayes_mb)
+    return [*(str(each) for each in counts), *("-" if each is None else f"{each:.3f}" for each in shares)]
+
+
+def counted(one: Adequacy) -> dict[str, Any]:
+    return asdict(one) | {"outliers": one.tp + one.fp}
+
+
+def line(*cells: str) -> None:
+    print("|", " | ".join(cells), "|", flush=True)
 
 
 class People:
@@ -99,23 +116,25 @@ def attacked(people: People, at: int, rules: np.ndarray) -> tuple[float, int, di
     mine = people.state == at
     membership = memberships(some(people.data, mine), rules, ALPHA)
     places, codes = np.unique(people.area[mine], return_inverse=True)
-    counted = signals(codes, len(places), people.vital[mine], membership, ALPHA)
+    both = signals(codes, len(places), people.vital[mine], membership, ALPHA)
     tests: dict[Test, tuple[set[int], set[int]]] = {}
     for test in ("thompson_tau", "grubbs"):
         own, seen = (
             set(thompson_tau(one, alpha=0.01, robust=test == "thompson_tau", test=test).indexes)  # type: ignore[arg-type]
-            for one in (counted.quantity, counted.auxiliary)
+            for one in (both.quantity, both.auxiliary)
         )
         tests[test] = (own, seen)  # type: ignore[index]
     return float(people.vital[mine].sum() / people.vital.sum()), len(places), tests
 
 
 def states(people: People, wanted: Sequence[str]) -> None:
-    print("| state | share of the group | areas | outliers | undisclosed | auxiliary outliers | false | PA | J | MB |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    heads = ["state", "share of the group", *HEADS]
+    line(*heads)
+    line(*["---"] * len(heads))
     totals: dict[Test, np.ndarray] = {"thompson_tau": np.zeros(4, int), "grubbs": np.zeros(4, int)}
     kept: Counter[tuple[int, ...]] = Counter()
-    shown = searches = 0
+    rows: list[list[str]] = []
+    searches = 0
     for at, name in enumerate(people.states):
         if wanted and name not in wanted:
             continue
@@ -126,22 +145,25 @@ def states(people: People, wanted: Sequence[str]) -> None:
         share, areas, tests = attacked(people, at, rules)
         if share <= 0.005:
             continue
-        shown += 1
         for test, (own, seen) in tests.items():
-            hits = len(own & seen)
-            counts = (hits, len(own) - hits, len(seen) - hits, areas - len(own | seen))
-            totals[test] += counts
-            if test == "thompson_tau":
-                one = adequacy(own, seen, areas)
-                line = f"{len(own)} | {counts[1]} | {len(seen)} | {counts[2]} | {figures(one)}"
-                print(f"| {name} | {100 * share:.1f} % | {areas} | {line} |", flush=True)
-    for test, (hits, misses, false, rest) in totals.items():
-        line = (
-            f"{hits + misses} | {misses} | {hits + false} | {false} | {figures(from_counts(hits, misses, false, rest))}"
-        )
-        print(f"| all {shown}, {test} | | {hits + misses + false + rest} | {line} |", flush=True)
+            totals[test] += [len(own & seen), len(own - seen), len(seen - own), areas - len(own | seen)]
+        rows.append([STATES[name], f"{100 * share:.1f} %", *cells(adequacy(*tests["thompson_tau"], areas))])
+        line(*rows[-1])
+    together = {test: from_counts(*counts.tolist()) for test, counts in totals.items()}
+    for test, label in (("thompson_tau", f"**all {len(rows)}**"), ("grubbs", f"all {len(rows)}, Grubbs' test")):
+        of_all = [label, "", *cells(together[test])]  # type: ignore[index]
+        line(*of_all)
+        rows.append(of_all)
     every, most = len(kept), sum(count == searches for count in kept.values())
     print(f"\n{searches} searches, {every} different rules, {most} of them in every one", flush=True)
+    if not wanted:
+        figures = {
+            "states": len(rows) - len(together),
+            "table": {"heads": heads, "rows": rows},
+            "together": {test: counted(one) for test, one in together.items()},
+            "searches": {"count": searches, "rules": every, "in_every_one": most},
+        }
+        record("group_tables", "python benchmarks/group_tables.py --only states", figures)
 
 
 def shown_rules(data: Fuzzified, vital: np.ndarray, terms: list[tuple[str, list[str]]], outcome: SearchOutcome) -> None:
@@ -170,21 +192,31 @@ def years() -> None:
         return
     shown_rules(data[0], vital[0], said, outcome)
     places, codes = np.unique(new["Region"].to_numpy(), return_inverse=True)
-    counted = signals(codes, len(places), vital[1], memberships(data[1], outcome.rules, ALPHA), ALPHA)
-    assert counted.quantity is not None
+    both = signals(codes, len(places), vital[1], memberships(data[1], outcome.rules, ALPHA), ALPHA)
+    assert both.quantity is not None
+    heads = ["signal, test at 5 %", *HEADS, "rank correlation"]
+    line(*heads)
+    line(*["---"] * len(heads))
+    rows, counts = [], {}
     for kind, pair in (
-        ("quantity", (counted.quantity.astype(float), counted.auxiliary)),
-        ("concentration", tuple(concentration(one, counted.sizes) for one in (counted.quantity, counted.auxiliary))),
+        ("quantity", (both.quantity.astype(float), both.auxiliary)),
+        ("concentration", tuple(concentration(one, both.sizes) for one in (both.quantity, both.auxiliary))),
     ):
-        for test in ("thompson_tau", "grubbs"):
+        places_of = [np.argsort(np.argsort(signal)) for signal in pair]
+        correlation = float(np.corrcoef(*places_of)[0, 1])
+        for test, label in (("thompson_tau", "Thompson tau"), ("grubbs", "Grubbs")):
             own, seen = (
                 set(thompson_tau(one, alpha=0.05, robust=test == "thompson_tau", test=test).indexes)  # type: ignore[arg-type]
                 for one in pair
             )
-            one, ranks = adequacy(own, seen, len(places)), [np.argsort(np.argsort(signal)) for signal in pair]
-            correlation = float(np.corrcoef(*ranks)[0, 1])
-            line = f"{len(own)} | {len(own - seen)} | {len(seen)} | {len(seen - own)} | {figures(one)}"
-            print(f"| {kind}, {test} | {len(places)} | {line} | rank correlation {correlation:.2f} |", flush=True)
+            counts[f"{kind}_{test}"] = counted(one := adequacy(own, seen, len(places)))
+            rows.append([f"{kind}, {label}", *cells(one), f"{correlation:.2f}"])
+            line(*rows[-1])
+    record(
+        "group_years",
+        "python benchmarks/group_tables.py --only years",
+        {"table": {"heads": heads, "rows": rows}, "signals": counts},
+    )
 
 
 def main() -> None:
