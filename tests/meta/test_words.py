@@ -1,5 +1,6 @@
 """Prose keeps to CONTRIBUTING.md: words of the dialect are rare, and descriptions say what a field is."""
 
+import re
 from collections import Counter
 
 from tests.meta.prose import counted, documents, paragraphs, reference, sources, texts
@@ -30,3 +31,10 @@ def test_texts_of_the_code_use_the_words_of_the_field() -> None:
     words, markers = counted(text for path in sources() for text in texts(path))
     assert words > 100_000
     assert not exceeded(words, markers, IN_TEXTS), "CONTRIBUTING.md, Prose"
+
+
+def test_an_attacker_is_they() -> None:
+    """CONTRIBUTING.md, Prose: nobody knows whether an attacker is a man."""
+    prose = [*map(paragraphs, documents()), *reference(), *(text for path in sources() for text in texts(path))]
+    a_man = re.compile(r".{0,40}\b(?:he|him|his|himself)\b.{0,40}", re.IGNORECASE)
+    assert [match.group() for text in prose for match in a_man.finditer(text)] == []

@@ -2,7 +2,7 @@
 
 The drawn value is published: a cut is at a random share of a gap, and whoever knows both neighbours of one gap knows
 that share. From a few shares the state of an ordinary generator (PCG64, numpy's default) can be recovered, and with it
-every other share, the order of the rows, and so the values about cuts that he did not know. A stream cipher's output
+every other share, the order of the rows, and so values about cuts that they did not know. A stream cipher's output
 reveals nothing about its key, nor about the rest of its output.
 """
 

@@ -2,8 +2,8 @@
 
 Source: science.md section 6, "The ledger" and "Placing persons".
 
-The written data here is personal data, as restricted as the data are: who holds the key finds a person whose values he
-knows. It is erased with the family, and so is the key.
+What is written here is personal data, as restricted as the data are: anyone with the key finds persons whose values
+they know. It is erased with the family, and so is the key.
 """
 
 import hashlib

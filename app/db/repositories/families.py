@@ -182,7 +182,7 @@ def lock_recognising(connection: Connection, *, owner: str) -> None:
     """Let one upload of the owner at a time find its family: the same data sent twice at once are one family.
 
     Whoever changes rows of a whole family takes this lock before any row, whoever locks rows of which some belong to
-    families takes `lock_joining` before: no one then waits for a row of who waits for him.
+    families takes `lock_joining` before: then no two wait for each other's rows.
     """
     connection.execute(select(func.pg_advisory_xact_lock(_RECOGNISING, func.hashtext(owner))))
 

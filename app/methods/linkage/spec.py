@@ -62,7 +62,7 @@ class LinkageSpec(JobSpec):
 
 
 class LinkageRanks(Contract):
-    """Ranks of the true records among those the adversary knows, best fit first; ties count against him."""
+    """Ranks of the true records among those the adversary knows, best fit first; ties count against them."""
 
     mean_rank: float = Field(description="Mean place of the true record; 1: it fits best.")
     rank_quantiles: dict[str, float] = Field(description="Quantiles of the rank of the true record, by probability.")

@@ -35,7 +35,7 @@ def _quasi_identifiers(spec: TableSpec, types: Collection[str]) -> Iterator[Fiel
     used = {column for one in all_understood(spec.quasi_identifiers, types) for column in one.columns}
     for index, name in enumerate(spec.sensitive):
         if name in used:
-            detail = f"{name!r} is a quasi-identifier: what an adversary knows he need not learn"
+            detail = f"{name!r} is a quasi-identifier: an adversary who knows it need not learn it"
             yield FieldError(pointer("sensitive", index), detail)
 
 

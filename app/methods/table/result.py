@@ -81,9 +81,9 @@ class ReidentificationRisks(Contract):
     """Chances of naming the person behind a record."""
 
     threshold: float = Field(description="As in the specification.")
-    prosecutor: AdversaryRisk = Field(description="He knows that his person is in the table.")
-    journalist: AdversaryRisk = Field(description="He looks for any person of the population.")
-    marketer: AdversaryRisk = Field(description="He matches every record; the average is the share he gets right.")
+    prosecutor: AdversaryRisk = Field(description="They know that their person is in the table.")
+    journalist: AdversaryRisk = Field(description="They look for any person of the population.")
+    marketer: AdversaryRisk = Field(description="They match every record; the average is the share they get right.")
 
 
 class PopulationUniques(Contract):

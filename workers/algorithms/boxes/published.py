@@ -14,7 +14,7 @@ public: round values are inside cells of the grid (on an unshifted one 91 % of A
 Privacy (science.md section 5, "Grid bounds"): a bound that moved states that `sharing` records of the box are within a
 step of it. With `sharing` = 1 an adversary who knows all records but the outermost one has that one to a step; with 2 a
 bound moves only where two records share the step, so that an adversary who knows all records but one could have put it
-there by the other, unless these two are the outermost ones and he knows that one is there.
+there by the other, unless these two are the outermost ones and they know that one is there.
 Sets of nominal columns are drawn in likewise: to the values that records have, where each of them is had by `sharing`
 records; else the set stays the cell's.
 """

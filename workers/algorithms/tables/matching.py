@@ -1,4 +1,4 @@
-"""Neighbourhoods: what an adversary sees of the records that he cannot distinguish from one of a class.
+"""Neighbourhoods: what an adversary sees of the records that they cannot distinguish from one of a class.
 
 Notation
 --------

@@ -65,7 +65,7 @@ def log_likelihood(theta: float, alpha: float, size: IntArray, number: IntArray)
 
 
 def alone_probability(theta: float, alpha: float, people: int) -> float:
-    """Probability that one of `people` persons is alone in his class."""
+    """Probability that one of `people` persons is alone in their class."""
     inside = gammaln(theta + alpha + people - 1) - gammaln(theta + alpha)
     return float(np.exp(inside - gammaln(theta + people) + gammaln(theta + 1.0)))
 

@@ -3,9 +3,9 @@
 Notation
 --------
 f_g, F_g : records of class g in the table, persons of the same kind in the population; n = sum f_g.
-prosecutor : he knows that his person is in the table: a record's risk is 1 / f_g.
-journalist : he does not, and looks for anyone: 1 / F_g.
-marketer : he matches all records: the expected share that he gets right is the average of what single ones risk.
+prosecutor : they know that their person is in the table: a record's risk is 1 / f_g.
+journalist : they do not, and look for anyone: 1 / F_g.
+marketer : they match all records: the expected share that they get right is the average of what single ones risk.
 highest, average, share above tau : of the records' risks; the journalist's average is the larger of
     G / sum F_g and 1/n sum f_g / F_g.
 
@@ -29,7 +29,7 @@ class Risk:
 
 
 def prosecutor(size: IntArray, records: IntArray, threshold: float) -> Risk:
-    """Risks of an adversary who knows that his person is in the table.
+    """Risks of an adversary who knows that their person is in the table.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None
     if lacking:
         return f"the release has no column {lacking[0]!r}"
     if (twice := next((name for name in spec.get("sensitive", ()) if name in used), None)) is not None:
-        return f"{twice!r} is a quasi-identifier: what an adversary knows he need not learn"
+        return f"{twice!r} is a quasi-identifier: an adversary who knows it need not learn it"
     weight = spec.get("survey_weight_column")
     return f"column {weight!r} is not numeric" if weight is not None and types[weight] not in NUMERIC else None
 

@@ -27,7 +27,7 @@ def attack_boxes(job: JobContext, rng: np.random.Generator) -> tuple[Mapping[str
     Raises
     ------
     InvalidError
-        He knows no one who fits any box.
+        They know no one who fits any box.
     """
     location = located_in(
         Originals(job.dataset_path("knowledge_dataset_id")), job.release_path("release_id"), job.releases["release_id"]

@@ -52,11 +52,11 @@ class Knowledge:
     values
         Shape (C, n).
     of_row
-        Which of them is behind each released row, shape (M,); -1 where he does not know that record.
+        Which of them is behind each released row, shape (M,); -1 where they do not know that record.
     k
-        Of all records or of each, shape (C,); None where he does not know it.
+        Of all records or of each, shape (C,); None where they do not know it.
     original
-        Whether he knows the whole original.
+        Whether they know the whole original.
     """
 
     values: NDArray[np.float64]
@@ -106,7 +106,7 @@ def attacked(job: JobContext) -> tuple[Attacked, Knowledge]:
 def _known_k(
     job: JobContext, spec: UncertainSpec | None, known: CompleteRecords, k: float | NDArray[np.float64]
 ) -> float | NDArray[np.float64] | None:
-    """The k that the adversary would calibrate his records with."""
+    """The k that the adversary would calibrate their records with."""
     if spec is None or spec.k_column is None:
         return float(k) if spec is not None and not isinstance(k, np.ndarray) else None
     path: Path = job.dataset_path("knowledge_dataset_id")

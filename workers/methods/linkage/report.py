@@ -18,13 +18,13 @@ MEANING: Final = {
     "share_rank_1": "Rows whose true record fits better than every other one: the best guess is right.",
     "share_below_k": "Rows that fewer than k known records fit as well as the true one.",
     "mean_posterior": "The probability that the adversary gives the true record, on average.",
-    "share_posterior_above_half": "Rows of which he would state that he knows whose they are.",
-    "precision_above_half": "How often he is right with them.",
+    "share_posterior_above_half": "Rows of which they would state that they know whose these are.",
+    "precision_above_half": "How often they are right with these rows.",
     "adversary_knows_90_percent": "The same for an adversary who knows nine of ten records.",
-    "after_scale_matching": "He also computes the scale of each record again, and compares it with the published one.",
+    "after_scale_matching": "They also compute the scale of each record again, and compare it with the published one.",
     "demands": "Where you require nothing, the mean rank is to be k for someone who knows the original, less what "
     "chance explains: four standard errors.",
-    "joint": "He also uses that a record is behind one row only.",
+    "joint": "They also use that a record is behind one row only.",
 }
 _WIDER: Final = "a larger `k`, coarser columns or fewer kept ones leave more candidates"
 #: Demand, whether figures are to be at least the limit, and the statement about them.
@@ -117,7 +117,7 @@ def judged(
     require
         The demands on them.
     promised
-        The mean rank to be expected where nothing is demanded; None: he does not know the original.
+        The mean rank to be expected where nothing is demanded; None: they do not know the original.
     attacks
         The attacks.
     """

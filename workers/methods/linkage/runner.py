@@ -145,7 +145,7 @@ def _known(name: str) -> str:
 
 
 def _rows(name: str, knowledge: Knowledge) -> bool:
-    """Whether there is a row to try: the weaker adversary is tried on those whose record he knows."""
+    """Whether there is a row to try: the weaker adversary is tried on those whose record they know."""
     return bool(len(knowledge.values)) and (not _known(name) or bool((knowledge.of_row >= 0).any()))
 
 
@@ -158,7 +158,7 @@ def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
         released = np.zeros(len(knowledge.values), dtype=np.bool_)
         released[knowledge.of_row] = True
         return _without(state, name, knowledge, np.flatnonzero(~released), rng)
-    if knowledge.original:  # he computes what the release computed: the published scales of the released records
+    if knowledge.original:  # they compute what the release computed: the published scales of the released records
         row = np.arange(len(release.truth))
         own = replace(knowledge, values=release.truth, of_row=row)
         matching = Matching(release.densities.scale, release.densities.scale)

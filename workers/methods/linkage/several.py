@@ -1,7 +1,7 @@
 """The linkage audit of several releases: boxes and kept values leave candidates, and noisy rows rank them.
 
 Who knows the original knows the values that releases keep as they are. That someone may be missing from a release that
-keeps a column is not held against him.
+keeps a column is not counted against them.
 """
 
 from collections.abc import Mapping

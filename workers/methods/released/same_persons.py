@@ -2,7 +2,7 @@
 
 Source: science.md section 6, "Placing persons".
 
-Ways are tried in turn, the surest first, until no one is left of whom it cannot be determined who he was:
+Ways are tried in turn, the surest first, until it is determined of everyone who they were:
 
 1. the family's person column, and within a person the rows that are equal;
 2. rows that are equal in all columns whose values are the same as multisets, if all rows are then the same;

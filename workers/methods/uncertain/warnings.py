@@ -93,7 +93,7 @@ def _linkage(spec: UncertainSpec, shares: tuple[float, float]) -> JobWarning:
     return warning(
         WarningCode.LINKAGE,
         f"An adversary who knows the whole original finds the true record of {shares[0]:.1%} of the rows at rank 1 by "
-        f"fit alone, and of {shares[1]:.1%} when he also compares scales (at most {_ROWS} rows were tried). "
+        f"fit alone, and of {shares[1]:.1%} when they also compare scales (at most {_ROWS} rows were tried). "
         f"{advice.capitalize()}. The audit `linkage` reveals more.",
         "/spec/scales",
     )

@@ -69,7 +69,7 @@ def thompson_tau(
     alpha : significance level, in (0, 1).
     robust : median and IQR / 1.349 (TC 7, 8), or mean and sample standard deviation (TC 4).
     exclude : indexes that an expert considers unimportant; they take part in the test and are left out of OUT_e.
-    test : which critical value. Grubbs' is of mean and deviation; with `robust` his value goes with robust ones.
+    test : which critical value. Grubbs' is of mean and deviation; `robust` takes its critical value too.
 
     Returns
     -------

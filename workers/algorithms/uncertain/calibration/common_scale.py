@@ -5,7 +5,7 @@ Notation
 c : the common scale, a rung of the ladder; c- the rung below.  k : the largest that is wanted.
 Who needs c : the kept records that are not in the core of all kept ones at c-.
 
-Whoever knows all records but one computes what the others need. Where he sees a higher rung, it is that one's: it
+An adversary who knows all records but one computes what the others need. A higher rung is that one's, and
 states how far it is (science.md section 3, "Published scales identify records"). Of k or more who need the rung each
 could be missing.
 """

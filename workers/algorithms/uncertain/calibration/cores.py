@@ -7,7 +7,7 @@ A_i : certain lower bound of the expected anonymity of i among the living.
 
 The union of two parts that satisfy each other's definition satisfies it, so a core is unique, and leaving out who has
 too little until no one has finds it. Every record's sum is made once, and who is left out is taken from the sums of
-those within his reach once: the work is that of two passes, however long the chain of those who fall is. Sums end
+those within reach once: the work is that of two passes, however long the chain of those who fall is. Sums end
 early where they are several times the need; such a one is made anew if it falls below.
 
 Kernels

@@ -84,8 +84,8 @@ def anonymity(
     ----------
     x : (N, n) the records that were calibrated.
     calibrated : their scales.
-    draws : number m of independent draws with these scales that an adversary holds. Gaussian: their mean is all that
-        he needs, and it is one draw with scale / sqrt(m), exactly. Uniform: not computed for more than one.
+    draws : number m of independent draws with these scales that an adversary has. Gaussian: their mean is all that
+        they need, and it is one draw with scale / sqrt(m), exactly. Uniform: not computed for more than one.
     places : places among the kept records; all of them by default.
     tolerance : what the lower bound may lack, relative.
 

@@ -148,7 +148,7 @@ def largest_scales(
     Notes
     -----
     A sample reveals where the largest scales begin. Whoever reaches k there (a look at the nearest neighbours nearly
-    always proves it) needs no scale of his own to be found.
+    always proves it) needs no scale of their own to be found.
     """
     records = len(need)
     scale, missing, exact = np.empty(records), np.zeros(records), np.zeros(records, dtype=np.bool_)

@@ -53,7 +53,7 @@ def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
     Notes
     -----
     Units are published, and a plain standard deviation can be one person's doing: of 1,000 records with one far off it
-    is his distance over sqrt(1000). So values beyond the m-th smallest and the m-th largest count as these, with m at
+    is that distance over sqrt(1000). So values beyond the m-th smallest and the m-th largest count as these, with m at
     least k and 0.5 % of the records. Of a column that this leaves constant m is k; where that does too, fewer than k
     records differ, and the unit is 1: even the magnitude of a deviation would be theirs.
     """

@@ -6,16 +6,16 @@ M : released rows (Z_r, f_r); t_r the true record of row r: the auditor has it, 
 N : candidates, the records that the adversary knows, in the columns' units.
 fit : log f_r(x), x a candidate: all are judged by the same f_r (AG Definition 2.3), so that normalisers cancel.
 rank : number of candidates whose fit is at least that of t_r (Definition 2.4): ties count, t_r itself counts 1. Where
-    t_r is not among the candidates, 1 is added for it: where it would be if he came to know it.
+    t_r is not among the candidates, 1 is added for it: where it would be if they came to know it.
 posterior : exp(fit of t_r) / sum over candidates of exp(fit) (AG eq. 3).
 
 Scale matching: an adversary who knows the original computes the scale of every candidate again (the calibration is no
 secret; science.md section 3, "Published scales identify records" and "Linkage audit") and compares it with the scale
-published on the row. How far recomputed scales miss depends on what he knows; he can find it out by leaving out some of
-what he knows. Here the typical miss tau of log scales is taken from the true pairs, robustly, as if he knew it exactly.
-A candidate's fit gains
+published on the row. How far recomputed scales miss depends on what they know; they can find it out by leaving out
+some of that. Here the typical miss tau of log scales is taken from the true pairs, robustly, as if they knew it
+exactly. A candidate's fit gains
     -1/2 sum_h ((log s_h(candidate) - log s_h(row)) / tau_h)^2,
-over the axes h, or over one where all axes' scales are proportional. With tau near 0 (he knows the whole original) only
+over the axes h, or over one where all axes' scales are proportional. With tau near 0 (the whole original is known) only
 candidates of the very scale of the row remain.
 
 Which row belongs to which record no release states; an audit needs it from the job that drew the release.
@@ -239,8 +239,8 @@ class Matching:
 
     Attributes
     ----------
-    candidates : (N, n), scale of each candidate as he computes it.
-    truth : (M, n), scale he computes for each row's true record; any value in rows that are not tried.
+    candidates : (N, n), scale of each candidate as they compute it.
+    truth : (M, n), scale they compute for each row's true record; any value in rows that are not tried.
     """
 
     candidates: FloatArray
@@ -310,8 +310,8 @@ def init(
     candidates : (N, n), what the adversary knows.
     rng : draws the rows to try where there are more than `most`.
     included : (M,), whether t_r is among the candidates, with the same values; None: all are.
-    rows : rows to try (those whose record he knows); None: all.
-    matching : scales he recomputed, or None: by fit alone.
+    rows : rows to try (those whose record they know); None: all.
+    matching : scales they recomputed, or None: by fit alone.
     most : rows tried at most.
     threads : used by a step; the result does not depend on them.
     posteriors : whether these are made; without them a row looks only at candidates that fit it as well as its own.
