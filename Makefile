@@ -40,7 +40,7 @@ serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS
 	@exec $(BIN)/surebox serve $(ARGS)
 
 test: $(VENV)/.dev ## every test (ARGS="tests/api -k upload" for some)
-	@$(BIN)/python -m pytest --quiet --numprocesses 3 --dist loadscope --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest --quiet --numprocesses 4 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 check: lint types imports documents ## lint, format, types, import contracts, generated documents
 

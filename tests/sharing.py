@@ -6,8 +6,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
 _SHARED: Final = ("methods", "attacks")
-#: Folders that take long; before them algorithms and readers, whose tests compile the kernels that others then load.
-_FIRST: Final = ("algorithms", "verify", "frames", "faults", "clients", "embedded", "production", "datasets", "jobs")
+#: Folders that take long. Three of them wait for servers more than they compute; next to them the algorithms compile
+#: the kernels that all others then load.
+_FIRST: Final = ("embedded", "faults", "clients", "algorithms", "production", "jobs", "datasets", "verify", "frames")
 
 
 class ByFolder(LoadScopeScheduling):
