@@ -3,9 +3,10 @@
 Notation
 --------
 p_v, q_v : share of value v among the rows of a box, and among all rows.
-t : 1/2 sum |p - q|, or of ordered values the earth mover's 1/(m - 1) sum |cumulated p - q|.
+t : 1/2 sum |p - q|, where a missing value is one more value; or of ordered values, among rows that have one, the earth
+    mover's 1/(m - 1) sum |cumulated p - q|.
 
-A missing value is none: it counts for no l and in no share.
+A missing value counts for no l, and is never the value of which a box has too much.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,42 +62,40 @@ class Sensitive:
         return {str(each) for each in self.said.get("keep") or ()} & set(self.table.column_names)
 
     def _wrong(self, name: str) -> Iterator[str]:
-        counts = self._counts(name)
-        rows = counts.sum(axis=1)
+        all_counts = self._counts(name)
+        counts, rows = all_counts[:, :-1], all_counts.sum(axis=1)
         least, most = self.said.get("l"), self.said.get("alpha")
         if least is not None and int((counts > 0).sum(axis=1).min()) < int(least):
             yield f"l: {least} published, a box has {int((counts > 0).sum(axis=1).min())} values of {name!r}"
-        share = counts.max(axis=1) / np.maximum(rows, 1)
+        share = counts.max(axis=1, initial=0.0) / np.maximum(rows, 1)
         if most is not None and float(share.max()) > float(most) + _ROUNDED:
             yield f"alpha: {most} published, one value of {name!r} has {float(share.max()):g} of a box"
         t = self.said.get("t")
-        if t is not None and (distance := self._distance(name, counts)) > float(t) + _ROUNDED:
+        if t is not None and (distance := self._distance(name, all_counts)) > float(t) + _ROUNDED:
             yield f"t: {t} published, a box is {distance:g} from all rows in {name!r}"
 
     def _counts(self, name: str) -> FloatArray:
-        """(B, m), rows of each box with each value, in the values' order."""
+        """(B, m + 1), rows of each box with each value, in the values' order, and without one."""
         column = self.table.column(name).combine_chunks()
         order = (self.said.get("ordinal") or {}).get(name)
         known = column.drop_null()
         values = pa.array(order).cast(column.type) if order else pc.unique(known).sort()
-        codes = pc.index_in(column, value_set=values).fill_null(-1).to_numpy(zero_copy_only=False)
-        there, boxes = codes >= 0, int(self.of_row.max()) + 1
-        flat = self.of_row[there] * max(len(values), 1) + codes[there]
-        return np.bincount(flat, minlength=boxes * max(len(values), 1)).reshape(boxes, -1).astype(np.float64)
+        codes = pc.index_in(column, value_set=values).fill_null(len(values)).to_numpy(zero_copy_only=False)
+        boxes, columns = int(self.of_row.max()) + 1, len(values) + 1
+        flat = self.of_row * columns + codes
+        return np.bincount(flat, minlength=boxes * columns).reshape(boxes, columns).astype(np.float64)
 
     def _distance(self, name: str, counts: FloatArray) -> float:
         """T."""
-        rows = counts.sum(axis=1, keepdims=True)
-        apart = counts / np.maximum(rows, 1.0) - counts.sum(axis=0) / max(counts.sum(), 1.0)
-        apart = apart[rows[:, 0] > 0.0]
         kind = self.table.schema.field(name).type
         has_order = name in (self.said.get("ordinal") or {}) or (
             name not in (self.said.get("nominal") or {}) and not (_is_text(kind) or pa.types.is_boolean(kind))
         )
         if (self.said.get("t_distance") or {}).get(name, "ordered" if has_order else "equal") == "ordered":
-            steps = max(counts.shape[1] - 1, 1)
-            return float((np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps).max())
-        return float((0.5 * np.abs(apart).sum(axis=1)).max())
+            apart = _apart(counts[:, :-1])
+            steps = max(apart.shape[1] - 1, 1)
+            return float((np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps).max(initial=0.0))
+        return float((0.5 * np.abs(_apart(counts)).sum(axis=1)).max(initial=0.0))
 
     def _too_near(self, name: str, apart: float) -> Iterator[str]:
         """Boxes with fewer than l values pairwise so far apart."""
@@ -113,6 +112,13 @@ class Sensitive:
                 counts[box] = count
         if int(counts.min()) < least:
             yield f"l: {least} published, a box has {int(counts.min())} values of {name!r} that are {apart:g} apart"
+
+
+def _apart(counts: FloatArray) -> FloatArray:
+    """Shares of each value in a box less those in all rows, of boxes that have one."""
+    rows = counts.sum(axis=1, keepdims=True)
+    apart = counts / np.maximum(rows, 1.0) - counts.sum(axis=0) / max(counts.sum(), 1.0)
+    return np.asarray(apart[rows[:, 0] > 0.0], dtype=np.float64)
 
 
 def _is_text(kind: pa.DataType) -> bool:

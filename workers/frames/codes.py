@@ -79,6 +79,23 @@ def coded_columns(path: Path, names: Sequence[str]) -> list[Coded]:
     return [coded(table.column(name)) for name in names]
 
 
+def numbered(column: Coded, order: Sequence[Any] | None) -> tuple[npt.NDArray[np.int64], int]:
+    """Codes by a declared order, or in the order of the values that occur, and how many values that are; -1: missing.
+
+    Parameters
+    ----------
+    column
+        Its values need not occur.
+    order
+        All of its values, each once; None: their own order, in which those that do not occur have no place.
+    """
+    if order is not None:
+        return np.maximum(column.among(order)[0], -1).astype(np.int64), len(order)
+    known = column.codes >= 0
+    present = np.unique(column.codes[known])
+    return np.where(known, np.searchsorted(present, column.codes), -1), len(present)
+
+
 def coded(column: pa.ChunkedArray) -> Coded:
     """A column as codes; its values sorted, so that the codes do not show the order of rows."""
     encoded = pc.dictionary_encode(column.combine_chunks(), null_encoding="mask")

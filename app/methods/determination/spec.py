@@ -56,7 +56,7 @@ class HomogeneousColumn(Contract):
     share_certain: float = Field(description="Share of rows whose box has one value of it.")
     share_nearly_certain: float = Field(description="Share of rows whose box gives one value 0.9 or more.")
     t_closeness: float = Field(
-        description="Largest distance of a box to the release: ordered for numbers and days, else equal."
+        description="Largest distance of a box to the release: ordered for numbers, days, declared orders."
     )
     attribution: float = Field(description="How often a value drawn from a row's box is its own (CAP).")
     baseline: float = Field(description="The same with the whole release as one box.")

@@ -6,6 +6,8 @@ N : rows; their class: the published part of them next to the value. p_v, q_v as
 certain, nearly certain : rows of classes in which one value that is not missing has a share of 1, of at least 0.9.
 CAP : mean over rows of the share that a row's own value has in its class: how often a guess drawn from the class is
     right; baseline: the same with the whole table as one class.
+t : distance of a class to the whole table, as boxes demand it: of values without order a missing one is one more value;
+    of ranks, among rows that have a value (workers.algorithms.boxes.partition.constraints.t_closeness).
 points : values of a column of step w within [lo, hi]; one only is a determined cell.
 """
 
@@ -30,25 +32,25 @@ class Homogeneity:
     Attributes
     ----------
     share_certain, share_nearly_certain : of the rows.
-    t_equal, t_ordered : largest distance of a class to the whole table.
+    t : largest distance of a class to the whole table.
     attribution, baseline : CAP, and what it were without classes.
     """
 
     share_certain: float
     share_nearly_certain: float
-    t_equal: float
-    t_ordered: float
+    t: float
     attribution: float
     baseline: float
 
 
-def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
+def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None) -> Homogeneity:
     """What rows published together reveal of a value.
 
     Parameters
     ----------
     of_class : (N,) number of the published part next to the value, from 0 on; N at least 1.
-    value : (N,) codes in the order of the values, without gaps, from 0 on; -1 where missing.
+    value : (N,) codes from 0 on, without gaps; -1 where missing. With `ranks` some need not occur.
+    ranks : m, values of a column whose codes are in the order of the values; None: they have none.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
     missing = bool((value < 0).any())
     shares = np.bincount(value + (1 if missing else 0)) / len(value)
     shifted = held if missing else Histograms(held.classes, held.start, held.value - 1, held.count)
-    measures = closeness([shifted], shares, len(classes.size))
+    equal = closeness([shifted], shares, len(classes.size)).equal
     counts = np.where(held.value > 0, held.count, 0)
     top = np.maximum.reduceat(counts, held.start[:-1])
     of_entry = np.repeat(classes.size, np.diff(held.start))
@@ -68,11 +70,19 @@ def homogeneity(of_class: IntArray, value: IntArray) -> Homogeneity:
     return Homogeneity(
         share_certain=float(classes.size[top == classes.size].sum() / rows),
         share_nearly_certain=float(classes.size[top >= NEARLY * classes.size].sum() / rows),
-        t_equal=float(measures.equal.max()),
-        t_ordered=float(measures.ordered.max()),
+        t=float(equal.max()) if ranks is None else _moved(of_class[value >= 0], value[value >= 0], ranks),
         attribution=float((held.count**2 / of_entry).sum() / rows),
         baseline=float((shares**2).sum()),
     )
+
+
+def _moved(of_class: IntArray, rank: IntArray, ranks: int) -> float:
+    """Largest earth mover's distance of a class, where each has a value."""
+    if not len(rank):
+        return 0.0
+    classes = grouped(of_class)
+    shares = np.bincount(rank, minlength=ranks) / len(rank)
+    return float(closeness([histograms(classes, rank)], shares, len(classes.size)).ordered.max())
 
 
 def points(lower: FloatArray, upper: FloatArray, step: FloatArray, closed: BoolArray) -> FloatArray:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.columns import typed
 from surebox_core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.tables.homogeneity import homogeneity
-from workers.frames.codes import coded_columns
+from workers.frames.codes import coded_columns, numbered
 from workers.methods.boxes.columns import Shown
 from workers.methods.boxes.constraints import ordered
 
@@ -37,19 +38,17 @@ def exposure_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[
     rows, box
         The released records, and the box of each.
     """
-    names = shown.spec.sensitive
-    measures = {}
-    for name, column in zip(names, coded_columns(path, names), strict=True):
-        codes = np.unique(column.codes[rows], return_inverse=True)[1].astype(np.int64)
-        gaps = 1 if (column.codes[rows] < 0).any() else 0  # then the first of them is the missing value
-        measures[name] = homogeneity(box.astype(np.int64), codes - gaps)
+    spec, measures = shown.spec, {}
+    for name, column in zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True):
+        kind = shown.types[name]
+        order = [typed(value, kind) for value in spec.ordinal[name]] if name in spec.ordinal else None
+        codes, values = numbered(column.taking(rows), order)
+        ranks = values if ordered(spec, name, kind) else None
+        measures[name] = homogeneity(box.astype(np.int64), codes, ranks=ranks)
     return SensitiveExposure(
         {name: one.share_certain for name, one in measures.items()},
         {name: one.share_nearly_certain for name, one in measures.items()},
-        {
-            name: one.t_ordered if ordered(shown.spec, name, shown.types[name]) else one.t_equal
-            for name, one in measures.items()
-        },
+        {name: one.t for name, one in measures.items()},
     )
 
 

@@ -8,12 +8,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.columns import typed
+from app.contracts.datasets import ColumnType
 from app.contracts.quasi_identifiers import published
 from app.contracts.stored import StoredSpec
 from app.methods.determination.spec import DeterminedColumn, DeterminedRelease, HomogeneousColumn
 from workers.algorithms.tables.homogeneity import determined as share_single_value
 from workers.algorithms.tables.homogeneity import homogeneity, points
-from workers.frames.codes import Coded, coded_columns
+from workers.frames.codes import coded_columns, numbered
 from workers.frames.generalized import BOX, Generalized, Meanings, generalized
 from workers.frames.quasi_identifiers import cells
 from workers.methods.context import JobContext
@@ -42,7 +44,7 @@ class Determined:
     closed
         Whether upper bounds may be values themselves.
     kept
-        Kept columns, with whether their order means distance.
+        Kept columns: name, codes (rows,), how many values there are, and whether their order means distance.
     box
         Box of each row, shape (rows,).
     """
@@ -53,7 +55,7 @@ class Determined:
     counts: NDArray[np.int64]
     whole: frozenset[str]
     closed: bool
-    kept: tuple[tuple[str, Coded, bool], ...]
+    kept: tuple[tuple[str, NDArray[np.int64], int, bool], ...]
     box: NDArray[np.int64]
 
 
@@ -82,6 +84,9 @@ def read_file(path: Path, release: Described) -> Determined:
     boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
     names = made.keep
     kept = coded_columns(path, names)
+    declared = {
+        name: [typed(each, ColumnType(types[name])) for each in orders[name]] for name in names if name in orders
+    }
     widths = [one.certainty for one in cells(path, wanted, orders)]
     return Determined(
         id=release.id,
@@ -90,7 +95,10 @@ def read_file(path: Path, release: Described) -> Determined:
         counts=np.bincount(boxes.of_row).astype(np.int64),
         whole=frozenset(name for name in boxes.numeric if name in orders or types[f"{name}_lo"] in _WHOLE),
         closed=made.bounds == "tight",
-        kept=tuple((name, one, types[name] in _ORDERED) for name, one in zip(names, kept, strict=True)),
+        kept=tuple(
+            (name, *numbered(one, declared.get(name)), types[name] in _ORDERED or name in declared)
+            for name, one in zip(names, kept, strict=True)
+        ),
         box=coded_columns(path, [BOX])[0].codes.astype(np.int64),
     )
 
@@ -100,7 +108,7 @@ def determined(one: Determined, value_step: Mapping[str, float]) -> DeterminedRe
     return DeterminedRelease(
         release_id=one.id,
         columns=(*_numbers(one, value_step), *_sets(one)),
-        kept_columns=tuple(_kept(name, column, one.box, ordered=ordered) for name, column, ordered in one.kept),
+        kept_columns=tuple(_kept(*each, one.box) for each in one.kept),
     )
 
 
@@ -138,13 +146,13 @@ def _mean(left: NDArray[np.float64], counts: NDArray[np.int64], finite: bool) ->
     return float(np.average(left[known], weights=counts[known]))
 
 
-def _kept(name: str, column: Coded, box: NDArray[np.int64], *, ordered: bool) -> HomogeneousColumn:
-    measures = homogeneity(box, column.codes.astype(np.int64))
+def _kept(name: str, codes: NDArray[np.int64], values: int, ordered: bool, box: NDArray[np.int64]) -> HomogeneousColumn:
+    measures = homogeneity(box, codes, ranks=values if ordered else None)
     return HomogeneousColumn(
         column=name,
         share_certain=measures.share_certain,
         share_nearly_certain=measures.share_nearly_certain,
-        t_closeness=measures.t_ordered if ordered else measures.t_equal,
+        t_closeness=measures.t,
         attribution=measures.attribution,
         baseline=measures.baseline,
     )
