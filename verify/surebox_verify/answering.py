@@ -336,10 +336,24 @@ def _with_estimate(wide: dict[str, Any], parts: Mapping[str, Any], *, attained: 
         estimate = [clipped(*each) for each in zip(estimate, wide["guaranteed"], strict=True)]
     elif not several:
         estimate = clipped(estimate, wide["guaranteed"])
-    entry = wide | {"estimate": estimate, "first_order": [None] * len(estimate) if several and estimate else None}
+    entry = wide | {
+        "estimate": estimate,
+        "first_order": [None] * len(estimate) if several and estimate else None,
+        "reason": _why_missing(wide, estimate, parts),
+    }
     if attained or wide["value_known"]:
         return entry
     return _unreached(entry)
+
+
+def _why_missing(wide: Mapping[str, Any], estimate: Any, parts: Mapping[str, Any]) -> str | None:
+    """Why there is no range, by whole boxes; or no estimate, by their parts."""
+    if wide["guaranteed"] is None or None in wide["guaranteed"]:
+        reason: str | None = wide["reason"]
+        return reason
+    lacks = estimate is None or (isinstance(estimate, list) and None in estimate)
+    reason = parts["reason"]
+    return reason if lacks else None
 
 
 def _unreached(entry: dict[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,12 @@ SPECS = {
     "exact": spec_for("exact"),
     "within attained bounds": spec_for("rounded", bounds="tight"),
     "of persons": spec_for("rounded", person_column="home", partition="fast"),
+    "exact ones of real numbers, with an order, within attained bounds": spec_for(
+        "exact",
+        quasi_identifiers=["wage", "level", "town"],
+        bounds="tight",
+        statistics=[{"kind": "mean", "of": ["wage"]}],
+    ),
     "of numbers alone": spec_for("rounded", quasi_identifiers=NUMBERS, ordinal={}, missing_policy="drop"),
 }
 
@@ -94,7 +100,7 @@ def test_intervals_hold_the_means_of_the_records_in_the_boxes(bench: Bench, name
     box = _boxes_of(rows)
     frame = people().with_columns(place=pl.Series(place)).filter(pl.col("place") >= 0)
     published = 0
-    for column in NUMBERS:
+    for column in (name for name in NUMBERS if name in spec["quasi_identifiers"]):
         values = frame[column].cast(pl.Int32).cast(pl.Float64) if column == "born" else frame[column].cast(pl.Float64)
         true = dict(frame.select("place", own=values).group_by("place").agg(pl.col("own").mean()).iter_rows())
         for at, row in box.items():

@@ -40,7 +40,7 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if request.box_means != "none" and (request.survey is not None or request.rare_records != "keep"):
         msg = "means inside boxes are those of all records, which count alike"
         raise ValueError(msg)
-    steps = tuple(column.step for column in request.columns)
+    steps = tuple(column.step for column in request.columns if column.ranks is None)  # ranks have no means
     if (fault := box_means_fault(request.box_means, request.k, request.bounds, steps)) is not None:
         raise ValueError(fault)
     if request.k > len(x):

@@ -145,14 +145,19 @@ def left_out(error: InfeasibleKError | SuppressionError, spec: BoxesSpec) -> Sur
     if isinstance(error, InfeasibleKError):
         detail = k_too_large(error.required, f"{error.largest} {_counted(spec)}", error.largest)
         return InfeasibleError.at("/k", detail)
-    which = ", ".join(map(repr, spec.keep)) or "none"
+    kept, remedies = spec.k_counts_kept and spec.keep, ["take a smaller k"]
+    if kept:
+        remedies.append(f"drop columns of `keep` ({', '.join(map(repr, spec.keep))})")
+    if spec.missing_policy is BoxesMissingPolicy.PATTERN:
+        remedies.append("drop columns that lack values")
+    rare = "kept or missing values" if kept else "missing values"
     detail = (
-        f"{error.records} of {error.of} records have kept or missing values too rare for any box, at most a share of "
-        f"{error.allowed:g} may be left out: drop columns of `keep` ({which}), or raise `max_suppressed_classes`"
+        f"{error.records} of {error.of} records have {rare} too rare for any box, at most a share of "
+        f"{error.allowed:g} may be left out: {', '.join(remedies)}, or raise `max_suppressed_classes`"
     )
     if spec.released_weights is ReleasedWeights.ROW:
         detail += "; `released_weights: box` publishes the mean weight of each box, which fits in any"
-    return InfeasibleError.at("/keep", detail)
+    return InfeasibleError.at("/keep" if kept else "/max_suppressed_classes", detail)
 
 
 def undefined(error: UndefinedStatisticError, spec: BoxesSpec, canonical: CanonicalOrder) -> SureboxError:

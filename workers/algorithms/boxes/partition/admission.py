@@ -24,7 +24,7 @@ from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays, constraint_arrays, holds
 from workers.algorithms.boxes.sides import NominalColumn
-from workers.algorithms.core.errors import InfeasibleKError, SuppressionError
+from workers.algorithms.core.errors import SuppressionError
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,6 @@ def admit(
     ------
     SuppressionError
         More would be left out.
-    InfeasibleKError
-        No one would be left.
     """
     if not patterns and len(demands.kept) == len(demands.persons) == 0:  # complete records of no class: all take part
         everybody = np.arange(len(x))
@@ -99,7 +97,7 @@ def admit(
         settled = bool(stays.all())
         rows, given = rows[stays], given[stays]
         if len(rows) == 0:
-            raise InfeasibleKError(k, 0)
+            raise SuppressionError(len(x), len(x), max_suppressed_classes)
     left_out = len(x) - len(rows)
     if left_out > max_suppressed_classes * len(x):
         raise SuppressionError(left_out, len(x), max_suppressed_classes)
