@@ -16,11 +16,11 @@ def check_influence(spec: InfluenceSpec, given: Given) -> list[FieldError]:
     return [
         FieldError(f"/{role}", wrong)
         for role, one in listed(given.releases, "release_ids").items()
-        if (wrong := _wrong(spec, one)) is not None
+        if (wrong := _wrong(spec, one, given)) is not None
     ]
 
 
-def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
+def _wrong(spec: InfluenceSpec, release: ReleaseInput, given: Given) -> str | None:
     if release.forgotten:
         return "its job was deleted, and with it how it was made: it cannot be made again without a record"
     if release.previous is not None:
@@ -29,4 +29,6 @@ def _wrong(spec: InfluenceSpec, release: ReleaseInput) -> str | None:
         return f"it was made from {release.base} and from no record: audit that one"
     if release.dataset_id != spec.dataset_id:
         return f"its original is {release.dataset_id}: audit it by itself"
+    if not any(name in given.datasets["dataset_id"].numeric for name in release.made.quasi_identifiers):
+        return "it publishes no column of numbers: no record is extreme"
     return None

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, with_config
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, with_config
 from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.columns import ColumnName, ColumnValue, Interval, Values
+from app.contracts.columns import ColumnName, ColumnValue, Interval, Values, is_day
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, Statistic, StatisticRanges
@@ -15,6 +15,7 @@ from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic,
 MOST_QUERIES: Final = 10_000
 
 
+_ENDS: Final = 2
 _OF_VALUES: Final = "Values of a column without numbers: a record counts if it has one of them."
 
 
@@ -25,6 +26,18 @@ class ValueSet(TypedDict):
     values: Annotated[Values, Field(description="The values; a record counts that has one of them.")]
 
 
+def _with_two_ends(value: Any) -> Any:
+    """Refuse a list of values by saying how they are written."""
+    if not isinstance(value, list) or (len(value) == _ENDS and not any(map(_is_no_end, value))):
+        return value
+    msg = 'an interval has two ends: numbers, days as YYYY-MM-DD, or null; values are written {"values": [...]}'
+    raise ValueError(msg)
+
+
+def _is_no_end(value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, str) and not is_day(value))
+
+
 def _restriction(value: Any) -> str:
     return "values" if isinstance(value, dict) else "interval"
 
@@ -32,7 +45,7 @@ def _restriction(value: Any) -> str:
 ColumnRestriction = TypeAliasType(
     "ColumnRestriction",
     Annotated[
-        Annotated[Interval, Tag("interval")] | Annotated[ValueSet, Tag("values")],
+        Annotated[Interval, BeforeValidator(_with_two_ends), Tag("interval")] | Annotated[ValueSet, Tag("values")],
         Discriminator(_restriction),
         Field(description='A closed interval, null for an open end; or `{"values": [values]}`.'),
     ],

@@ -1,5 +1,7 @@
 """The audits `influence` and `frontier`, on data with one far record."""
 
+from datetime import date
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from app.methods.boxes.spec import BoxesSpec
 from app.methods.catalogue import METHODS
 from tests.methods.in_process import Bench
+from tests.methods.refusing import refused
 from workers.methods.context import InputFile
 
 COLUMNS = ["x", "y"]
@@ -49,6 +52,12 @@ def test_suppression_mends_a_common_scale_that_one_record_decides(bench: Bench) 
     mended = influence_of(bench, **noise, suppress_share=0.05)["x_scale, greatest"]
     assert decided["change"] > 0.5
     assert mended["change"] < 0.2
+
+
+def test_a_release_without_numbers_has_no_extreme_records(bench: Bench) -> None:
+    bench.dataset("towns", pl.DataFrame({"town": ["a", "b"] * 20, "day": [date(2020, 1, 1)] * 40}))
+    name = bench.release("of towns", {"method": "boxes", "dataset_id": "towns", "quasi_identifiers": ["town"], "k": 4})
+    refused(bench, {"method": "influence", "release_ids": [name]}, "/release_ids/0", "no column of numbers")
 
 
 def test_a_frontier_says_of_every_k_what_the_release_would_say(bench: Bench) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from app.methods.catalogue import METHODS
+from tests.methods.asking import anonymization, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.expecting import share_of_interval
 from tests.methods.questions import COLUMNS, Release, people, publish
@@ -187,9 +188,10 @@ def test_many_queries_are_answered_in_their_order(client: httpx.Client, boxes: R
         ({"queries": [{"town": [1, 2]}]}, "/queries/0/town"),
         ({"queries": [{"a/b~c": [1, 2]}]}, "/queries/0/a~1b~0c"),
         ({"queries": [{"age": [2, 1]}]}, "/queries/0/age"),
-        ({"queries": [{"age": [1]}]}, "/queries/0/age/1"),
+        ({"queries": [{"age": [1]}]}, "/queries/0/age"),
         ({"queries": [{"age": "young"}]}, "/queries/0/age"),
-        ({"queries": [{"age": [1, "x"]}]}, "/queries/0/age/1"),
+        ({"queries": [{"age": [1, "x"]}]}, "/queries/0/age"),
+        ({"queries": [{"age": [1, {}]}]}, "/queries/0/age/1"),
         ({"queries": []}, "/queries"),
         ({"queries": [{}] * 10_001}, "/queries"),
         ({}, "/queries"),
@@ -202,6 +204,26 @@ def test_what_cannot_be_counted_is_refused_at_its_pointer(
     answer = client.post(f"/v1/releases/{boxes[0]}/count", json=body)
     assert answer.status_code == 422, answer.text
     assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [True], ["a"], [1, 2, 3], []])
+def test_values_that_are_written_as_an_interval_are_refused_by_how_they_are_written(
+    client: httpx.Client, boxes: Release, values: list[Any]
+) -> None:
+    answer = client.post(f"/v1/releases/{boxes[0]}/count", json={"queries": [{"town": values}]})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"]) == (422, "/queries/0/town")
+    assert 'values are written {"values": [...]}' in error["detail"]
+
+
+def test_a_kept_column_with_an_order_is_counted(client: httpx.Client) -> None:
+    """An order may be declared for a sensitive column, which is kept and has no bounds."""
+    rows = [f"{at % 40},{('low', 'mid', 'high')[at % 3]}" for at in range(120)]
+    dataset = upload(client, "\n".join(["age,level", *rows]), new_family=True)["id"]
+    spec = anonymization("boxes", dataset, ["age"], k=6, keep=["level"], sensitive=["level"], l=2, bounds="tight")
+    job = succeed(client, spec | {"ordinal": {"level": ["low", "mid", "high"]}})
+    everyone, low = ask(client, job["release_id"], [{}, {"level": {"values": ["low"]}}])
+    assert (everyone["guaranteed"], low["guaranteed"]) == ([120, 120], [40, 40])
 
 
 def test_past_the_wait_the_answer_is_a_job_whose_result_is_the_body(client: httpx.Client, boxes: Release) -> None:
