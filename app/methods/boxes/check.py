@@ -177,18 +177,18 @@ def _wrong_rare(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profi
     if spec.rare_records is RareRecords.WEIGH:
         detail = (
             "`rare_records: weigh` takes complete columns of numbers and their moments only, without `person_column`, "
-            "`survey_weight_column`, `t`, `alpha`, `k_counts_kept` or `min_width`: ask `mark` or `suppress`"
+            "`survey_weight_column`, `t`, `alpha`, `k_counts_kept` or `min_width`: use `mark` or `suppress`"
         )
         yield FieldError("/rare_records", detail)
         return
     if spec.rare_records is RareRecords.SUPPRESS and spec.objective is SuppressionObjective.PAPER:
         detail = (
             "the papers' objective is of complete columns of numbers and their moments, without demands but k and l: "
-            "ask `bias_aware`"
+            "use `bias_aware`"
         )
         yield FieldError("/objective", detail)
     if spec.rare_records is RareRecords.SUPPRESS and spec.t is not None:
-        detail = "`t` compares boxes with all records, which are not published where boxes are left out: ask `mark`"
+        detail = "`t` compares boxes with all records, which are not published where boxes are left out: use `mark`"
         yield FieldError("/rare_records", detail)
     if (numbers := _numbers(spec, kinds, profile)) > _MOST_NUMBERS:
         detail = (
@@ -237,7 +237,7 @@ def wrong_content(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[
     if spec.box_means is BoxMeans.EXACT and spec.bounds is not BoxBounds.CELLS and whole:
         detail = (
             f"exact means of {whole[0]!r}, which has whole numbers or a `value_step`, reveal single values within "
-            f"`bounds: {spec.bounds}`: ask `bounds: cells`, or `box_means: rounded`"
+            f"`bounds: {spec.bounds}`: use `bounds: cells`, or `box_means: rounded`"
         )
         yield FieldError("/box_means", detail)
 

@@ -50,9 +50,9 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
 
 
 _WEIGHED: Final = (
-    "series of weighed releases (`survey_weight_column`, `rare_records: weigh`) are not built yet. What else you want "
-    "to know ask of the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with all "
-    "columns and statistics: its weights are published once of the same data"
+    "series of weighed releases (`survey_weight_column`, `rare_records: weigh`) are not built yet. Compute other "
+    "statistics from the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with "
+    "all columns and statistics: its weights are published once of the same data"
 )
 
 
@@ -113,7 +113,7 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
     elif spec.k > least and spec.person_column is not None:
         detail = (
             f"the base counts persons, and boxes do not state whose rows they share: k is {least} in its series. "
-            "Ask a base with the largest k that is needed"
+            "Make a base with the largest k that you need"
         )
         yield FieldError("/k", detail)
 

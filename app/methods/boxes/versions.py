@@ -116,14 +116,14 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
     """What no new version is made of, whether a release has it, and what to ask instead."""
     counted = spec.k_counts_kept and bool(spec.keep)
     return {
-        "bounds": (spec.bounds is not BoxBounds.CELLS, "ends that hang on the records would move: ask `cells`"),
+        "bounds": (spec.bounds is not BoxBounds.CELLS, "ends that hang on the records would move: use `cells`"),
         "missing_policy": (
             spec.missing_policy is BoxesMissingPolicy.PATTERN,
-            "boxes would lack columns: ask `drop`, or declare a value",
+            "boxes would lack columns: use `drop`, or declare a value",
         ),
         "rare_records": (
             spec.rare_records not in {RareRecords.KEEP, RareRecords.MARK},
-            "boxes that are left out contain no one's change: ask `mark`",
+            "boxes that are left out contain no one's change: use `mark`",
         ),
         "survey_weight_column": (
             spec.survey_weight_column is not None,
@@ -131,9 +131,9 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
         ),
         "min_separation": (
             bool(spec.min_separation),
-            "what has left is not known to the number: ask `l` of `sensitive` columns",
+            "what has left is not known to the number: use `l` with `sensitive`",
         ),
-        "t": (spec.t is not None, "it compares boxes with all records, which change: ask `alpha`"),
+        "t": (spec.t is not None, "it compares boxes with all records, which change: use `alpha`"),
         "k_counts_kept": (
             counted and bool(spec.sensitive),
             "a class of kept values has one sensitive value: keep `l` or `alpha` alone",

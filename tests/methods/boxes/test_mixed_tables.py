@@ -230,7 +230,7 @@ def test_a_question_of_the_wrong_kind_is_refused(
         ({"keep": ["sex_set"]}, "/keep/0", "own columns"),
         ({"person_column": "nobody"}, "/person_column", "no column"),
         ({"survey_weight_column": "income"}, "/survey_weight_column", "not numeric"),
-        ({"rare_records": "weigh"}, "/rare_records", "ask `mark` or `suppress`"),
+        ({"rare_records": "weigh"}, "/rare_records", "use `mark` or `suppress`"),
         ({"rare_records": "suppress", "objective": "paper"}, "/objective", "bias_aware"),
         ({"rare_records": "weigh", "missing_policy": "pattern"}, "/rare_records", "complete columns"),
         ({"rare_records": "weigh", "survey_weight_column": "fnlwgt"}, "/rare_records", "`survey_weight_column`"),
@@ -239,7 +239,7 @@ def test_a_question_of_the_wrong_kind_is_refused(
             "/objective",
             "bias_aware",
         ),
-        ({"rare_records": "suppress", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "ask `mark`"),
+        ({"rare_records": "suppress", "t": 0.3, "sensitive": ["income"]}, "/rare_records", "use `mark`"),
         (
             {
                 "rare_records": "mark",

@@ -155,7 +155,7 @@ def test_what_no_version_can_be_made_of_is_refused_by_name(tmp_path: Path) -> No
         ({"quasi_identifiers": ["age", "wage"]}, "/quasi_identifiers", "those of r0"),
         ({"dataset_id": "v0"}, "/previous_release_id", "version_of_dataset_id=v0"),
         ({"dataset_id": "typed"}, "/quasi_identifiers/1", "wage"), ({"dataset_id": "typed"}, "/keep/0", "was string"),
-        ({"previous_release_id": "grid"}, "/previous_release_id", "ask `cells`); `missing_policy` ("),
+        ({"previous_release_id": "grid"}, "/previous_release_id", "use `cells`); `missing_policy` ("),
     ):  # fmt: skip
         spec = bench.spec(body | change)
         filled = RULES["boxes"].fill(spec, bench._given(spec))

@@ -49,7 +49,7 @@ _SERIES: Final = (
 _ALONE: Final = "it is one release: what it leaves follows from its own k, and from the changes in the data since"
 _VERSIONS: Final = (
     "they are versions, which differ by nothing or by k rows where they follow each other, and may differ by less "
-    "where they do not: publish less often, or ask a larger k"
+    "where they do not: publish less often, or use a larger k"
 )
 _UNPLACED: Final = (
     "name an id that all data have (`person_column`), map columns that were renamed or recoded (`join_columns`, old "
