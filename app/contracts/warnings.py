@@ -118,6 +118,13 @@ class WarningCode(StrEnum):
         "wide_noise",
         "Job and release: columns of an `uncertain` release whose noise is wider than their own spread.",
     )
+    CLASSIFIERS_NOT_TRAINED = (
+        "classifiers_not_trained",
+        (
+            "Swaps, job: the auxiliary dataset has too few members or others, or no column in common with the file, so "
+            "no classifier attacked it and `attack_again.classifiers` is empty."
+        ),
+    )
     MUCH_ANONYMITY = (
         "much_anonymity",
         "Job: many times k records fit a row of an `uncertain` release on average: more noise than requested.",

@@ -68,7 +68,7 @@ class AttackAgain(Contract):
     )
     classifiers: tuple[ClassifierReport, ...] = Field(
         description="What classifiers trained on the auxiliary data see, whatever it is; empty where nothing is "
-        "learned again."
+        "learned again, or none could be trained (warning `classifiers_not_trained`)."
     )
 
 

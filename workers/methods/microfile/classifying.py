@@ -217,6 +217,8 @@ def _moved(scores: FloatArray, standing: Standing) -> MovedRecords | None:
     if standing.moved is None or standing.group is None or not len(standing.moved):
         return None
     y = np.isin(standing.group, standing.moved)
+    if not y.any():  # all who were moved went from one masked place to another
+        return None
     here = scores[standing.group]
     ones = np.ones(len(here))
     return MovedRecords(

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from app.contracts.warnings import JobWarning, WarningCode, warning
+from app.errors import InfeasibleError
 from app.methods.group.spec import GroupSpec
 from app.methods.microfile.attacks import ClassifierReport
 from workers.algorithms.groups.signals.signals import members
@@ -26,8 +28,8 @@ def seen_through(
     *,
     rng: np.random.Generator,
     stage: tuple[float, float],
-) -> tuple[ClassifierReport, ...]:
-    """Reports of classifiers on the file as it is released; none where there is nothing to learn from.
+) -> tuple[tuple[ClassifierReport, ...], tuple[JobWarning, ...]]:
+    """Reports of classifiers on the file as it is released; none where there is nothing to learn from, with the reason.
 
     Parameters
     ----------
@@ -38,15 +40,19 @@ def seen_through(
     """
     learned = setting.learned
     if learned is None or setting.spec.auxiliary_dataset_id is None:
-        return ()
+        return (), ()
 
     def tick(share: float) -> None:
         job.tick(stage[0] + (stage[1] - stage[0]) * share, "classifiers")
 
-    names = _names(setting, job, learned)
-    models = learn(learned, job.dataset_path("auxiliary_dataset_id"), names, _SAMPLE, rng, lambda at: tick(0.7 * at))
+    path = job.dataset_path("auxiliary_dataset_id")
+    try:
+        models = learn(learned, path, _names(setting, job, learned), _SAMPLE, rng, lambda at: tick(0.7 * at))
+    except InfeasibleError as error:  # the file is masked all the same
+        detail = f"no classifier was trained on the auxiliary dataset: {error.errors[0].detail}"
+        return (), (warning(WarningCode.CLASSIFIERS_NOT_TRAINED, detail, "/spec/auxiliary_dataset_id"),)
     scored = score(models, job.dataset_path(), setting.model.recode, lambda _: tick(0.8))
-    return reports(scored, _standing(setting, job, exchange, chosen))
+    return reports(scored, _standing(setting, job, exchange, chosen)), ()
 
 
 def _names(setting: Setting, job: JobContext, learned: GroupSpec) -> tuple[str, ...]:

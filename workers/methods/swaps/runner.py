@@ -91,6 +91,9 @@ class SwapsRunner:
         setting, ran, decoys = state.setting, state.search.result(), state.search.decoys()
         job.tick(_LEARNED, "attack again")
         exchange = Exchange.of(setting.spec, setting.model, job, setting.microfile, ran.chosen.swaps, decoys)
+        classifiers, warnings = seen_through(
+            setting, job, exchange, ran.chosen.swaps, rng=job.rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
+        )
         again = "" if setting.learned is None or state.again is None else setting.learned.search.method
         done = Swapped(
             microfile=setting.microfile,
@@ -104,9 +107,7 @@ class SwapsRunner:
             letter=cheapest(setting.plain, moves_needed(setting.plain)),
             old=View(setting.rules, setting.membership, setting.hiding.families),
             new=_view(state, job),
-            classifiers=seen_through(
-                setting, job, exchange, ran.chosen.swaps, rng=job.rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
-            ),
+            classifiers=classifiers,
             learned=swaps_report.learned_text(setting.spec, again),
             inconsistent_dependencies=exchange.inconsistent_dependencies(
                 job, lambda share: job.tick(_WRITTEN + (1.0 - _WRITTEN) * share, "check")
@@ -115,7 +116,10 @@ class SwapsRunner:
         kind = setting.spec.signal or SignalKind.QUANTITY
         whole = swaps_report.result(setting.spec, setting.alpha, kind, done)
         return Outcome(
-            summary=swaps_report.summary(whole), result=whole, release=exchange.release(setting.spec, job, rng=job.rng)
+            summary=swaps_report.summary(whole),
+            result=whole,
+            release=exchange.release(setting.spec, job, rng=job.rng),
+            warnings=warnings,
         )
 
     def pack(self, state: Swapping) -> Arrays:

@@ -83,7 +83,9 @@ def judged(
     tick: Callable[[float], None],
 ) -> Judged:
     """Cross-validation on the sample, weighed as the population."""
-    fold = rng.permutation(np.arange(len(y)) % _FOLDS)
+    fold = np.empty(len(y), dtype=np.int64)
+    for part in (y, ~y):  # each fold has members and others, however few members there are
+        fold[part] = rng.permutation(np.arange(int(part.sum())) % _FOLDS)
     scores, driving = np.empty(len(y)), np.zeros(codes.shape[1])
     for one in range(_FOLDS):
         out = fold == one
@@ -124,7 +126,7 @@ def precision_at(scores: FloatArray, y: BoolArray, weights: FloatArray, recall: 
 
 
 def _driving(model: Classifier, codes: Codes, y: BoolArray, rng: np.random.Generator) -> FloatArray:
-    some = rng.permutation(len(y))[:_PERMUTED]
+    some = np.concatenate([rng.permutation(np.flatnonzero(part))[: _PERMUTED // 2] for part in (y, ~y)])
     codes, y = codes[some], y[some]
     whole = auc(model.probabilities(codes), y)
     falls = np.empty(codes.shape[1])
