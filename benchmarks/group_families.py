@@ -99,7 +99,7 @@ def failing_by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: i
 
 
 def masking_of(frame: pl.DataFrame, rules: Rules, judges: Rules | None) -> dict[str, Any]:
-    """Mask every outlier; empty where nothing stands out."""
+    """Mask every outlier; empty where there is none."""
     data, (metric, values) = fuzzified(frame, VARIABLES), encoded(frame)
     places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
     groups, (fitted, profile) = len(places), counted(data, rules)
@@ -172,7 +172,7 @@ def main(states: Sequence[str]) -> None:
         for figures, row in ((own[state], own_row), (others[state], others_row)):
             print(
                 "|",
-                " | ".join(row(state, figures)) if figures else f"{STATES[state]} | nothing stands out",
+                " | ".join(row(state, figures)) if figures else f"{STATES[state]} | no outlier",
                 "|",
                 flush=True,
             )

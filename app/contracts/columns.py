@@ -1,6 +1,6 @@
 """Columns and their values, as specifications of several methods name them: types, kinds, intervals, missing ones."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from enum import StrEnum
 from math import isfinite
@@ -292,6 +292,11 @@ def typed(value: bool | float | str | None, column: ColumnType) -> Any:
         return parsed(value, column)
     msg = f"not a value of type {column}"
     raise ValueError(msg)
+
+
+def typed_values(values: Iterable[Any], column: ColumnType) -> list[Any]:
+    """Declared values as those of a column's type, in the order in which they are declared; as `typed`."""
+    return [typed(value, column) for value in values]
 
 
 class SpecifiedColumn(Contract):

@@ -21,6 +21,8 @@ GRADES = ["zero", "low", "unused", "mid", "high"]
 NUMBERS, DAYS, TEXTS = ("dose", "age ä"), ("day",), ("town", "grade", "flag")
 DOMAINS = {"dose": [-1, 10_000], "age ä": [-5, 100], "day": ["2019-01-01", "2022-01-01"]}
 STEPS = {"dose": 1, "age ä": 2, "day": 7}
+#: Share of the records that may lack a value.
+LACKING = {"dose": 0.1, "age ä": 0.1, "day": 0.1, "town": 0.1, "grade": 0.1, "ill": 0.2, "score": 0.2}
 
 
 def table(draw: np.random.Generator) -> pl.DataFrame:
@@ -38,15 +40,7 @@ def table(draw: np.random.Generator) -> pl.DataFrame:
         "weight": np.round(draw.lognormal(1, 0.7, rows), 2),
         "person": draw.integers(0, rows * 2 // 3, rows),
     })  # fmt: skip
-    for name, share in {
-        "dose": 0.1,
-        "age ä": 0.1,
-        "day": 0.1,
-        "town": 0.1,
-        "grade": 0.1,
-        "ill": 0.2,
-        "score": 0.2,
-    }.items():
+    for name, share in LACKING.items():
         if draw.random() < 0.3:
             frame = frame.with_columns(pl.when(pl.Series(draw.random(rows) >= share)).then(pl.col(name)).alias(name))
     return frame
@@ -84,7 +78,6 @@ def specification(draw: np.random.Generator) -> dict[str, Any]:
         "method": "boxes", "formats": FORMATS, "quasi_identifiers": names, "k": int(draw.integers(2, 12)),
         "partition": one("optimal", "fast", "mondrian"), "bounds": one("cells", "cells", "tight", "grid"),
         "missing_policy": one("drop", "pattern"), "statistics": statistics(draw, [*names, *keep]), "keep": keep,
-        "accept_findings": ["kept_columns"],
     }  # fmt: skip
     if spec["bounds"] == "grid":
         spec |= {"value_step": {name: STEPS[name] for name in names if name in STEPS}}
@@ -137,25 +130,35 @@ def contains(guaranteed: Any, value: Any) -> bool:
     return guaranteed is None or value is None or guaranteed[0] <= value <= guaranteed[1]
 
 
-@pytest.mark.parametrize("seed", range(30))
+def publish(client: httpx.Client, draw: np.random.Generator) -> bool:
+    """Make a release of a random table and check it; whether there is one."""
+    frame, spec = table(draw), specification(draw)
+    dataset = upload(client, frame.write_csv(), new_family=True)
+    body = spec | {"dataset_id": dataset["id"]}
+    answer = client.post("/v1/anonymizations", json=body, headers={"Prefer": "wait=30"})
+    if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
+        return False
+    job = ended(client, answer.raise_for_status().json())
+    if job["state"] == "failed":
+        assert job["error"]["status"] == httpx.codes.UNPROCESSABLE_ENTITY, job["error"]
+        return False
+    result = client.get(f"/v1/jobs/{job['id']}/result").raise_for_status().json()
+    assert all(contains(one["guaranteed"], one["true_value"]) for one in result["statistics"]), spec
+    release = client.get(f"/v1/releases/{job['release_id']}").json()
+    if release["state"] == "draft":  # rare kept values are found, and published all the same
+        accepted = {"accept_findings": sorted({one["audit"] for one in release["findings"]})}
+        client.post(f"/v1/releases/{release['id']}/publish", json=accepted).raise_for_status()
+    bundle = Bundle(client, job["release_id"])
+    rows = pl.read_parquet(io.BytesIO(bundle.files["release.parquet"]))
+    assert rows.group_by("box").len()["len"].min() >= spec["k"]
+    for name in spec.get("sensitive", ()):
+        check_sensitive(rows, spec, name)
+    assert list(bundle.report(bundle.body).problems) == [], spec
+    return True
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_every_promise_is_kept_and_confirmed(client: httpx.Client, seed: int, scale: int) -> None:
-    for turn in range(scale):
-        draw = np.random.default_rng([seed, turn])
-        frame, spec = table(draw), specification(draw)
-        dataset = upload(client, frame.write_csv(), new_family=True)
-        body = spec | {"dataset_id": dataset["id"]}
-        answer = client.post("/v1/anonymizations", json=body, headers={"Prefer": "wait=30"})
-        if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            continue
-        job = ended(client, answer.raise_for_status().json())
-        if job["state"] == "failed":
-            assert job["error"]["status"] == httpx.codes.UNPROCESSABLE_ENTITY, job["error"]
-            continue
-        result = client.get(f"/v1/jobs/{job['id']}/result").raise_for_status().json()
-        assert all(contains(one["guaranteed"], one["true_value"]) for one in result["statistics"]), spec
-        bundle = Bundle(client, job["release_id"])
-        rows = pl.read_parquet(io.BytesIO(bundle.files["release.parquet"]))
-        assert rows.group_by("box").len()["len"].min() >= spec["k"]
-        for name in spec.get("sensitive", ()):
-            check_sensitive(rows, spec, name)
-        assert list(bundle.report(bundle.body).problems) == [], spec
+    tried = 5 * scale
+    published = [publish(client, np.random.default_rng([seed, turn])) for turn in range(tried)]
+    assert sum(published) > tried / 3, "most specifications can be met"

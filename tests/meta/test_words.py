@@ -34,7 +34,7 @@ def test_texts_of_the_code_use_the_words_of_the_field() -> None:
 
 
 def test_an_attacker_is_they() -> None:
-    """CONTRIBUTING.md, Prose: nobody knows whether an attacker is a man."""
+    """CONTRIBUTING.md, Prose: an attacker is *they*."""
     prose = [*map(paragraphs, documents()), *reference(), *(text for path in sources() for text in texts(path))]
     a_man = re.compile(r".{0,40}\b(?:he|him|his|himself)\b.{0,40}", re.IGNORECASE)
     assert [match.group() for text in prose for match in a_man.finditer(text)] == []

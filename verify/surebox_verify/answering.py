@@ -348,12 +348,12 @@ def _with_estimate(wide: dict[str, Any], parts: Mapping[str, Any], *, attained: 
 
 def _why_missing(wide: Mapping[str, Any], estimate: Any, parts: Mapping[str, Any]) -> str | None:
     """Why there is no range, by whole boxes; or no estimate, by their parts."""
+    reason: str | None = None
     if wide["guaranteed"] is None or None in wide["guaranteed"]:
-        reason: str | None = wide["reason"]
-        return reason
-    lacks = estimate is None or (isinstance(estimate, list) and None in estimate)
-    reason = parts["reason"]
-    return reason if lacks else None
+        reason = wide["reason"]
+    elif estimate is None or (isinstance(estimate, list) and None in estimate):
+        reason = parts["reason"]
+    return reason
 
 
 def _unreached(entry: dict[str, Any]) -> dict[str, Any]:

@@ -120,9 +120,14 @@ class CompositionSpec(JobSpec):
             check_values("ordinal", values, name)
         return self
 
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """Columns of earlier data, or of tables of others, with the names that the original has for them."""
+        return self.join_columns if isinstance(self.join_columns, dict) else {}
+
     def called(self, name: str) -> str:
-        """What the original calls a column of earlier data, or of a table of others."""
-        return self.join_columns.get(name, name) if isinstance(self.join_columns, dict) else name
+        """What the original calls such a column."""
+        return self.renamed.get(name, name)
 
 
 class ComposedColumn(OverlayDiversity, SpecifiedColumn):

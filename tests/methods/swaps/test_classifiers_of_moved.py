@@ -24,7 +24,7 @@ def test_who_went_from_one_masked_place_to_another_is_not_looked_for() -> None:
     assert _moved(np.ones(6), standing([])) is None
 
 
-def test_the_moved_record_with_the_highest_score_is_the_first_that_is_told() -> None:
+def test_the_moved_record_with_the_highest_score_is_the_first_that_is_distinguished() -> None:
     seen = _moved(np.array([0.0, 0.0, 0.0, 0.9, 0.5, 0.1]), standing([2, 3]))
     assert seen is not None
     assert (seen.records, seen.moved, seen.auc) == (3, 1, 1.0)

@@ -62,7 +62,10 @@ def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None
     missing = bool((value < 0).any())
     shares = np.bincount(value + (1 if missing else 0)) / len(value)
     shifted = held if missing else Histograms(held.classes, held.start, held.value - 1, held.count)
-    equal = closeness([shifted], shares, len(classes.size)).equal
+    if ranks is None:
+        t = float(closeness([shifted], shares, len(classes.size)).equal.max())
+    else:
+        t = _moved(of_class[value >= 0], value[value >= 0], ranks)
     counts = np.where(held.value > 0, held.count, 0)
     top = np.maximum.reduceat(counts, held.start[:-1])
     of_entry = np.repeat(classes.size, np.diff(held.start))
@@ -70,7 +73,7 @@ def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None
     return Homogeneity(
         share_certain=float(classes.size[top == classes.size].sum() / rows),
         share_nearly_certain=float(classes.size[top >= NEARLY * classes.size].sum() / rows),
-        t=float(equal.max()) if ranks is None else _moved(of_class[value >= 0], value[value >= 0], ranks),
+        t=t,
         attribution=float((held.count**2 / of_entry).sum() / rows),
         baseline=float((shares**2).sum()),
     )

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import MOST_VALUES, OTHER, typed
+from app.contracts.columns import MOST_VALUES, OTHER, typed, typed_values
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError, pointer
 from app.methods.boxes.spec import Hierarchy, NominalColumn
@@ -125,7 +125,7 @@ def declared_codebook(name: str, column: ColumnType, declared: NominalColumn) ->
     rows = {} if declared.hierarchy is None else {typed(row[0], column): row for row in declared.hierarchy.rows}
     values = [False, True] if column is ColumnType.BOOLEAN else list(rows)
     if declared.values is not None:
-        values = [typed(value, column) for value in declared.values]
+        values = typed_values(declared.values, column)
     lacking = [None] if declared.missing_is_value or None in values else []
     values = [*sorted(value for value in values if value is not None), *lacking]
     tree, labels = (

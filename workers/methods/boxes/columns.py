@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import ColumnKind, typed
+from app.contracts.columns import ColumnKind, typed_values
 from app.contracts.datasets import ColumnType
 from app.methods.boxes.spec import BoxesSpec, BoxMeans
 from surebox_core.types import BoolArray, FloatArray
@@ -116,7 +116,7 @@ def _ends(shown: Shown, name: str, ends: FloatArray) -> Any:
     if kind is ColumnKind.NUMBER:
         return ends
     if kind is ColumnKind.ORDINAL:
-        return taken([typed(value, column) for value in shown.spec.ordinal[name]], column, ends)
+        return taken(typed_values(shown.spec.ordinal[name], column), column, ends)
     return whole_numbers(ends, column)
 
 

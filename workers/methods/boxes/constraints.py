@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import ColumnKind, typed
+from app.contracts.columns import ColumnKind, typed_values
 from app.contracts.datasets import ColumnType
 from app.methods.boxes.spec import BoxesSpec, DistributionDistance, kind_of
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
@@ -92,7 +92,7 @@ def sensitive_codes(
     for index, (name, column) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):
         whole = column.codes
         if name in spec.ordinal:
-            whole = column.among([typed(value, types[name]) for value in spec.ordinal[name]])[0]
+            whole = column.among(typed_values(spec.ordinal[name], types[name]))[0]
         own = whole[rows]
         if kind_of(spec, name, types[name]) is not ColumnKind.NOMINAL:
             own = _winsorized(own, spec.k, persons, ranks=name in spec.ordinal)

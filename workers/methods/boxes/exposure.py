@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import typed
+from app.contracts.columns import typed_values
 from surebox_core.types import FloatArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.tables.homogeneity import homogeneity
@@ -41,7 +41,7 @@ def exposure_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[
     spec, measures = shown.spec, {}
     for name, column in zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True):
         kind = shown.types[name]
-        order = [typed(value, kind) for value in spec.ordinal[name]] if name in spec.ordinal else None
+        order = typed_values(spec.ordinal[name], kind) if name in spec.ordinal else None
         codes, values = numbered(column.taking(rows), order)
         ranks = values if ordered(spec, name, kind) else None
         measures[name] = homogeneity(box.astype(np.int64), codes, ranks=ranks)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import ColumnKind, typed
+from app.contracts.columns import ColumnKind, typed_values
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn
@@ -99,7 +99,7 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
         values[:, order.place[name]] = table.values[:, index]
     ranked = [name for name in order.numeric if name in spec.ordinal]
     for name, column in zip(ranked, coded_columns(path, ranked), strict=True):
-        codes, strange = column.among([typed(value, types[name]) for value in spec.ordinal[name]])
+        codes, strange = column.among(typed_values(spec.ordinal[name], types[name]))
         values[:, order.place[name]] = np.where(codes < 0, np.nan, codes)
         if strange:
             detail = f"{strange} records have a value of column {name!r} that its order does not list"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.columns import typed
+from app.contracts.columns import typed_values
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.quasi_identifiers import Form, all_understood
@@ -200,13 +200,8 @@ def terms(job: JobContext, spec: CompositionSpec) -> FamilyTerms:
         dataset_id=spec.dataset_id or "",
         key=job.rng.bytes(32) if key is None else key,
         persons=dict.fromkeys(sorted(named if spec.person_column is None else {*named, spec.person_column})),
-        columns=mapping(spec),
+        columns=spec.renamed,
     )
-
-
-def mapping(spec: CompositionSpec) -> Mapping[str, str]:
-    """Columns of earlier data, and what the original calls them."""
-    return spec.join_columns if isinstance(spec.join_columns, dict) else {}
 
 
 def tables(job: JobContext, spec: CompositionSpec) -> list[Placed]:
@@ -237,7 +232,7 @@ def orders_of(job: JobContext, spec: CompositionSpec) -> dict[str, list[Any]]:
         The original, or a table that shows the column as bounds, has values that its order does not list.
     """
     types = {column.name: column.type for column in job.datasets["dataset_id"].columns}
-    orders = {name: [typed(value, types[name]) for value in values] for name, values in spec.ordinal.items()}
+    orders = {name: typed_values(values, types[name]) for name, values in spec.ordinal.items()}
     errors = [
         FieldError(pointer("ordinal", name), f"{strange} records of {role} have a value that its order does not list")
         for role, table in job.datasets.items()

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import typed
+from app.contracts.columns import typed_values
 from app.contracts.datasets import ColumnType
 from app.contracts.quasi_identifiers import published
 from app.contracts.stored import StoredSpec
@@ -84,9 +84,7 @@ def read_file(path: Path, release: Described) -> Determined:
     boxes = generalized(path, wanted, Meanings(orders), numbered=BOX)
     names = made.keep
     kept = coded_columns(path, names)
-    declared = {
-        name: [typed(each, ColumnType(types[name])) for each in orders[name]] for name in names if name in orders
-    }
+    declared = {name: typed_values(orders[name], ColumnType(types[name])) for name in names if name in orders}
     widths = [one.certainty for one in cells(path, wanted, orders)]
     return Determined(
         id=release.id,
