@@ -78,7 +78,7 @@ def _figure(quoted: re.Match[str]) -> str:
 
 def documents() -> list[Path]:
     """Documents that quote figures."""
-    pages = [ROOT / "README.md", ROOT / "benchmarks/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "benchmarks").glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in pages if any(each.search(page.read_text(encoding="utf-8")) for each in (_QUOTED, _TABLE))]
 
 
