@@ -20,8 +20,8 @@ ancestor : (M, depth) int32, node of the hierarchy above each value at each dept
 least : (n,), width that l values of a column need, in the columns' units; (0,) where none is demanded. Predictions
     alone go by it (partition.gain).
 classes : the column of codes that has classes of kept columns; -1 for none.
-block : a node's records sorted along every numeric axis; [s, e) is a node's run in every row of `index` (`sorted` or
-    `trial`), where they are counted from `base`.  Of columns of all kinds one more row has them in any order.
+block : a node's records sorted along every numeric axis; a node within it is a `Run`.  Of columns of all kinds one more
+    row has them in any order.
 cell : (2, n), lower and upper bounds of the cell of a node, its cuts in the middles of their gaps; inf and -inf where
     boxes have the bounds of their records, so that nothing is wider than these.
 A node's records lack the same columns, for these are divided before all else (partition.partition).
@@ -148,6 +148,18 @@ class Block(NamedTuple, Generic[OfSide, OfOrders]):
 
 NumericBlock = Block[FloatArray, tuple[()]]
 MixedBlock = Block[MixedSide, ValueOrders]
+
+
+class Run(NamedTuple):
+    """A node within a block: its records are [s, e) of every row of `by_axis`, counted from `base`.
+
+    `by_axis` is `sorted`, or `trial` where cuts are tried out.
+    """
+
+    by_axis: IndexArray
+    base: int
+    s: int
+    e: int
 
 
 class Tree(NamedTuple):

@@ -16,7 +16,15 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
 from surebox_core.types import ByteArray, FloatArray, IndexArray, SingleArray, truth, whole
-from workers.algorithms.boxes.partition.arrays import EVERY, MixedBlock, MixedRecords, NumericBlock, NumericRecords
+from workers.algorithms.boxes.partition.arrays import (
+    EVERY,
+    Effort,
+    MixedBlock,
+    MixedRecords,
+    NumericBlock,
+    NumericRecords,
+    Run,
+)
 from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays, holds, restrict
 from workers.algorithms.boxes.partition.gain import (
     Records,
@@ -80,23 +88,18 @@ def mark(
 def _numeric_line(
     records: NumericRecords,  # noqa: ARG001
     block: NumericBlock,  # noqa: ARG001
-    index: IndexArray,
-    base: int,  # noqa: ARG001
-    s: int,
-    e: int,
+    run: Run,
     axis: int,
     variant: int,  # noqa: ARG001
 ) -> tuple[int, IndexArray]:
-    return whole(1), index[axis, s:e]
+    return whole(1), run.by_axis[axis, run.s : run.e]
 
 
-def _mixed_line(
-    records: MixedRecords, block: MixedBlock, index: IndexArray, base: int, s: int, e: int, axis: int, variant: int
-) -> tuple[int, IndexArray]:
+def _mixed_line(records: MixedRecords, block: MixedBlock, run: Run, axis: int, variant: int) -> tuple[int, IndexArray]:
     n = records.rows.shape[1]
     if axis < n:
-        return whole(1), index[axis, s:e]
-    return whole(line_up(records, block, index, base, s, e, axis - n, variant) - 1), block.orders.line[: e - s]
+        return whole(1), run.by_axis[axis, run.s : run.e]
+    return whole(line_up(records, block, run, axis - n, variant) - 1), block.orders.line[: run.e - run.s]
 
 
 #: A node's records in the order of a way, and above 0 where it can be cut; between groups of values candidates are in
@@ -215,10 +218,7 @@ def _searched(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
+    run: Run,
     k: int,
     axes: int,
     most: int,
@@ -243,13 +243,13 @@ def _searched(
             searched += 1
         parted = truth(False)
         for variant in range(variants_of(records, axis, thorough)):
-            some, line = line_of(records, block, index, base, s, e, axis, variant)
+            some, line = line_of(records, block, run, axis, variant)
             if axis < n:
-                forbid(records, held, base, line, k)
-                some = mark(records.rows, line, held.allowed, block.place, base, axis, k, step)
+                forbid(records, held, run.base, line, k)
+                some = mark(records.rows, line, held.allowed, block.place, run.base, axis, k, step)
             if some > 0:
                 count = _along(
-                    records, block.side, line, block.place, block.top, base, axis, variant, k, count, most, after
+                    records, block.side, line, block.place, block.top, run.base, axis, variant, k, count, most, after
                 )
     return count
 
@@ -262,10 +262,7 @@ def _sieve(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
+    run: Run,
     k: int,
     count: int,
     most: int,
@@ -275,10 +272,10 @@ def _sieve(
     top, rows, order = block.top, records.rows, records.order
     for z in range(count):
         axis, variant, p = whole(top[1, z]), whole(top[2, z]), whole(top[3, z])
-        line = line_of(records, block, index, base, s, e, axis, variant)[1]
-        if not holds(held, rows, order, base, line, whole(0), p, axis, k):
+        line = line_of(records, block, run, axis, variant)[1]
+        if not holds(held, rows, order, run.base, line, whole(0), p, axis, k):
             continue
-        if not holds(held, rows, order, base, line, p, e - s, axis, k):
+        if not holds(held, rows, order, run.base, line, p, run.e - run.s, axis, k):
             continue
         for i in range(4):
             top[i, kept] = top[i, z]
@@ -292,10 +289,7 @@ def _sieved(
     records: MixedRecords,
     block: MixedBlock,
     held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
+    run: Run,
     k: int,
     axes: int,
     most: int,
@@ -305,20 +299,18 @@ def _sieved(
     score: FloatArray,
 ) -> int:
     if not held.sieved:
-        return int(_search(records, block, held, index, base, s, e, k, axes, most, step, after, thorough, score))
+        return int(_search(records, block, held, run, k, axes, most, step, after, thorough, score))
     first = after
     width = block.top.shape[1]
     for each in (step, whole(1)):  # all open gaps where the usual places have none
         after = first
         while True:
-            count = _search(
-                records, block, held, index, base, s, e, k, whole(EVERY), width, each, after, thorough, score.copy()
-            )
+            count = _search(records, block, held, run, k, whole(EVERY), width, each, after, thorough, score.copy())
             if count == 0:
                 break
             full = count == width
             after = block.top[0, count - 1]
-            count = _sieve(records, block, held, index, base, s, e, k, count, most)
+            count = _sieve(records, block, held, run, k, count, most)
             if count > 0:
                 return int(count)
             if not full:
@@ -401,7 +393,7 @@ def best_on_line(  # noqa: C901 (a kernel)
 
 
 @inner_kernel
-def _only_axis(records: Records, block: Block, index: IndexArray, base: int, s: int, e: int, axis: int, k: int) -> int:
+def _only_axis(records: Records, block: Block, run: Run, axis: int, k: int) -> int:
     """The best partition along the only axis that can be cut: its middle cut into `top`, 0 for none."""
     side = block.side
     s_of, bounds = scores(side), cell(side)
@@ -412,8 +404,8 @@ def _only_axis(records: Records, block: Block, index: IndexArray, base: int, s: 
         records.rows,
         records.worth,
         records.price,
-        index[axis, s:e],
-        base,
+        run.by_axis[axis, run.s : run.e],
+        run.base,
         axis,
         k,
         bounds[0, axis],
@@ -430,13 +422,9 @@ def candidates(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
+    run: Run,
     k: int,
-    axes: int,
-    places: int,
+    effort: Effort,
     most: int,
     thorough: bool,
 ) -> tuple[int, bool]:
@@ -444,7 +432,7 @@ def candidates(
 
     Parameters
     ----------
-    places : how many are compared along an axis, in each direction.
+    effort : on how many axes, and how many places along each.
     most : how many are kept.
     thorough : whether all orders of values are tried, or those that matter most.
 
@@ -453,12 +441,12 @@ def candidates(
     count : how many, at most `most`; 0 where nothing can be cut.
     exact : whether the first cost is what the node will cost, not a prediction.
     """
-    n, m = records.rows.shape[1], e - s
-    uncut(records, index, base, s, e, block.side)
+    n, m, index, base = records.rows.shape[1], run.e - run.s, run.by_axis, run.base
+    uncut(records, run, block.side)
     score = scores(block.side).copy()
     active, axis = 0, whole(0)
     for i in range(len(score)):
-        if i < n and not records.rows[base + index[i, s], i] < records.rows[base + index[i, e - 1], i]:
+        if i < n and not records.rows[base + index[i, run.s], i] < records.rows[base + index[i, run.e - 1], i]:
             score[i] = 0.0  # a cell may be wider than its records, but no cut parts equal ones
         if score[i] > 0.0:
             active += 1
@@ -466,9 +454,9 @@ def candidates(
     if active == 0:
         return whole(0), False
     if active == 1 and axis < n and not held.sieved and not held.marked:
-        place = _only_axis(records, block, index, base, s, e, axis, k)
+        place = _only_axis(records, block, run, axis, k)
         return (1 if place > 0 else 0), True
-    step = k * max(1, m // (k * places))
-    count = _best(records, block, held, index, base, s, e, k, axes, most, step, -1.0, thorough, score)
+    step = k * max(1, m // (k * effort.places))
+    count = _best(records, block, held, run, k, effort.axes, most, step, -1.0, thorough, score)
     p = block.top[3, 0]
     return count, count > 0 and p < 2 * k and m - p < 2 * k and records.classes < 0

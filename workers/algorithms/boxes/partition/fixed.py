@@ -27,7 +27,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import FloatArray, IndexArray, SingleArray, whole
-from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, NumericBlock, NumericRecords, Tree
+from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, NumericBlock, NumericRecords, Run, Tree
 from workers.algorithms.boxes.partition.candidates import Block, forbid, line_of, mark
 from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays, holds
 from workers.algorithms.boxes.partition.gain import Records, add_value, cell, clear, scores, uncut
@@ -305,17 +305,15 @@ def _column(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    index: IndexArray,
-    base: int,
-    s: int,
-    e: int,
+    run: Run,
     axis: int,
     k: int,
     median: bool,
     order: IndexArray,
 ) -> tuple[int, IndexArray]:
     """The place at which a column is cut, 0 for none, and its line."""
-    groups, line = line_of(records, block, index, base, s, e, axis, whole(0))
+    base = run.base
+    groups, line = line_of(records, block, run, axis, whole(0))
     few = order if held.sieved else order[:1]
     if axis >= records.rows.shape[1]:
         count = _between_values(records, block, line, base, axis, k, median, few) if groups > 0 else whole(0)
@@ -351,7 +349,7 @@ def grow_by_width(
 
     O(n N log(N/k)) where most first places are allowed, n times as much where none is.
     """
-    index, counters, n = block.sorted, tree.counters, records.rows.shape[1]
+    counters, n = tree.counters, records.rows.shape[1]
     order = np.empty(_TRIES, dtype=np.int32)
     while counters[1] > floor and counters[2] < budget:
         counters[1] -= 1
@@ -360,7 +358,8 @@ def grow_by_width(
         if e - s < 2 * k:
             continue
         copy_cell(tree.cells[counters[1]], cell(block.side))
-        uncut(records, index, base, s, e, block.side)
+        run = Run(block.sorted, base, s, e)
+        uncut(records, run, block.side)
         score = scores(block.side).copy()
         counters[2] += 3 * (e - s) * len(score)
         last = False
@@ -371,7 +370,7 @@ def grow_by_width(
                     break
                 axis, last = n + records.classes, True
             score[axis] = 0.0
-            p, line = _column(records, block, held, index, base, s, e, axis, k, median, order)
+            p, line = _column(records, block, held, run, axis, k, median, order)
             if p > 0:
-                split(records, block, tree, line, base, node, s, e, axis, p)
+                split(records, block, tree, run, line, node, axis, p)
                 break

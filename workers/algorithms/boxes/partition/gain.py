@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
-from surebox_core.types import FloatArray, IndexArray, whole
-from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, NumericRecords
+from surebox_core.types import FloatArray, whole
+from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, NumericRecords, Run
 from workers.algorithms.boxes.partition.kinds import by_kind
 
 Records = NumericRecords | MixedRecords
@@ -142,8 +142,9 @@ def _mixed_sizes(records: MixedRecords, count: int, side: MixedSide) -> float:
     return sum_of_all
 
 
-def _uncut_numeric(records: NumericRecords, index: IndexArray, base: int, s: int, e: int, side: FloatArray) -> float:
+def _uncut_numeric(records: NumericRecords, run: Run, side: FloatArray) -> float:
     rows, worth = records.rows, records.worth
+    index, base, s, e = run.by_axis, run.base, run.s, run.e
     clear(side)
     if len(worth) > 0:
         for p in range(s, e):
@@ -155,12 +156,12 @@ def _uncut_numeric(records: NumericRecords, index: IndexArray, base: int, s: int
     return _numeric_sizes(records, e - s, side)
 
 
-def _uncut_mixed(records: MixedRecords, index: IndexArray, base: int, s: int, e: int, side: MixedSide) -> float:
+def _uncut_mixed(records: MixedRecords, run: Run, side: MixedSide) -> float:
     clear(side)
-    plain = index[len(index) - 1]
-    for z in range(s, e):
-        extend(records, base + plain[z], side)
-    return _mixed_sizes(records, e - s, side)
+    plain = run.by_axis[len(run.by_axis) - 1]
+    for z in range(run.s, run.e):
+        extend(records, run.base + plain[z], side)
+    return _mixed_sizes(records, run.e - run.s, side)
 
 
 #: s_i of a node; their sum.

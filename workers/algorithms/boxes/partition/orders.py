@@ -14,8 +14,8 @@ science.md section 5, "Cuts".
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
-from surebox_core.types import FloatArray, IndexArray, IntArray, whole
-from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, ValueOrders
+from surebox_core.types import FloatArray, IntArray, whole
+from workers.algorithms.boxes.partition.arrays import MixedBlock, MixedRecords, Run, ValueOrders
 
 
 @inner_kernel
@@ -52,7 +52,7 @@ def _depth(records: MixedRecords, present: IntArray, c: int) -> int:
 
 @inner_kernel
 def line_up(  # noqa: C901 (a kernel)
-    records: MixedRecords, block: MixedBlock, index: IndexArray, base: int, s: int, e: int, column: int, variant: int
+    records: MixedRecords, block: MixedBlock, run: Run, column: int, variant: int
 ) -> int:
     """Put a node's records into `line` in the order of their values; `place` is 0 between groups, else -1.
 
@@ -63,14 +63,13 @@ def line_up(  # noqa: C901 (a kernel)
     """
     orders = block.orders
     present, rank, sums, count = orders.values, orders.rank, orders.sums, orders.held
-    n = records.rows.shape[1]
-    plain = index[len(index) - 1]
+    plain = run.by_axis[len(run.by_axis) - 1]
     c = whole(0)
     first, last = records.start[column], records.start[column + 1]
     for v in range(first, last):
         rank[v] = -1
-    for z in range(s, e):
-        v = records.codes[base + plain[z], column]
+    for z in range(run.s, run.e):
+        v = records.codes[run.base + plain[z], column]
         if v < 0:
             return 1
         if rank[v] < 0:
@@ -91,7 +90,7 @@ def line_up(  # noqa: C901 (a kernel)
                 if records.ancestor[present[y], depth] == above:
                     rank[present[z]] = present[y]
                     break
-    if not _keys(records, orders, plain, base, s, e, column, variant, c, n):
+    if not _keys(records, orders, run, column, variant, c):
         return 0
     groups = whole(0)
     for z in range(c):
@@ -99,24 +98,17 @@ def line_up(  # noqa: C901 (a kernel)
             present[groups] = present[z]
             groups += 1
     _sort_by(sums, present, groups)
-    return _place(records, orders, block.place, plain, base, s, e, column, groups)
+    return _place(records, orders, block.place, run, column, groups)
 
 
 @inner_kernel
 def _keys(  # noqa: C901 (a kernel)
-    records: MixedRecords,
-    orders: ValueOrders,
-    plain: IndexArray,
-    base: int,
-    s: int,
-    e: int,
-    column: int,
-    variant: int,
-    c: int,
-    n: int,
+    records: MixedRecords, orders: ValueOrders, run: Run, column: int, variant: int, c: int
 ) -> bool:
     """Keys of the groups into `sums` at their first members, sizes into `count`; whether the variant differs."""
     present, rank, sums, count = orders.values, orders.rank, orders.sums, orders.held
+    plain, base, s, e = run.by_axis[len(run.by_axis) - 1], run.base, run.s, run.e
+    n = records.rows.shape[1]
     if variant == 0:
         for z in range(c):
             sums[rank[present[z]]] += records.omega[present[z]]
@@ -149,19 +141,10 @@ def _keys(  # noqa: C901 (a kernel)
 
 
 @inner_kernel
-def _place(
-    records: MixedRecords,
-    orders: ValueOrders,
-    place: FloatArray,
-    plain: IndexArray,
-    base: int,
-    s: int,
-    e: int,
-    column: int,
-    groups: int,
-) -> int:
+def _place(records: MixedRecords, orders: ValueOrders, place: FloatArray, run: Run, column: int, groups: int) -> int:
     """Records by the order of their groups."""
     present, rank, count = orders.values, orders.rank, orders.held
+    plain, base, s, e = run.by_axis[len(run.by_axis) - 1], run.base, run.s, run.e
     for p in range(e - s + 1):
         place[p] = -1.0
     at = 0

@@ -301,9 +301,8 @@ def _go_on(state: PartitionState, values: int) -> None:
         block.sorted[axis, :m] = np.arange(m, dtype=np.int32)
         state.span[3] += 1
     if state.method == "optimal":
-        effort = state.effort
-        effort_of = (effort.breadth, effort.reach(state.k), effort.axes, effort.places)
-        grow_block(state.k, *effort_of, first, floor, records, block, state.held, tree, values)
+        reach = state.effort.reach(state.k)
+        grow_block(state.k, state.effort, reach, first, floor, records, block, state.held, tree, values)
     else:
         median = state.method == "mondrian"
         grow_by_width(median, state.k, first, floor, records, block, state.held, tree, values)

@@ -14,7 +14,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import ByteArray, FloatArray, IndexArray, truth, whole
-from workers.algorithms.boxes.partition.arrays import Tree
+from workers.algorithms.boxes.partition.arrays import Effort, Run, Tree
 from workers.algorithms.boxes.partition.candidates import Block, candidates, line_of
 from workers.algorithms.boxes.partition.constraints.holding import ConstraintArrays
 from workers.algorithms.boxes.partition.gain import Records, cell, uncut
@@ -23,13 +23,12 @@ from workers.algorithms.boxes.partition.tree import branch, copy_cell, divide_ce
 
 
 @inner_kernel
-def divide(
-    upper: ByteArray, moved: IndexArray, index: IndexArray, line: IndexArray, s: int, e: int, axis: int, p: int
-) -> None:
+def divide(upper: ByteArray, moved: IndexArray, run: Run, line: IndexArray, axis: int, p: int) -> None:
     """Bring the first p records of a line to the front of every run, which keeps its order.
 
     The line may be the run of its own axis, which is so already.
     """
+    index, s, e = run.by_axis, run.s, run.e
     for z in range(e - s):
         upper[line[z]] = 1 if z >= p else 0
     for i in range(index.shape[0]):
@@ -66,20 +65,18 @@ def _carried(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    base: int,
-    s: int,
+    run: Run,
     p: int,
-    e: int,
     k: int,
-    axes: int,
-    places: int,
+    effort: Effort,
     bound: float,
 ) -> tuple[float, int]:
-    """Cost of both sides of a cut of the trial when the cheapest cut is always taken; given up at the bound.
+    """Cost of both sides of a cut of a trial when the cheapest cut is always taken; given up at the bound.
 
     The cells of both sides are the first two.
     """
-    trial, waiting, cells, side = block.trial, block.waiting, block.cells, block.side
+    waiting, cells, side = block.waiting, block.cells, block.side
+    base, s, e = run.base, run.s, run.e
     waiting[0] = s + p
     waiting[1] = e
     waiting[2] = s
@@ -90,22 +87,23 @@ def _carried(
     while top > 0 and total < bound:
         top -= 2
         s, e = waiting[top], waiting[top + 1]
+        part = Run(run.by_axis, base, s, e)
         copy_cell(cells[top // 2], cell(side))
         count, exact = 0, False
         if e - s >= 2 * k:
-            count, exact = candidates(records, block, held, trial, base, s, e, k, axes, places, whole(1), truth(False))
+            count, exact = candidates(records, block, held, part, k, effort, whole(1), truth(False))
             work += e - s
         if count == 0:
-            total += (e - s) * uncut(records, trial, base, s, e, side)
+            total += (e - s) * uncut(records, part, side)
             continue
         if exact:
             total += block.top[0, 0]
             continue
         axis, p = whole(block.top[1, 0]), whole(block.top[3, 0])
-        line = line_of(records, block, trial, base, s, e, axis, whole(block.top[2, 0]))[1]
+        line = line_of(records, block, part, axis, whole(block.top[2, 0]))[1]
         larger = 0 if 2 * p > e - s else 2
         divide_cell(cells, top // 2, axis, _border(records.rows, line, base, axis, p), larger == 0)
-        divide(block.upper, block.moved, trial, line, s, e, _parted(records, axis), p)
+        divide(block.upper, block.moved, part, line, _parted(records, axis), p)
         waiting[top + larger] = s
         waiting[top + larger + 1] = s + p
         waiting[top + 2 - larger] = s + p
@@ -119,30 +117,28 @@ def _tried(
     records: Records,
     block: Block,
     held: ConstraintArrays,
-    base: int,
+    run: Run,
     node: FloatArray,
-    s: int,
-    e: int,
     k: int,
-    axes: int,
-    places: int,
+    effort: Effort,
     count: int,
 ) -> int:
     """Put the candidate that costs least when carried to the end first, `node` being the node's cell; row visits."""
     ways = block.top[1:, :count].copy()
+    trial = Run(block.trial, run.base, run.s, run.e)
     best = 0
     least = np.inf
     work = 0
     for z in range(count):
         for i in range(block.trial.shape[0]):
-            for p in range(s, e):
-                block.trial[i, p] = block.sorted[i, p]
+            for p in range(run.s, run.e):
+                block.trial[i, p] = run.by_axis[i, p]
         axis, variant, p = whole(ways[0, z]), whole(ways[1, z]), whole(ways[2, z])
-        line = line_of(records, block, block.trial, base, s, e, axis, variant)[1]
+        line = line_of(records, block, trial, axis, variant)[1]
         copy_cell(node, block.cells[0])
-        divide_cell(block.cells, whole(0), axis, _border(records.rows, line, base, axis, p), truth(False))
-        divide(block.upper, block.moved, block.trial, line, s, e, _parted(records, axis), p)
-        cost, visited = _carried(records, block, held, base, s, p, e, k, axes, places, least)
+        divide_cell(block.cells, whole(0), axis, _border(records.rows, line, run.base, axis, p), truth(False))
+        divide(block.upper, block.moved, trial, line, _parted(records, axis), p)
+        cost, visited = _carried(records, block, held, trial, p, k, effort, least)
         work += visited
         if cost < least * LESS:
             best = z
@@ -157,29 +153,25 @@ def split(
     records: Records,
     block: Block,
     tree: Tree,
+    run: Run,
     line: IndexArray,
-    base: int,
     node: int,
-    s: int,
-    e: int,
     axis: int,
     p: int,
 ) -> None:
     """Cut a node of a block after p records of a line."""
     below = above = 0.0
     if axis < records.rows.shape[1]:
-        below, above = records.rows[base + line[p - 1], axis], records.rows[base + line[p], axis]
+        below, above = records.rows[run.base + line[p - 1], axis], records.rows[run.base + line[p], axis]
     branch(tree, node, axis, p, below, above)
-    divide(block.upper, block.moved, block.sorted, line, s, e, _parted(records, axis), p)
+    divide(block.upper, block.moved, run, line, _parted(records, axis), p)
 
 
 @kernel
 def grow_block(
     k: int,
-    breadth: int,
+    effort: Effort,
     reach: int,
-    axes: int,
-    places: int,
     base: int,
     floor: int,
     records: Records,
@@ -188,10 +180,12 @@ def grow_block(
     tree: Tree,
     budget: int,
 ) -> None:
-    """Cut the nodes of the block that wait above `floor` until none does or the budget is spent."""
-    index = block.sorted
-    columns = index.shape[0]
-    each = columns * (min(columns, axes) + 1)
+    """Cut the nodes of the block that wait above `floor` until none does or the budget is spent.
+
+    Cuts are tried out in nodes of up to `reach` records.
+    """
+    columns = block.sorted.shape[0]
+    each = columns * (min(columns, effort.axes) + 1)
     counters = tree.counters
     while counters[1] > floor and counters[2] < budget:
         counters[1] -= 1
@@ -200,15 +194,16 @@ def grow_block(
         if e - s < 2 * k:
             continue
         copy_cell(tree.cells[counters[1]], cell(block.side))
-        most = breadth if 3 * k <= e - s <= reach else whole(1)
-        count, exact = candidates(records, block, held, index, base, s, e, k, axes, places, most, truth(breadth > 1))
+        run = Run(block.sorted, base, s, e)
+        most = effort.breadth if 3 * k <= e - s <= reach else whole(1)
+        count, exact = candidates(records, block, held, run, k, effort, most, truth(effort.breadth > 1))
         counters[2] += (e - s) * each
         if count == 0:
             continue
         if count > 1 and not exact:
             node_cell = tree.cells[counters[1]]
-            work = _tried(records, block, held, base, node_cell, s, e, k, axes, places, count)
+            work = _tried(records, block, held, run, node_cell, k, effort, count)
             counters[2] += 2 * work * each
         axis, variant, p = whole(block.top[1, 0]), whole(block.top[2, 0]), whole(block.top[3, 0])
-        line = line_of(records, block, index, base, s, e, axis, variant)[1]
-        split(records, block, tree, line, base, node, s, e, axis, p)
+        line = line_of(records, block, run, axis, variant)[1]
+        split(records, block, tree, run, line, node, axis, p)
