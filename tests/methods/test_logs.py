@@ -1,5 +1,6 @@
 """No cell of anybody's data reaches a log, whatever goes wrong: every log of a whole service is searched."""
 
+import json
 import secrets
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def test_planted_cells_are_in_no_log_of_any_process(
     good = "x,y,t\n" + "".join(f"{i},{i * i},{text if i == 3 else 'a'}\n" for i in range(20)) + f"{number},2,b\n"
     dataset = upload(client, good)
     spec = anonymization("boxes", dataset["id"], ["x", "y"], k=3, keep=["t"], partition="fast")
-    succeed(client, spec)
+    job = succeed(client, spec)
     undefined = {"quasi_identifiers": ["x"], "k": 21, "statistics": [{"kind": "correlation", "of": ["x", "y"]}]}
     client.post("/v1/anonymizations", json=spec | undefined)
     for bad, query in (
@@ -42,7 +43,15 @@ def test_planted_cells_are_in_no_log_of_any_process(
     assert {path.name for path in logs} >= {
         "api.log", "worker-batch.log", "worker-interactive.log", "housekeeping.log", "postgres.log", "valkey.log",
     }  # fmt: skip
-    assert any("job.claimed" in text_of for text_of in logs.values()), "the logs that are searched are the real ones"
+    ended = [json.loads(line) for text_of in logs.values() for line in text_of.splitlines() if '"job.ended"' in line]
+    outcomes = {one["job_id"]: one["outcome"] for one in ended}
+    assert outcomes[job["id"]] == "succeeded", "the logs that are searched are the real ones"
+    assert {"succeeded", "failed"} == {*outcomes.values()}
+    assert {one.get("problem") for one in ended if one["outcome"] == "failed"} == {
+        "/problems/invalid",
+        "/problems/unreadable",
+    }
+    assert not any("Task %(name)s" in text_of for text_of in logs.values())
     for path, content in logs.items():
         assert text not in content, path
         assert number not in content, path

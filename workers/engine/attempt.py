@@ -131,6 +131,7 @@ class Attempt:
         self._settings = resources.settings
         self._checkpoints: Checkpoints | None = None
         self._over = False
+        self._began = time.monotonic()
         self._scratch = scratch or Path(os.devnull)
         self._traces = Traces(resources.storage)
         self._reviewed = Reviewed()
@@ -297,11 +298,16 @@ class Attempt:
 
     def _settle(self, unit: UnitOfWork, ending: AttemptOutcome) -> None:
         """A part reports to its whole that it has ended; the last one sends it off."""
+        unit.after_commit(partial(self._log_end, ending))
         if self._claimed.parent_id is None:
             return
         waiting = parts.settle(unit.connection, parent_id=self._claimed.parent_id, ending=ending)
         if waiting is not None:
             unit.after_commit(partial(self._send, waiting))
+
+    def _log_end(self, ending: AttemptOutcome) -> None:
+        problem = {} if ending.error is None else {"problem": ending.error["type"]}
+        log.info("job.ended", outcome=ending.outcome, seconds=round(time.monotonic() - self._began, 2), **problem)
 
     def _split(self, unit: UnitOfWork, *, count: int) -> None:
         """Put parts in the place of this attempt; whoever finishes the last of them queues the job again."""
