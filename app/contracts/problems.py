@@ -1,6 +1,7 @@
 """Problem details (RFC 9457): what every refusal, every failed job and every unreadable upload carries."""
 
 from operator import not_
+from typing import Any, Final
 
 from pydantic import ConfigDict, Field
 
@@ -15,10 +16,31 @@ class FieldProblem(Contract):
     detail: str = Field(description="The fault at this place, and a value that would work.")
 
 
+#: The answer to an anonymization that misspells the column `hours`.
+EXAMPLE: Final = {
+    "type": "/problems/invalid",
+    "title": "The request is not valid",
+    "status": 422,
+    "detail": "/quasi_identifiers/1: the dataset has no column 'hour'; did you mean 'hours'?",
+    "instance": "/v1/anonymizations",
+    "errors": [
+        {
+            "pointer": "/quasi_identifiers/1",
+            "detail": "the dataset has no column 'hour'; did you mean 'hours'?",
+        }
+    ],
+}
+
+
+def _amended(schema: dict[str, Any]) -> None:
+    may_lack("errors", "unavailable", "quota")(schema)
+    schema["examples"] = [EXAMPLE]
+
+
 class Problem(Contract):
     """Problem details (RFC 9457)."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra=may_lack("errors", "unavailable", "quota"))
+    model_config = ConfigDict(extra="ignore", json_schema_extra=_amended)
 
     type: str = Field(description="Stable path of the kind of problem, `/problems/<code>`.")
     title: str = Field(description="The kind of problem in words.")

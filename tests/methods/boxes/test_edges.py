@@ -4,6 +4,7 @@ import httpx
 import numpy as np
 import pytest
 
+from app.contracts.problems import EXAMPLE
 from tests.methods.asking import anonymization, released, succeed, upload
 
 
@@ -112,3 +113,9 @@ def test_zero_has_no_sign(client: httpx.Client) -> None:
     dataset = upload(client, "x,y\n" + "".join(f"{'-0.0' if i % 2 else '0.0'},{i}\n" for i in range(12)))
     spec = {"method": "boxes", "dataset_id": dataset["id"], "quasi_identifiers": ["x", "y"], "k": 3, "bounds": "tight"}
     assert not np.signbit(released(client, succeed(client, spec))["x_lo"].to_numpy()).any()
+
+
+def test_the_problem_that_the_reference_shows_is_a_true_one(client: httpx.Client) -> None:
+    people = upload(client, "age,hours\n" + "".join(f"{row % 60},{row % 40}\n" for row in range(400)))
+    answer = client.post("/v1/anonymizations", json=anonymization("boxes", people["id"], ["age", "hour"], k=5))
+    assert answer.json() == EXAMPLE
