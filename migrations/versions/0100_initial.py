@@ -394,7 +394,7 @@ def upgrade() -> None:
     sa.Column('columns', postgresql.JSONB(astext_type=sa.Text()), nullable=False),
     sa.Column('flags', postgresql.ARRAY(sa.Text()), nullable=False),
     sa.Column('tags', postgresql.JSONB(astext_type=sa.Text()), server_default='{}', nullable=False),
-    sa.Column('statistics', postgresql.JSONB(astext_type=sa.Text()), nullable=False, comment='public statistics'),
+    sa.Column('statistics', sa.JSON(), nullable=False, comment='public statistics; JSONB would write long doubles as integers'),
     sa.Column('warnings', sa.JSON(), server_default='[]', nullable=False, comment='list of contracts.warnings.JobWarning; public'),
     sa.Column('created_at', sa.DateTime(timezone=True), server_default=sa.text('now()'), nullable=False),
     sa.Column('deleted_at', sa.DateTime(timezone=True), nullable=True),

@@ -55,6 +55,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "weighed, declared": NUMBERS | {
         "rare_records": "weigh", "statistics": NARROW[:4], "domains": {"dose": [-10, 400], "days": [0, 200]},
     },
+    "weighed, of intervals": NUMBERS | {
+        "rare_records": "weigh", "statistics": [
+            {"kind": "share", "of": ["days"], "interval": [10, 30]},
+            {"kind": "share", "of": ["dose"], "interval": [None, 1e30]}, *NARROW[:3],
+        ],
+    },
     "weighed, paper": NUMBERS | {"rare_records": "weigh", "objective": "paper", "statistics": NARROW[:3]},
     "a survey": NUMBERS | {"survey_weight_column": "design"},
     "nominal": WARDS | {"ordinal": {"study": STUDY}},

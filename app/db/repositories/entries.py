@@ -1,6 +1,7 @@
 """What a publication writes, as rows in JSON: gathered when it is written to storage, inserted when it was forgotten.
 
-Rows are taken and put back whole, by Postgres itself, so that a column that is added to a table comes along.
+Rows are taken and put back whole, by Postgres itself, so that a column that is added to a table comes along. They are
+JSON and not JSONB, which would write long doubles as integers.
 """
 
 import json
@@ -193,7 +194,7 @@ def _put(connection: Connection, name: str, row: Mapping[str, Any], *, over: str
     columns = ", ".join(f'"{column}"' for column in known)
     keys = ", ".join(column.name for column in table.primary_key)
     values = {"row": json.dumps({column: row[column] for column in known})}
-    given = f"jsonb_populate_record(NULL::{name}, CAST(:row AS jsonb))"
+    given = f"json_populate_record(NULL::{name}, CAST(:row AS json))"
     statement = f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {given}"
     if numbered:
         bare = " - ".join(["to_jsonb(t)", *(f"'{column}'" for column in numbered)])
@@ -212,7 +213,7 @@ def _rows(connection: Connection, name: str, column: str | None = None, value: A
         return []
     order = ", ".join(f'"{each.name}"' for each in metadata.tables[name].primary_key)
     where = "" if column is None else f'WHERE "{column}" = :value'
-    statement = text(f"SELECT to_jsonb(t) FROM {name} t {where} ORDER BY {order}")
+    statement = text(f"SELECT to_json(t) FROM {name} t {where} ORDER BY {order}")
     return list(connection.execute(statement, {} if column is None else {"value": value}).scalars())
 
 
@@ -222,7 +223,7 @@ def _secrets(connection: Connection, owner: str, release_id: str, family_id: str
     Of the last, those that may have been made since the entry before.
     """
     statement = text(
-        "SELECT to_jsonb(t) FROM secret t WHERE owner = :owner AND (name NOT LIKE 'column:%' OR family_id = :family"
+        "SELECT to_json(t) FROM secret t WHERE owner = :owner AND (name NOT LIKE 'column:%' OR family_id = :family"
         f" OR family_id IS NULL AND (created_at BETWEEN ({_BEFORE.format('max(e.at)')}) - :overlap AND ({_OWN})"
         f" OR ({_BEFORE.format('count(*)')}) = 0)) ORDER BY name"
     )
@@ -236,7 +237,7 @@ def _log(connection: Connection, owner: str, release_id: str) -> list[dict[str, 
         "SELECT max(l.sequence) FROM log_entry l WHERE l.owner = :owner AND l.action = 'published' AND l.subject"
     )
     statement = text(
-        "SELECT to_jsonb(t) FROM log_entry t WHERE owner = :owner AND (subject = :id OR sequence BETWEEN"
+        "SELECT to_json(t) FROM log_entry t WHERE owner = :owner AND (subject = :id OR sequence BETWEEN"
         f" COALESCE(({published} IN ({_BEFORE.format('e.release_id')})), 0) + 1 AND ({published} = :id))"
         " ORDER BY sequence"
     )

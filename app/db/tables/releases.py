@@ -35,7 +35,7 @@ release = Table(
     Column("columns", JSONB, nullable=False),
     Column("flags", ARRAY(Text), nullable=False),
     Column("tags", JSONB, nullable=False, server_default="{}"),
-    Column("statistics", JSONB, nullable=False, comment="public statistics"),
+    Column("statistics", JSON, nullable=False, comment="public statistics; JSONB would write long doubles as integers"),
     Column(
         "parameters", JSON, comment="what may be published of its specification; null: only its provenance has that"
     ),

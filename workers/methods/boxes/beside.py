@@ -109,10 +109,20 @@ def with_all_statistics(outcome: Outcome, job: JobContext, spec: BoxesSpec) -> O
         release=replace(
             draft,
             statistics=public,
-            parameters={**draft.parameters, **spec.model_dump(mode="json", include={"statistics"})},
+            parameters=_with_all(draft.parameters, spec),
             warnings=[_rewarned(one, among) for one in draft.warnings],
         ),
     )
+
+
+def _with_all(parameters: Mapping[str, Any], spec: BoxesSpec) -> dict[str, Any]:
+    """Public parameters with all statistics; those that boxes are not made narrow for have no prices."""
+    whole = {**parameters, **spec.model_dump(mode="json", include={"statistics"})}
+    if (prices := parameters.get("weighed_by", {}).get("prices")) is not None:
+        priced = dict(zip(places(spec), prices, strict=True))
+        of_all = [priced.get(place, []) for place in range(len(spec.statistics or ()))]
+        whole["weighed_by"] = {**parameters["weighed_by"], "prices": of_all}
+    return whole
 
 
 def _rewarned(one: JobWarning, among: Sequence[int]) -> JobWarning:
