@@ -214,9 +214,14 @@ def has(cell: Any, value: Any) -> bool:
     return cell in ({value} if isinstance(value, str) else spelt)
 
 
-def names(cell: Any, value: Any, spec: Mapping[str, Any], column: str) -> set[bool]:
-    """Every way in which a record can be said to have what is named: a class may have the name of a value."""
+def names(cell: Any, value: Any, spec: Mapping[str, Any], column: str, shown: Sequence[Any] = ()) -> set[bool]:
+    """Every way in which a record can be said to have what is named: a class may have the name of a value.
+
+    To a reader who has the file alone what it shows as a value is that value.
+    """
     readings = {has(cell, value)}
+    if value in shown:
+        return readings
     rows = spec["nominal"].get(column, {}).get("hierarchy", {}).get("rows", ())
     if any(value in row[1:] for row in rows) and isinstance(value, str):
         listed = {value in row for row in rows if row[0] == cell} or {value == "*" and cell is not None}
@@ -325,14 +330,24 @@ def _statistics_hold(
                     (offline,) = certify(rows, [question(statistic)], nominal=nominal, weight=False)
                 except UnreadableError:
                     continue
-                _holds(offline, about, spec, weight)
+                shown = {value for members in rows[f"{column}_set"].to_list() for value in members or ()}
+                _holds(offline, about, spec, weight, [] if nominal else [*shown])
 
 
-def _holds(said: Mapping[str, Any], about: pl.DataFrame, spec: Mapping[str, Any], weight: Sequence[float]) -> None:
+def _holds(
+    said: Mapping[str, Any],
+    about: pl.DataFrame,
+    spec: Mapping[str, Any],
+    weight: Sequence[float],
+    shown: Sequence[Any] = (),
+) -> None:
     column = said["of"][-1]
     there = [value is not None or not _apart(spec) for value in about[column].to_list()]
     ways = [
-        {any(chosen) for chosen in itertools.product(*(names(cell, value, spec, column) for value in said["values"]))}
+        {
+            any(chosen)
+            for chosen in itertools.product(*(names(cell, value, spec, column, shown) for value in said["values"]))
+        }
         for cell in about[column].to_list()
     ]
     for reading in (min, max):
