@@ -7,7 +7,8 @@
 Without a file: a correlated gaussian mixture of 5 columns. Widths are those of tight boxes, asking the means weighted
 by 1 / range: (1/(N d)) sum_p sum_i width_i / range_i. `--table` measures the data sets of ../shared that the figures to
 reach are quoted on: Adult's six numeric columns, prefixes of the gaussian mixture there, and one correlation.
-`--demands` measures what l-diversity and counted kept columns cost.
+`--demands` measures what l-diversity and counted kept columns cost. Each prints a table, and writes it to
+benchmarks/results where no option restricts it.
 """
 
 import argparse
@@ -15,9 +16,11 @@ import gzip
 import runpy
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.recorded import printed, record
 from surebox_core.statistics import Statistic, all_moments
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.bounds import cells, tight
@@ -27,6 +30,9 @@ from workers.algorithms.boxes.partition.constraints.box_constraints import BoxCo
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.state import BoxesRequest
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/boxes.py"
+ROWS, K = 1_000_000, 10
+METHODS: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 ADULT = (0, 2, 4, 10, 11, 12)  # age, fnlwgt, education-num, capital-gain, capital-loss, hours-per-week
 
@@ -85,42 +91,70 @@ def table() -> None:
     people = adult()
     cases = [("Adult6", people, k) for k in (5, 10, 50)]
     cases += [("gm10k", mixed[:10_000], 5), ("gm100k", mixed[:100_000], 5), ("gm1m", mixed, 10)]
-    methods: tuple[partition.Method, ...] = ("optimal", "fast", "mondrian")
-    for method in methods:
+    for method in METHODS:
         cut(people[:1000], 5, method)
+    longest, rows = 0.0, []
     for name, x, k in cases:
-        for method in methods:
-            parts, seconds, longest = cut(x, k, method)
-            shown = f"{len(parts.counts):6} boxes  {seconds:.2f} CPU s (longest step {longest:.2f})"
-            print(f"{name:6} k = {k:2}  {method:8}  width {width(x, parts):.4f}  {shown}", flush=True)
+        cells = []
+        for method in METHODS:
+            parts, seconds, step = cut(x, k, method)
+            longest = max(longest, step)
+            cells.append(f"{width(x, parts):.4f} ({seconds:.2f})")
+        rows.append(printed(f"{name}, {k}", *cells))
     three = np.ascontiguousarray(mixed[:100_000, :3])
     theirs = one_correlation(three, "mondrian")
-    for method in methods[:2]:
-        print(f"one correlation, {method}: {one_correlation(three, method) / theirs:.3f} of Mondrian's uncertainty")
+    correlation = {method: one_correlation(three, method) / theirs for method in METHODS[:2]}
+    print(f"longest step {longest:.2f} CPU s; one correlation, relative to mondrian: {correlation}")
+    figures = {"table": {"heads": ["data, k", *METHODS], "rows": rows}, "longest": longest, "correlation": correlation}
+    record("boxes_table", f"{COMMAND} --table", figures)
 
 
-def demanding(x: np.ndarray, k: int) -> None:
+def demanding(x: np.ndarray, k: int) -> dict[str, Any]:
     rng, n = np.random.default_rng(2), len(x)
     cases = {
         "nothing": BoxConstraints(),
-        "3 of 8 values": BoxConstraints(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
-        "3 values 0.5 sd apart": BoxConstraints(3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])),
-        "k of each of 3 classes": BoxConstraints(kept=rng.integers(0, 3, n).astype(np.int32)),
+        "3 of 8 equally frequent values": BoxConstraints(3, codes=rng.integers(0, 8, (n, 1)).astype(np.int32)),
+        "3 values of a normal column, 0.5 deviations apart": BoxConstraints(
+            3, values=rng.normal(size=(n, 1)), apart=np.array([0.5])
+        ),
+        "k of each of three classes that it contains": BoxConstraints(kept=rng.integers(0, 3, n).astype(np.int32)),
     }
-    methods: tuple[partition.Method, ...] = ("fast", "mondrian")
-    for method in methods:
-        for name, demands in cases.items():
-            few = BoxConstraints() if demands.none else BoxConstraints(1, codes=np.zeros((1000, 1), dtype=np.int32))
+    longest, rows = 0.0, []
+    for name, demands in cases.items():
+        few = BoxConstraints() if demands.none else BoxConstraints(1, codes=np.zeros((1000, 1), dtype=np.int32))
+        cells = []
+        for method in METHODS[1:]:
             cut(x[:1000], k, method, few)
-            parts, seconds, longest = cut(x, k, method, demands)
-            print(f"{method:9} {name:24} {len(parts.counts):7} boxes  {seconds:.2f} CPU s (longest {longest:.2f})")
+            parts, seconds, step = cut(x, k, method, demands)
+            longest = max(longest, step)
+            cells.append(f"{len(parts.counts):,} ({seconds:.2f})")
+        rows.append(printed(name, *cells))
+    return {"table": {"heads": ["demanded", *METHODS[1:]], "rows": rows}, "longest": longest}
+
+
+def whole(x: np.ndarray, k: int) -> dict[str, Any]:
+    """Each method's boxes, and CPU seconds of the whole method with `fast` and all moments."""
+    for method in METHODS:
+        cut(x[:1000], k, method)
+    rows = []
+    for method in METHODS:
+        parts, seconds, longest = cut(x, k, method)
+        cells = f"{len(parts.counts):,}", f"{width(x, parts):.4f}", f"{seconds:.2f}", f"{longest:.2f}"
+        rows.append(printed(method, *cells))
+    start, rng = time.process_time(), np.random.default_rng()
+    state = anonymization.init(x, BoxesRequest(k, all_moments(x.shape[1]), partition="fast"))
+    while not anonymization.done(state):
+        state = anonymization.step(state, rng=rng)
+    seconds = time.process_time() - start
+    print(f"whole method with fast, all moments: {seconds:.2f} CPU s")
+    return {"table": {"heads": ["partition", "boxes", "width", "CPU s", "longest step"], "rows": rows}, "all": seconds}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", nargs="?")
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--k", type=int, default=K)
+    parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--demands", action="store_true")
     args = parser.parse_args()
@@ -128,21 +162,10 @@ def main() -> None:
         table()
         return
     x = np.load(args.records)[: args.rows].astype(np.float64) if args.records else mixture(args.rows)
-    if args.demands:
-        demanding(x, args.k)
-        return
-    for method in ("optimal", "fast"):
-        cut(x[:1000], args.k, method)
-    print(f"{len(x)} x {x.shape[1]}, k = {args.k}")
-    for method in ("optimal", "fast", "mondrian"):
-        parts, seconds, longest = cut(x, args.k, method)
-        shown = f"{seconds:.2f} CPU s (longest {longest:.2f}), width {width(x, parts):.4f}"
-        print(f"{method:9} {len(parts.counts):7} boxes  {shown}")
-    start, rng = time.process_time(), np.random.default_rng()
-    state = anonymization.init(x, BoxesRequest(args.k, all_moments(x.shape[1]), partition="fast"))
-    while not anonymization.done(state):
-        state = anonymization.step(state, rng=rng)
-    print(f"whole method with fast, all moments: {time.process_time() - start:.2f} CPU s")
+    figures = demanding(x, args.k) if args.demands else whole(x, args.k)
+    if args.records is None and (args.k, args.rows) == (K, ROWS):
+        name, command = ("boxes_demands", f"{COMMAND} --demands") if args.demands else ("boxes_million", COMMAND)
+        record(name, command, figures)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,12 @@ def _table(quoted: re.Match[str]) -> str:
     return f"<!-- table {name}{path}{form} -->\n{shown}<!-- end -->"
 
 
+def printed(*cells: str) -> list[str]:
+    """A row of a table, which is shown as soon as it is measured."""
+    print("|", " | ".join(cells), "|", flush=True)
+    return list(cells)
+
+
 def recorded(name: str, path: str) -> Any:
     """The figure, or the part of the figures, that a path such as `.points[0]` leads to."""
     value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
