@@ -66,6 +66,11 @@ def printed(*cells: str) -> list[str]:
     return list(cells)
 
 
+def as_table(printed_rows: list[list[str]]) -> dict[str, Any]:
+    """Rows, of which the first has the heads, as a table that documents quote."""
+    return {"heads": printed_rows[0], "rows": printed_rows[1:]}
+
+
 def recorded(name: str, path: str) -> Any:
     """The figure, or the part of the figures, that a path such as `.points[0]` leads to."""
     value: Any = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
