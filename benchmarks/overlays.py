@@ -1,10 +1,10 @@
-"""What releases of Adult leave together, for choices of them that a publisher could make; prints Markdown.
+"""What releases of Adult leave together, for choices of them that a publisher could make.
 
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/overlays.py [--only TEXT]
 
 Five box releases, k = 5 unless said otherwise: persons with fewer than five in the overlay of the boxes, and with fewer
-than five rows, joined by what is kept. Boxes beside an uncertain release, k = 10: records whose true row stands below
-rank ten. Each line is one choice of columns, kept columns and partition.
+than five rows, joined by what is kept. Boxes and an uncertain release, k = 10: records whose true row is below rank
+ten. Each line is one choice of columns and partition, each column of figures one choice of kept columns.
 """
 
 import argparse
@@ -21,9 +21,13 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.audits import adult  # noqa: E402
+from benchmarks.audits import adult, slug  # noqa: E402
+from benchmarks.recorded import as_table, printed, record  # noqa: E402
 from tests.methods.in_process import Bench  # noqa: E402
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/overlays.py"
+FIVE_HEADS = ["five releases, k = 5", "partition", "overlay below five"]
+BOTH_HEAD = "boxes and an uncertain release, k = 10"
 THREE = ["age", "education-num", "hours-per-week"]
 FOUR = [*THREE, "capital-gain"]
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
@@ -79,26 +83,46 @@ def linked(frame: pl.DataFrame, columns: list[str], kept: list[str]) -> dict[str
         return dict(bench.run({"method": "linkage", "release_ids": ["boxes", "noise"]}).result)
 
 
+def five_rows(frame: pl.DataFrame, only: str) -> Iterator[tuple[str, str, list[float]]]:
+    """Each choice of five releases: its name, the partition, the overlay, and candidates by what is kept."""
+    for name, five in choices():
+        for partition in ("optimal", "mondrian") if only in name else ():
+            made = [overlaid(frame, five, {"partition": partition, "keep": kept, "formats": ["parquet"]})
+                    for kept in KEPT[1:]]  # fmt: skip
+            yield name, partition, [made[0]["overlay_below"], *(one["candidates_below"] for one in made)]
+
+
+def shown(*names: str, shares: list[float]) -> list[str]:
+    return printed(*names, *(f"{one:.1%}" for one in shares))
+
+
+def spread(shares: dict[str, dict[str, list[float]]]) -> dict[str, list[float]]:
+    """The least and the largest figure of all choices, of the overlay and of the candidates."""
+    every = [one for of in shares.values() for one in of.values()]
+    overlay, candidates = [one[0] for one in every], [value for one in every for value in one[1:]]
+    return {"overlay": [min(overlay), max(overlay)], "candidates": [min(candidates), max(candidates)]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="choices whose name has it")
     only = parser.parse_args().only
     frame = adult().select(*SIX, "income", "sex", "race").drop_nulls()
-    print("| five releases | partition | kept | overlay below 5 | candidates below 5 | one income |")
-    print("|---|---|---|---|---|---|")
-    for name, five in choices():
-        for partition in ("optimal", "mondrian") if only in name else ():
-            for kept in KEPT:
-                made = overlaid(frame, five, {"partition": partition, "keep": kept, "formats": ["parquet"]})
-                figures = (made["overlay_below"], made["candidates_below"], made["sensitive"][0]["homogeneous"])
-                cells = " | ".join(f"{one:.1%}" for one in figures)
-                print(f"| {name} | {partition} | {', '.join(kept) or 'nothing'} | {cells} |", flush=True)
-    print("\n| boxes and an uncertain release | kept | below rank 10 | rank 1 |\n|---|---|---|---|")
+    kept_heads = [", ".join(kept) for kept in KEPT[1:]]
+    rows = [printed(*FIVE_HEADS, *(f"fewer than five rows, joined by {kept}" for kept in kept_heads))]
+    shares: dict[str, dict[str, list[float]]] = {}
+    for name, partition, figures in five_rows(frame, only):
+        shares.setdefault(slug(name), {})[partition] = figures
+        rows.append(shown(name, partition, shares=figures))
+    both_rows, below = [printed(BOTH_HEAD, "nothing kept", *kept_heads)], {}
     for name, columns in SETS.items():
-        for kept in KEPT if only in name else ():
-            made = linked(frame, columns, kept)
-            cells = f"{made['share_below_k']:.1%} | {made['share_rank_1']:.1%}"
-            print(f"| {name} columns | {', '.join(kept) or 'nothing'} | {cells} |", flush=True)
+        if only in name:
+            below[name] = [linked(frame, columns, kept)["share_below_k"] for kept in KEPT]
+            both_rows.append(shown(f"{name} columns", shares=below[name]))
+    if not only:
+        five = {"table": as_table(rows), "shares": shares, "spread": spread(shares)}
+        both = {"table": as_table(both_rows), "shares": below}
+        record("overlays", COMMAND, {"five": five, "both": both})
 
 
 if __name__ == "__main__":
