@@ -1,6 +1,6 @@
-"""What jobs are expected to need against what they take: CPU seconds and bytes, for each method over several tables.
+"""What jobs are expected to need compared with what they take: CPU seconds and bytes, by method and table.
 
-    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small groups ...]
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small "large groups" ...]
 
 Each case runs in a process of its own, whose kernels are made ready, twice: of the first run the memory is measured,
 how far its high-water mark (VmHWM, reset before) exceeds what the process held; of the second the CPU seconds. The
@@ -23,11 +23,14 @@ import numpy as np
 import polars as pl
 
 from app.jobs.estimates import Estimate, estimated
+from benchmarks.recorded import as_table, printed, record
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench
 from workers.engine.registry import runner_for
 from workers.methods.protocol import Warming
 
+COMMAND: Final = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py --case"
+HEADS: Final = ("method", "CPU s expected, taken", "ratio", "MB expected, taken", "ratio")
 #: Rows and columns of each table.
 SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "long": (100_000, 5)}
 #: A table that is small as a file, and not as a matrix.
@@ -153,37 +156,51 @@ def cases() -> Iterator[tuple[str, pl.DataFrame, Callable[[Bench], Iterator[tupl
 
 def main() -> None:
     """Measure the chosen cases, and count the figures that differ by more than the factor."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("methods", nargs="*")
     parser.add_argument("--case", nargs="*", default=None, choices=[*SHAPES, "widest", *PEOPLE])
     options = parser.parse_args()
-    print("| method | table | CPU s expected, taken | ratio | MB expected, taken | ratio |\n|---|---|---|---|---|---|")
-    different = 0
     for case, frame, jobs in cases():
         if options.case is not None and case not in options.case:
             continue
+        print(f"\n{case}: {frame.height:,} x {frame.width:,}")
+        rows, measured = [printed(*HEADS)], []
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(Path(folder), seed=1)
             bench.dataset("d", frame)
             for name, body in jobs(bench):
                 if options.methods and body["method"] not in options.methods:
                     continue
-                different += _shown(name, f"{frame.height:,} x {frame.width:,}", _measured(bench, body))
-    print(f"{different} figures differ by more than a factor of {FACTOR:g}")
+                made = _measured(bench, body)
+                rows.append(printed(name, *([made, "", "", ""] if isinstance(made, str) else _cells(made))))
+                measured += [] if isinstance(made, str) else [made]
+        figures = _figures(rows, measured)
+        print(f"{figures['different']} figures differ by more than a factor of {FACTOR:g}")
+        if not options.methods and len(measured) == len(rows) - 1:
+            record(f"estimates_{case.replace(' ', '_')}", f'{COMMAND} "{case}"', figures)
 
 
-def _shown(name: str, shape: str, measured: Measured | str) -> int:
-    if isinstance(measured, str):
-        print(f"| {name} | {shape} | {measured} |", flush=True)
-        return 1
+def _cells(measured: Measured) -> list[str]:
     expected, taken = measured.expected, measured.taken
     seconds, memory = measured.ratios
-    print(
-        f"| {name} | {shape} | {expected.seconds:.1f}, {taken.seconds:.1f} | {seconds:.2f} "
-        f"| {expected.bytes / 1e6:.0f}, {taken.bytes / 1e6:.0f} | {memory:.2f} |",
-        flush=True,
-    )
-    return sum(not 1 / FACTOR <= one <= FACTOR for one in (seconds, memory))
+    return [
+        f"{expected.seconds:.1f}, {taken.seconds:.1f}",
+        f"{seconds:.2f}",
+        f"{expected.bytes / 1e6:.0f}, {taken.bytes / 1e6:.0f}",
+        f"{memory:.2f}",
+    ]
+
+
+def _figures(rows: list[list[str]], measured: list[Measured]) -> dict[str, Any]:
+    """The table, and how far its ratios are from 1."""
+    seconds, memory = ([one.ratios[at] for one in measured] for at in (0, 1))
+    return {
+        "table": as_table(rows),
+        "jobs": len(measured),
+        "seconds": [min(seconds, default=1.0), max(seconds, default=1.0)],
+        "bytes": [min(memory, default=1.0), max(memory, default=1.0)],
+        "different": sum(not 1 / FACTOR <= one <= FACTOR for one in (*seconds, *memory)),
+    }
 
 
 def _measured(bench: Bench, body: dict[str, Any]) -> Measured | str:
