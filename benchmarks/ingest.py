@@ -1,8 +1,8 @@
 """Seconds and peak memory of reading an upload, of the matrix, and of writing a release.
 
-    python benchmarks/ingest.py [--rows 1000000] [--format csv]
+    python benchmarks/ingest.py [--rows 1000000] [--format csv ...]
 
-Each step runs in a process of its own, once without and once with the compiled code in memory.
+Each step runs in a process of its own, reading and writing three times, the first time without compiled code in memory.
 """
 
 import argparse
@@ -12,10 +12,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.recorded import as_table, printed, record  # noqa: E402
+
+COMMAND = "python benchmarks/ingest.py"
+ROWS = 1_000_000
+FORMATS = ["csv", "ndjson", "parquet"]
+HEADS = ("step", "file, MB", "first, s", "least, s", "CPU s each", "MB at most")
 
 
 def make_file(path: Path, rows: int) -> None:
@@ -85,33 +94,62 @@ def measure_release(path: Path, rows: int) -> None:
         "word": pa.array(np.array(["red", "green", "blue"])[rng.integers(0, 3, rows)]),
         "age": rng.integers(0, 99, rows),
     }
-    before, seconds = peak_megabytes(), []
+    before, seconds, used = peak_megabytes(), [], time.process_time()
     for _ in range(3):
         begin = time.perf_counter()
         files = write_release(columns, path.parent)
         seconds.append(round(time.perf_counter() - begin, 2))
+    processor = round((time.process_time() - used) / 3, 2)
     print(json.dumps({"step": "write_release", "rows": rows, "columns": len(columns), "seconds": seconds,
+                      "processor_seconds": processor,
                       "bytes": {name: file.bytes for name, file in files.items()},
                       "before_MB": before, "peak_MB": peak_megabytes()}))  # fmt: skip
 
 
+def step(name: str, path: Path, rows: int) -> dict[str, Any]:
+    """What one step has measured, in a process of its own."""
+    command = [sys.executable, __file__, "--rows", str(rows), "--step", name, str(path)]
+    done = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return dict(json.loads(done.stdout or "{}"))
+
+
+def row(name: str, size: float, made: dict[str, Any]) -> list[str]:
+    first, least = made["seconds"][0], min(made["seconds"])
+    figures = (f"{first:.2f}", f"{least:.2f}", f"{made['processor_seconds']:.2f}", f"{made['peak_MB']:.0f}")
+    return printed(name, f"{size / 1e6:.0f}", *figures)
+
+
+def measured(form: str, rows: int) -> list[list[str]]:
+    """Rows of one format; the release is written once, in both of its formats."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"upload.{form}"
+        step("make", path, rows)
+        read = step("read", path, rows)
+        made = [row(f"reading {form}", read["bytes"], read)]
+        if form == FORMATS[-1]:
+            print(json.dumps(step("matrix", path, rows)))
+            release = step("release", path, rows)
+            name = f"writing a release ({', '.join(release['bytes'])})"
+            made.append(row(name, sum(release["bytes"].values()), release))
+    return made
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--format", choices=["csv", "ndjson", "parquet"], default="csv")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--format", nargs="+", choices=FORMATS, default=FORMATS)
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    sys.path.insert(0, str(ROOT))
     if arguments.step:
-        step, path = arguments.step[0], Path(arguments.step[1])
+        name, path = arguments.step[0], Path(arguments.step[1])
         steps = {"make": make_file, "read": measure_reading, "matrix": measure_matrix, "release": measure_release}
-        steps[step](path, arguments.rows)
+        steps[name](path, arguments.rows)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"upload.{arguments.format}"
-        for step in ("make", "read", "matrix", "release"):
-            command = [sys.executable, __file__, "--rows", str(arguments.rows), "--step", step, str(path)]
-            subprocess.run(command, check=True, cwd=ROOT)
+    rows = [printed(*HEADS)]
+    for form in arguments.format:
+        rows += measured(form, arguments.rows)
+    if (arguments.rows, arguments.format) == (ROWS, FORMATS):
+        record("ingest", COMMAND, {"rows": ROWS, "table": as_table(rows)})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""From a committed job to its result: an empty job of the service beside a bare Celery task, in one run.
+"""From a committed job to its result: an empty job of the service next to a bare Celery task, in one run.
 
     python benchmarks/queue_latency.py [--rounds 200]
 
 Both workers are warm, on the same broker, with the product's Celery settings. The service's time runs from before the
 transaction that accepts the job (as the API does it) to the notification that it has ended, by which API processes wake
-those who wait; in it lie the claim, the release-less ending and provenance, all in a real Postgres with `fsync` on.
+those who wait. It contains the claim, the release-less ending and provenance, all in a real Postgres with `fsync` on.
 """
 
 import argparse
@@ -22,9 +22,12 @@ sys.path.insert(0, str(ROOT))
 
 from app.queue import JobQueue, make_celery  # noqa: E402
 from app.settings import Settings, get_settings  # noqa: E402
+from benchmarks.recorded import as_table, printed, record  # noqa: E402
 from tests.faults.rig import Rig  # noqa: E402
 from tests.servers import Databases, new_broker, new_postgres, short_folder  # noqa: E402
 
+COMMAND = "python benchmarks/queue_latency.py"
+ROUNDS = 200
 #: A worker whose one task answers on a list: what Celery and the broker cost by themselves.
 BARE = "import sys; from benchmarks.queue_latency import bare; bare().worker_main(sys.argv[1:])"
 
@@ -76,7 +79,7 @@ def measure_jobs(rig: Rig, rounds: int) -> list[float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
     with short_folder() as folder:
         postgres, broker = new_postgres(folder, durable=True), new_broker(folder)
@@ -88,14 +91,17 @@ def main() -> None:
             rig.start("-c", BARE, "worker", "--queues", "bare", "--concurrency", "1", "-l", "WARNING", name="bare")
             measure_bare(rig.settings, 20)
             measure_jobs(rig, 20)
-            shown = {"bare Celery task": measure_bare(rig.settings, rounds), "empty job": measure_jobs(rig, rounds)}
-            for name, times in shown.items():
-                cuts = statistics.quantiles(times, n=20)
-                print(f"{name:18} median {statistics.median(times):7.1f} ms   p95 {cuts[-1]:7.1f} ms   n {len(times)}")
+            task, job = measure_bare(rig.settings, rounds), measure_jobs(rig, rounds)
+            rows = [printed("from sending to the end", "median, ms", "95th percentile, ms")]
+            for name, times in (("a bare Celery task", task), ("an empty job", job)):
+                late = statistics.quantiles(times, n=20)[-1]
+                rows.append(printed(name, f"{statistics.median(times):.1f}", f"{late:.1f}"))
         finally:
             rig.stop()
             broker.stop()
             postgres.stop()
+    if rounds == ROUNDS:
+        record("queue_latency", COMMAND, {"rounds": rounds, "table": as_table(rows)})
 
 
 if __name__ == "__main__":

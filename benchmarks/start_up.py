@@ -1,6 +1,6 @@
 """From `surebox serve` to the first answers on an existing folder, and what each process has cost by then.
 
-    python benchmarks/start_up.py [--rounds 7]
+    PYTHONPATH=. python benchmarks/start_up.py [--rounds 7]
 
 Medians of rounds: until the API answers, until all workers are there (which it learns within a second); `surebox audit`
 of 1,000 rows where no service runs (it starts one), and once more where that one still does.
@@ -21,7 +21,11 @@ import numpy as np
 import psutil
 
 from app.embedded.listening import parts_missing
+from benchmarks.recorded import as_table, printed, record
 
+COMMAND = "PYTHONPATH=. python benchmarks/start_up.py"
+ROUNDS = 7
+HEADS = ("until", "median, s", "least, s", "longest, s")
 SUREBOX = str(Path(sys.executable).with_name("surebox"))
 AUDIT = ("audit", "people.csv", "--quasi-identifiers", "age,sex", "--require", "k=1", "--quiet")
 #: After so long nothing is imported or loaded any more.
@@ -60,33 +64,44 @@ def audit(folder: Path) -> tuple[float, float]:
     return took[0], took[1]
 
 
+def processor(served: list[tuple[float, float, dict[str, float]]]) -> tuple[list[list[str]], float]:
+    """A row for each process that matters, and CPU seconds of all together; medians."""
+    rows = [printed("process", "CPU s")]
+    for name in sorted({name for one in served for name in one[2]}):
+        costs = [one[2].get(name, 0.0) for one in served]
+        if max(costs) >= 0.05:
+            rows.append(printed(name, f"{statistics.median(costs):.2f}"))
+    return rows, statistics.median(sum(one[2].values()) for one in served)
+
+
 def main() -> None:
     """Print the medians."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     rng = np.random.default_rng(1)
     with TemporaryDirectory(dir="/tmp") as name:  # a socket's path is short
         folder = Path(name)
         ages, sexes = rng.integers(18, 80, 1000), rng.integers(0, 2, 1000)
-        rows = [f"{age},{'mf'[sex]}" for age, sex in zip(ages, sexes, strict=True)]
-        (folder / "people.csv").write_text("\n".join(["age,sex", *rows]) + "\n", encoding="utf-8")
-        print(f"first start of the folder, with an audit: {audit(folder)[0]:.1f} s")
+        people = [f"{age},{'mf'[sex]}" for age, sex in zip(ages, sexes, strict=True)]
+        (folder / "people.csv").write_text("\n".join(["age,sex", *people]) + "\n", encoding="utf-8")
+        first = audit(folder)[0]
         served = [serve(folder) for _ in range(rounds)]
         audits = [audit(folder) for _ in range(rounds)]
+    rows = [printed(*HEADS)]
     for label, values in (
         ("the API answers", [one[0] for one in served]),
-        ("all parts are there", [one[1] for one in served]),
-        ("audit that starts the service", [one[0] for one in audits]),
-        ("the next audit", [one[1] for one in audits]),
+        ("all workers are there", [one[1] for one in served]),
+        ("`surebox audit` of 1,000 rows has ended, which starts the service", [one[0] for one in audits]),
+        ("the next audit has ended", [one[1] for one in audits]),
     ):
-        print(f"{label}: {statistics.median(values):.2f} s ({min(values):.2f} to {max(values):.2f})")
-    for process in sorted({name for one in served for name in one[2]}):
-        costs = [one[2].get(process, 0.0) for one in served]
-        if max(costs) >= 0.05:
-            print(f"{process}: {statistics.median(costs):.2f} CPU s")
-    print(f"together: {statistics.median(sum(one[2].values()) for one in served):.1f} CPU s")
+        rows.append(printed(label, *(f"{one:.1f}" for one in (statistics.median(values), min(values), max(values)))))
+    processes, together = processor(served)
+    print(f"together: {together:.1f} CPU s; the first audit of a new folder: {first:.1f} s")
+    if rounds == ROUNDS:
+        figures = {"rounds": rounds, "cpu_seconds": together, "new_folder": first, "settled": SETTLED}
+        record("start_up", COMMAND, figures | {"table": as_table(rows), "processes": as_table(processes)})
 
 
 if __name__ == "__main__":
