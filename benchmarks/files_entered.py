@@ -1,4 +1,4 @@
-"""How many source files one request leads through, and how large the house is.
+"""How many source files one request leads through, and how large the source is.
 
     python benchmarks/files_entered.py [--root another/checkout] [--list boxes]
 
@@ -26,6 +26,12 @@ from typing import Any, Final
 
 import httpx
 
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.recorded import record  # noqa: E402
+
+COMMAND: Final = "python benchmarks/files_entered.py"
 SOURCES: Final = ("app", "workers", "verify")
 READY_SECONDS: Final = 600.0
 #: What every process of the service runs first: it notes each file that it enters, and during which walk.
@@ -96,18 +102,8 @@ def service(root: Path, folder: Path) -> Iterator[tuple[httpx.Client, Any]]:
         "SUREBOX_WARM_KERNELS": "false",
     }
     log = folder / "log"
-    command = [
-        sys.executable,
-        "-m",
-        "app.cli",
-        "serve",
-        "--port",
-        "0",
-        "--data-dir",
-        str(folder / "data"),
-        "--workers",
-        "1",
-    ]
+    serve = ["serve", "--port", "0", "--data-dir", str(folder / "data"), "--workers", "1"]
+    command = [sys.executable, "-m", "app.cli", *serve]
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=root, stdout=output, stderr=output, env=ours | settings)
     try:
@@ -200,7 +196,7 @@ def walks(root: Path) -> dict[str, set[str]]:
 
 
 def size(root: Path) -> dict[str, float]:
-    """Modules of the house, and how long one is."""
+    """Modules of the source, and how long one is."""
     lengths = [
         len(path.read_text().splitlines())
         for source in SOURCES
@@ -213,7 +209,7 @@ def size(root: Path) -> dict[str, float]:
 def main() -> None:
     """Walk, count and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--list", choices=["upload", "boxes", "count"])
     options = parser.parse_args()
     root = options.root.resolve()
@@ -223,6 +219,8 @@ def main() -> None:
     for name, paths in entered.items():
         figures[name] = {"files": len(paths), "of_these_idle": len(paths & idle)}
     print(json.dumps(figures))
+    if root == ROOT:
+        record("files_entered", COMMAND, figures)
     if options.list:
         print("\n".join(sorted(entered[options.list])))
 

@@ -1,5 +1,7 @@
 """What sealing costs: 100 MB into a folder and out of it, in parts as the API streams them, with and without a key.
 
+    PYTHONPATH=. python benchmarks/sealing.py
+
 Each figure is the least of some runs, in seconds of the clock and of the processor.
 """
 
@@ -14,13 +16,16 @@ from pydantic import SecretStr
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import CHUNK_BYTES, Storage
+from benchmarks.recorded import as_table, printed, record
 
+COMMAND = "PYTHONPATH=. python benchmarks/sealing.py"
 MEGABYTES = 100
 RUNS = 5
 
 
 def main() -> None:
     block = os.urandom(CHUNK_BYTES)
+    rows = [printed("storage", "upload", "download", "1 kB of it")]
     with tempfile.TemporaryDirectory() as folder:
         for name, key in (("as it is", ""), ("sealed", "k" * 32)):
             settings = Settings(storage_url=f"file:{Path(folder, name[:2])}", storage_key=SecretStr(key))
@@ -28,7 +33,8 @@ def main() -> None:
             written = least(lambda storage=storage: write(storage, block))
             read = least(lambda storage=storage: sum(map(len, storage.chunks("staging/a"))))
             ranged = least(lambda storage=storage: list(storage.chunks("staging/a", start=50_000_000, end=50_001_000)))
-            print(f"{name:9} upload {written}   download {read}   1 kB of it {ranged}")
+            rows.append(printed(name, written, read, ranged))
+    record("sealing", COMMAND, {"megabytes": MEGABYTES, "runs": RUNS, "table": as_table(rows)})
 
 
 def write(storage: Storage, block: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What everybody else notices of clients that send slowly, or too much: sequential probes of /healthz meanwhile.
+"""What other clients notice of clients that send slowly, or too much: sequential probes of /healthz meanwhile.
 
     PYTHONPATH=. python benchmarks/slow_connections.py [--connections 1000]
 
@@ -28,6 +28,11 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.recorded import as_table, printed, record
+
+COMMAND = "PYTHONPATH=. python benchmarks/slow_connections.py"
+HEADS = ("meanwhile", "median, ms", "99 %, ms", "longest, ms", "probes")
+CONNECTIONS, SECONDS = 1_000, 25.0
 NEEDED_SECONDS = 0.050
 PROBES = 1_000
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: bench\r\nX-Slow: "
@@ -95,7 +100,7 @@ def pour(port: int, sent: Synchronized[int], status: Synchronized[int]) -> None:
 
 def probe(port: int, until: Callable[[], bool]) -> list[float]:
     """Seconds of sequential requests on one connection each."""
-    taken = []
+    taken: list[float] = []
     while not until() or len(taken) < PROBES:
         started = time.perf_counter()
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
@@ -107,39 +112,56 @@ def probe(port: int, until: Callable[[], bool]) -> list[float]:
     return taken
 
 
-def report(name: str, taken: list[float]) -> bool:
-    """Print one row; whether it is within what is needed."""
-    p99 = statistics.quantiles(taken, n=100)[98]
-    median, longest = statistics.median(taken), max(taken)
-    figures = " ".join(f"{1000 * each:8.1f}" for each in (median, p99, longest))
-    print(f"{name:42}{figures}   ({len(taken)} probes)")
-    return p99 < NEEDED_SECONDS
+def shown(name: str, taken: list[float]) -> list[str]:
+    """One row: what other clients do, and what probes take meanwhile."""
+    figures = (statistics.median(taken), late(taken), max(taken))
+    return printed(name, *(f"{1000 * each:.1f}" for each in figures), f"{len(taken):,}")
+
+
+def late(taken: list[float]) -> float:
+    """The 99th percentile."""
+    return statistics.quantiles(taken, n=100)[98]
+
+
+def slow(port: int, process: psutil.Process, connections: int, seconds: float) -> tuple[list[float], int, float]:
+    """Probes while connections trickle, how many of these came again, and CPU seconds of the API process."""
+    again, full = multiprocessing.Value("l", 0), multiprocessing.Event()
+    trickling = multiprocessing.Process(target=trickle, args=(port, connections, again, full), daemon=True)
+    trickling.start()
+    full.wait()
+    end, used = time.monotonic() + seconds, sum(process.cpu_times()[:2])
+    taken = probe(port, lambda: time.monotonic() > end)
+    used = sum(process.cpu_times()[:2]) - used
+    trickling.terminate()
+    trickling.join()
+    return taken, again.value, used
+
+
+def huge(port: int) -> tuple[list[float], int, int]:
+    """Probes while one request sends a header without end, the bytes of it that were sent, and its status."""
+    sent, status = multiprocessing.Value("l", 0), multiprocessing.Value("i", 0)
+    pouring = multiprocessing.Process(target=pour, args=(port, sent, status), daemon=True)
+    pouring.start()
+    return probe(port, lambda: not pouring.is_alive()), sent.value, status.value
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--connections", type=int, default=1_000)
-    parser.add_argument("--seconds", type=float, default=25.0)
+    parser.add_argument("--connections", type=int, default=CONNECTIONS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sbx-") as folder, serving(Path(folder)) as (port, process):
-        print(f"{'ms of a probe':42}{'median':>8} {'99 %':>8} {'longest':>8}")
-        report("nothing else", probe(port, lambda: True))
-        again, full = multiprocessing.Value("l", 0), multiprocessing.Event()
-        slow = multiprocessing.Process(target=trickle, args=(port, options.connections, again, full), daemon=True)
-        slow.start()
-        full.wait()
-        end, used = time.monotonic() + options.seconds, sum(process.cpu_times()[:2])
-        held = report(f"{options.connections} slow connections", probe(port, lambda: time.monotonic() > end))
-        used = sum(process.cpu_times()[:2]) - used
-        slow.terminate()
-        slow.join()
-        print(f"  {again.value} of them were hung up on and came again; {used:.1f} CPU s of the API process")
-        sent, status = multiprocessing.Value("l", 0), multiprocessing.Value("i", 0)
-        huge = multiprocessing.Process(target=pour, args=(port, sent, status), daemon=True)
-        huge.start()
-        held &= report("one header of 128 MB", probe(port, lambda: not huge.is_alive()))
-        print(f"  {sent.value / 1e6:.1f} MB of it were sent, then it was answered {status.value}")
-    return 0 if held and status.value == 431 else 1
+        rows = [printed(*HEADS), shown("nothing else", probe(port, lambda: True))]
+        trickled, again, used = slow(port, process, options.connections, options.seconds)
+        rows.append(shown(f"{options.connections:,} slow connections", trickled))
+        print(f"{again} of them were hung up on and came again; {used:.1f} CPU s of the API process")
+        poured, sent, status = huge(port)
+        rows.append(shown("one header of 128 MB", poured))
+        print(f"{sent / 1e6:.1f} MB of it were sent, then it was answered {status}")
+    if (options.connections, options.seconds) == (CONNECTIONS, SECONDS):
+        figures = {"again": again, "api_seconds": used, "sent_megabytes": sent / 1e6, "status": status}
+        record("slow_connections", COMMAND, figures | {"table": as_table(rows)})
+    return 0 if max(late(trickled), late(poured)) < NEEDED_SECONDS and status == 431 else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Status reads per second of one API process, beside a bare SQLAlchemy Core read behind the same framework.
+"""Status reads per second of one API process, next to a bare SQLAlchemy Core read behind the same framework.
 
     python benchmarks/status_reads.py [--seconds 4] [--rounds 5] [--connections 16]
 
@@ -31,6 +31,13 @@ from typing import NamedTuple
 import psutil
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.recorded import as_table, printed, record  # noqa: E402
+
+COMMAND = "python benchmarks/status_reads.py"
+HEADS = ("route", "answers a second", "median answer, ms", "the process's own time, ms")
+SECONDS, ROUNDS, CONNECTIONS = 4.0, 5, 16
 NEEDED = 0.6
 OWNER, JOB = "bench", "job_bench"
 TARGETS = ("surebox", "bare read", "empty route")
@@ -184,34 +191,37 @@ def prepare(database_url: str, secret: str) -> str:
     return key
 
 
-def measure(options: argparse.Namespace) -> dict[str, list[Round]]:
+def started(stack: ExitStack, folder: Path) -> tuple[dict[str, str], str]:
+    """A Postgres and a broker of its own; the environment of processes that use them, and a key."""
     from app.embedded.broker import BrokerServer, free_port
     from app.embedded.postgres import PostgresServer
 
+    log, run = folder / "server.log", folder / "run"
+    postgres = PostgresServer(
+        folder=folder / "postgres", sockets=run, password=secrets.token_urlsafe(), log=log, durable=False
+    )
+    broker = BrokerServer(sockets=run, password=secrets.token_urlsafe(), log=folder / "broker.log", port=free_port())
+    for server in (postgres, broker):
+        server.start()
+        stack.callback(server.stop)
+    secret, url = secrets.token_hex(32), postgres.url("postgres")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "DATABASE_URL": url,
+        "REDIS_URL": broker.url(),
+        "STORAGE_URL": f"file:{folder / 'storage'}",
+        "SUREBOX_SERVER_SECRET": secret,
+    }
+    return environment, prepare(url, secret)
+
+
+def measure(options: argparse.Namespace) -> dict[str, list[Round]]:
+    """Rounds of each target, in turns."""
     folder = Path(tempfile.mkdtemp(prefix="sbx-"))
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        log = folder / "server.log"
-        postgres = PostgresServer(
-            folder=folder / "postgres", sockets=folder / "run", password=secrets.token_urlsafe(), log=log, durable=False
-        )
-        broker = BrokerServer(
-            sockets=folder / "run", password=secrets.token_urlsafe(), log=folder / "broker.log", port=free_port()
-        )
-        for server in (postgres, broker):
-            server.start()
-            stack.callback(server.stop)
-        secret = secrets.token_hex(32)
-        url = postgres.url("postgres")
-        key = prepare(url, secret)
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "DATABASE_URL": url,
-            "REDIS_URL": broker.url(),
-            "STORAGE_URL": f"file:{folder / 'storage'}",
-            "SUREBOX_SERVER_SECRET": secret,
-        }
+        environment, key = started(stack, folder)
         ours = stack.enter_context(serving("ours", environment, folder / "ours.log"))
         bare = stack.enter_context(serving("bare", environment, folder / "bare.log"))
         targets = dict(
@@ -230,11 +240,17 @@ def measure(options: argparse.Namespace) -> dict[str, list[Round]]:
         return by_target
 
 
+def row(name: str, rounds: list[Round]) -> list[str]:
+    """One row: medians of one target's rounds."""
+    rate, answer, own = (median(values) for values in zip(*rounds, strict=True))
+    return printed(name, f"{rate:.0f}", f"{answer:.2f}", f"{own:.3f}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--connections", type=int, default=CONNECTIONS)
     parser.add_argument("--role", choices=["ours", "bare"], help=argparse.SUPPRESS)
     parser.add_argument("--descriptor", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -242,17 +258,13 @@ def main() -> int:
         {"ours": serve_ours, "bare": serve_bare}[options.role](options.descriptor)
         return 0
     by_target = measure(options)
-    for name, rounds in by_target.items():
-        print(
-            f"{name:12} {median(each.rate for each in rounds):7.0f}/s"
-            f"  (rounds: {', '.join(f'{each.rate:.0f}' for each in rounds)};"
-            f" median answer {median(each.milliseconds for each in rounds):.2f} ms,"
-            f" of the process's own time {median(each.cpu_milliseconds for each in rounds):.3f} ms)"
-        )
-    share = median(
-        ours.rate / bare.rate for ours, bare in zip(by_target["surebox"], by_target["bare read"], strict=True)
-    )
-    print(f"surebox / bare read = {share:.2f} (needed: {NEEDED})")
+    rows = [printed(*HEADS), *(row(name, rounds) for name, rounds in by_target.items())]
+    shares = [ours.rate / bare.rate for ours, bare in zip(by_target["surebox"], by_target["bare read"], strict=True)]
+    share = median(shares)
+    print(f"surebox / bare read = {share:.2f} ({min(shares):.2f} to {max(shares):.2f}; needed: {NEEDED})")
+    if (options.seconds, options.rounds, options.connections) == (SECONDS, ROUNDS, CONNECTIONS):
+        figures = {"share": share, "least": min(shares), "most": max(shares), "needed": NEEDED}
+        record("status_reads", COMMAND, figures | {"table": as_table(rows)})
     return 0 if share >= NEEDED else 1
 
 
