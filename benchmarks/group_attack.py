@@ -1,4 +1,4 @@
-"""The group attack, measured side by side with naive numpy in one run; prints a Markdown table.
+"""The group attack, measured next to naive numpy in one run.
 
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_attack.py [--rows 3200000] [--seeds 5] [--only rules]
 
@@ -6,7 +6,8 @@ Rules per second on 3.2 million records of 12 variables (the paper's size and te
 have them (ages, codes, minutes, dollars) and once with all values continuous, so that hardly two records are alike;
 exhaustive search and both evolutions on acs2024 but North Carolina (../shared), with the recall of either evolution
 against all most general rules; the evolution at the paper's size. CPU seconds of one process; kernels are compiled
-before anything is timed. Peak memory grows through a run: ask for `--only large` to see that of the first case alone.
+before anything is timed. Peak memory is the largest until then: a row has no less than those before it. Each part goes
+to a file of benchmarks/results.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from benchmarks.recorded import as_table, printed, record, span
 from tests.algorithms.groups.searches import reference
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import search as evolution
@@ -46,6 +49,11 @@ INCOME = [
     Term("pi", (70000, 90000, 200000, 200000)),
 ]
 WEEKS = [Term("trapezoid", (1, 1, 5, 6)), Term("trapezoid", (5, 6, 6, 6))]
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_attack.py"
+ROWS, SEEDS = 3_200_000, 5
+PER_SECOND = ["rules per second", "patterns", "naive", "without factors 1", "Surebox", "times"]
+SEARCHES = ["search", "CPU s", "longest step", "rules judged", "over the thresholds", "most general that it has"]
+LARGE = ["evolution", "CPU s, terms + the rest", "longest step", "peak memory, GB"]
 TERMS = [AGES, LOW_HIGH, TWO, TWO, HOURS, TWO, TWO, THREE, LEAVING, MINUTES, WEEKS, INCOME]
 
 
@@ -99,23 +107,26 @@ def some_rules(terms: np.ndarray, count: int, active: int) -> np.ndarray:
 
 
 def rules_per_second(rows: int) -> None:
-    print(f"\n{rows:,} x 12, alpha 0.5, rules per second | patterns | naive | naive without factors 1 | ours | times")
-    print("---|---|---|---|---|---")
+    shown, figures = [printed(*PER_SECOND)], {}
     for name, continuous in (("as survey data have values", False), ("continuous values", True)):
         columns, vital = synthetic(rows, continuous=continuous)
         data = fuzzify(columns, TERMS)
         grades = [np.ascontiguousarray(v.grades.T)[:, v.codes] for v in data.variables]
-        collecting = time.process_time()
+        start = time.process_time()
         collection = patterns.collect(data, vital, 0.5)
-        collected = f"{collection.distinct:,} in {time.process_time() - collecting:.1f} s"
+        collected = f"{collection.distinct:,} in {time.process_time() - start:.1f} s"
         for active in (12, 4):
             few, many = some_rules(data.terms, 12, active), some_rules(data.terms, 4000, active)
             letter = per_second(partial(naive, grades, vital, False), few)
             skipping = per_second(partial(naive, grades, vital, True), few)
             fast = per_second(partial(judged, collection), many)
             assert np.allclose(naive(grades, vital, True, few), judged(collection, few), rtol=1e-9)
-            times = f"{letter:.1f} | {skipping:.1f} | {fast:,.0f} | {fast / letter:,.0f}, {fast / skipping:,.0f}"
-            print(f"{name}, {active} active | {collected} | {times}", flush=True)
+            rates = (f"{letter:.1f}", f"{skipping:.1f}", f"{fast:,.0f}")
+            times = f"{fast / letter:,.0f}, {fast / skipping:,.0f}"
+            shown.append(printed(f"{name}, {active} active", collected, *rates, times))
+            figures[f"{'continuous' if continuous else 'survey'}_{active}"] = fast
+    if rows == ROWS:
+        keep("rules", figures | {"rows": rows, "table": as_table(shown)})
 
 
 def run(module: object, state: object) -> tuple[SearchOutcome, float, float]:
@@ -129,56 +140,63 @@ def run(module: object, state: object) -> tuple[SearchOutcome, float, float]:
 
 def searches(seeds: int) -> None:
     data, vital = reference()
-    print(f"\nacs2024 but one state, {data.records:,} x 11 | CPU s | longest step | evaluations | over | general, true")
-    print("---|---|---|---|---|---")
-
-    def line(name: str, result: SearchOutcome, seconds: float, longest: float, true: int) -> None:
-        counts = f"{result.evaluations:,} | {result.over_thresholds} | {len(result.rules)}, {true}"
-        print(f"{name} | {seconds:.2f} | {longest:.2f} | {counts}", flush=True)
-
     every, seconds, longest = run(enumeration, enumeration.init(data, vital, enumeration.EnumerationRequest()))
     known = {rule.tobytes() for rule in every.rules}
-    line("exhaustive", every, seconds, longest, len(known))
-    for name, diversity in (("evolution, the paper's letter", False), ("evolution with diversity", True)):
-        for seed in range(seeds):
-            state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(seed))
-            result, seconds, longest = run(evolution, state)
-            true = len(known & {rule.tobytes() for rule in result.rules})
-            line(f"{name}, seed {seed}", result, seconds, longest, true)
+
+    def row(name: str, ended: list[tuple[SearchOutcome, float, float]]) -> list[str]:
+        results, spent, steps = zip(*ended, strict=True)
+        true = [len(known & {rule.tobytes() for rule in one.rules}) for one in results]
+        over, evaluated = ([getattr(one, what) for one in results] for what in ("over_thresholds", "evaluations"))
+        counts = (span(evaluated, ",d"), span(over, ",d"), ", ".join(str(each) for each in true))
+        return printed(name, span(spent, ".2f"), f"{max(steps):.2f}", *counts)
+
+    rows = [printed(*SEARCHES), row("exhaustive", [(every, seconds, longest)])]
+    for name, diversity in (("evolution to the paper's letter", False), ("evolution with diversity", True)):
+        request = EvolutionRequest(diversity=diversity)
+        states = (evolution.init(data, vital, request, np.random.default_rng(seed)) for seed in range(seeds))
+        rows.append(row(f"{name}, {seeds} seeds", [run(evolution, state) for state in states]))
+    if seeds == SEEDS:
+        keep("searches", {"records": data.records, "table": as_table(rows)})
 
 
 def large(rows: int) -> None:
-    print(f"\nevolution, 10 x 100 generations, {rows:,} x 12 | CPU s: terms + the rest | longest step | peak RSS")
-    print("---|---|---|---")
-    for values, continuous in (("as survey data", False), ("continuous", True)):
-        for diversity in (False, True):
+    shown = [printed(*LARGE)]
+    for values, continuous in (("as survey data have values", False), ("continuous values", True)):
+        for kind, diversity in (("the paper's letter", False), ("with diversity", True)):
             columns, vital = synthetic(rows, continuous=continuous)
             start = time.process_time()
             data = fuzzify(columns, TERMS)
             fuzzified = time.process_time() - start
             state = evolution.init(data, vital, EvolutionRequest(diversity=diversity), np.random.default_rng(1))
-            result, seconds, longest = run(evolution, state)
+            _, seconds, longest = run(evolution, state)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            kind = "diversity" if diversity else "the paper's letter"
-            counts = f"{len(result.rules)} most general of {result.over_thresholds}"
-            print(
-                f"{values}, {kind}: {counts} | {fuzzified:.1f} + {seconds:.1f} | {longest:.2f} | {peak:.2f} GB",
-                flush=True,
-            )
+            spent = (f"{fuzzified:.1f} + {seconds:.1f}", f"{longest:.2f}", f"{peak:.2f}")
+            shown.append(printed(f"{values}, {kind}", *spent))
+    if rows == ROWS:
+        keep("large", {"rows": rows, "table": as_table(shown)})
 
 
-if __name__ == "__main__":
+def keep(part: str, figures: dict[str, Any]) -> None:
+    record(f"group_attack_{part}", f"{COMMAND} --only {part}", figures)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=3_200_000)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", choices=["rules", "searches", "large"])
     args = parser.parse_args()
     small, group = synthetic(2000, continuous=False)
     warm = fuzzify(small, TERMS)
     run(enumeration, enumeration.init(warm, group, enumeration.EnumerationRequest()))
+    run(evolution, evolution.init(warm, group, EvolutionRequest(generations=2), np.random.default_rng(0)))
     if args.only in {None, "large"}:
         large(args.rows)
     if args.only in {None, "rules"}:
         rules_per_second(args.rows)
     if args.only in {None, "searches"}:
         searches(args.seeds)
+
+
+if __name__ == "__main__":
+    main()

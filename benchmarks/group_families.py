@@ -11,7 +11,6 @@ letter's. The best rank of a masked place is its mean over the families, and the
 """
 
 import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.group_swaps import ALPHA, DATA, ORDINAL, STATES, fuzzified, records
+from benchmarks.group_swaps import ALPHA, ORDINAL, STATES, brought_down, encoded, fuzzified, records
 from benchmarks.recorded import record
 from surebox_core.steps import finished
 from workers.algorithms.groups.enumeration import search as enumeration
@@ -29,21 +28,17 @@ from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.rules import Rules
 from workers.algorithms.groups.signals.criteria import UNRANKED, Judge, Standing, failing
 from workers.algorithms.groups.signals.families import Families, families
-from workers.algorithms.groups.signals.outliers import thompson_tau
 from workers.algorithms.groups.signals.profile import GRID, ProfileSignal, ranks
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
 from workers.algorithms.groups.swaps.levels import Levels, bands
-from workers.algorithms.groups.swaps.metric import Metric, encode
 from workers.algorithms.groups.swaps.problem import Swaps, build
-from workers.algorithms.groups.swaps.restrictions import Restriction
 
-VARIABLES = json.loads((DATA / "military-variables.json").read_text())
 ALPHAS = tuple(sorted(GRID, reverse=True))
 
 
 def learnt(frame: pl.DataFrame) -> Rules:
     vital = (frame["MIL"] == 1).fill_null(value=False).to_numpy()
-    search = enumeration.init(fuzzified(frame, VARIABLES), vital, enumeration.EnumerationRequest(min_membership=ALPHA))
+    search = enumeration.init(fuzzified(frame), vital, enumeration.EnumerationRequest(min_membership=ALPHA))
     while not enumeration.done(search):
         search = enumeration.step(search)
     result = enumeration.result(search)
@@ -59,14 +54,6 @@ def exchanged(codes: np.ndarray, swaps: Swaps) -> np.ndarray:
     out = codes.copy()
     out[swaps.source_row], out[swaps.partner_row] = swaps.target, swaps.source
     return out
-
-
-def encoded(frame: pl.DataFrame) -> tuple[Metric, np.ndarray]:
-    names = [one["column"] for one in VARIABLES]
-    ordinal, categorical = [n for n in names if n in ORDINAL], [n for n in names if n not in ORDINAL]
-    metric = Metric((1.0,) * len(ordinal), (1.0,) * len(categorical))
-    numbers = frame.select(ordinal).cast(pl.Float64).to_numpy()
-    return metric, encode(metric, numbers, frame.select(categorical).cast(pl.Int64).to_numpy())
 
 
 #: Those that were looked at while the method was made, and others after it.
@@ -98,27 +85,24 @@ def failing_by_chance(signals: tuple[ProfileSignal, ...], masked: int, groups: i
     return [float(np.median(fail)), float(np.quantile(fail, 0.95))]
 
 
-def masking_of(frame: pl.DataFrame, rules: Rules, judges: Rules | None) -> dict[str, Any]:
+def masking_of(
+    frame: pl.DataFrame, rules: Rules, judges: Rules | None, *, numbers: frozenset[str] = ORDINAL, key: int = 0
+) -> dict[str, Any]:
     """Mask every outlier; empty where there is none."""
-    data, (metric, values) = fuzzified(frame, VARIABLES), encoded(frame)
     places, codes = np.unique(frame["PUMA"].to_numpy(), return_inverse=True)
-    groups, (fitted, profile) = len(places), counted(data, rules)
-    member = fitted.grade >= ALPHA
-    crisp = np.bincount(codes[member], minlength=groups)
-    outliers = thompson_tau(crisp, alpha=0.01, robust=True)
-    usual = int(np.delete(crisp, list(outliers.order)).max())
-    masked = tuple(place for place in outliers.indexes if crisp[place] > usual)
-    if not masked:
+    groups, (fitted, profile) = len(places), counted(fuzzified(frame), rules)
+    if not (restrictions := brought_down(np.bincount(codes[fitted.grade >= ALPHA], minlength=groups))):
         return {}
-    restrictions = [Restriction(place, usual, max(int(crisp[place]), usual + 10)) for place in masked]
-    plain = build(codes, groups, member, values, metric, restrictions)
+    masked = tuple(one.element for one in restrictions)
+    metric, values = encoded(frame, numbers)
+    given = (codes, groups, fitted.grade >= ALPHA, values, metric, restrictions)
+    plain = build(*given)
     letter = cheapest(plain, moves_needed(plain))
     nothing = np.zeros((len(ALPHAS), groups), dtype=np.int64)
     levels = Levels(bands(fitted.grade, np.array(ALPHAS)), nothing - 1, nothing, ALPHAS.index(ALPHA))
-    problem = build(codes, groups, member, values, metric, restrictions, levels=levels)
     judge, start = Judge(masked, (), 0.01, True), time.process_time()
     view = View(profile, codes, judge, {}, letter.distortion)
-    made = finished(masking(problem, view, lambda turn: np.random.default_rng([0, turn])))
+    made = finished(masking(build(*given, levels=levels), view, lambda turn: np.random.default_rng([key, turn])))
     seconds = time.process_time() - start
     now = exchanged(codes, made.swaps)
     looks = [judge.standings(profile.profile(code, groups)) for code in (codes, exchanged(codes, letter), now)]
@@ -130,15 +114,18 @@ def masking_of(frame: pl.DataFrame, rules: Rules, judges: Rules | None) -> dict[
         "distortion": made.swaps.distortion / letter.distortion,
         "seconds": seconds,
     }
-    if judges is None:
-        return figures
-    _, theirs = counted(data, judges)
+    return figures if judges is None else figures | by_others(counted(fuzzified(frame), judges)[1], judge, codes, now)
+
+
+def by_others(theirs: Families, judge: Judge, codes: np.ndarray, now: np.ndarray) -> dict[str, Any]:
+    """What rules that nothing was masked against see before and after."""
+    groups = int(codes.max()) + 1
     seen = [judge.standings(theirs.profile(code, groups)) for code in (codes, now)]
-    return figures | {
+    return {
         "others_fail": [len(failing(look)) for look in seen],
         "not_by_chance": [sum(not one.by_chance for one in look) for look in seen],
-        "best_ranks": [best_ranks(look, masked) for look in seen],
-        "random": failing_by_chance(theirs.profile(now, groups), len(masked), groups),
+        "best_ranks": [best_ranks(look, judge.places) for look in seen],
+        "random": failing_by_chance(theirs.profile(now, groups), len(judge.places), groups),
     }
 
 
@@ -159,7 +146,7 @@ def others_row(state: str, one: Mapping[str, Any]) -> list[str]:
 
 def measured(state: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """With rules of all other states, and of every second one judged by the rest."""
-    frame, others = records(state, VARIABLES, others=False), records(state, VARIABLES, others=True)
+    frame, others = records(state, others=False), records(state, others=True)
     names = sorted(others["STATE"].unique().to_list())
     halves = [learnt(others.filter(pl.col("STATE").is_in(half))) for half in (names[0::2], names[1::2])]
     return masking_of(frame, learnt(others), None), masking_of(frame, *halves)

@@ -12,7 +12,6 @@ whose column of occupations is left out.
 """
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.group_swaps import ALPHA, DATA, STATES, term
+from benchmarks.group_swaps import ALPHA, DATA, STATES, VARIABLES, term
 from benchmarks.recorded import record
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, Graded, fuzzify
@@ -32,7 +31,6 @@ from workers.algorithms.groups.signals.likeness import by_chance, distance
 from workers.algorithms.groups.signals.outliers import Test, thompson_tau
 from workers.algorithms.groups.signals.signals import concentration, signals
 
-VARIABLES = json.loads((DATA / "military-variables.json").read_text())
 TAX = DATA.parent / "tax"
 #: Terms of the tax file, by quartiles and codes of its data dictionary.
 TAX_VARIABLES: list[dict] = [

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,11 @@ def printed(*cells: str) -> list[str]:
 def as_table(printed_rows: list[list[str]]) -> dict[str, Any]:
     """Rows, of which the first has the heads, as a table that documents quote."""
     return {"heads": printed_rows[0], "rows": printed_rows[1:]}
+
+
+def span(values: Sequence[float], form: str) -> str:
+    """Least and largest, or one of them where they look the same."""
+    return " to ".join(dict.fromkeys(format(end(values), form) for end in (min, max)))
 
 
 def recorded(name: str, path: str) -> Any:
