@@ -5,22 +5,26 @@ OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/rare_records.py [--adult a
 Threshold (XF slide 10): boxes of k = 10 of Adult's age, years of education and hours; boxes are left out by the largest
 c (as `rare_records: suppress` does) or by the smallest density, the same share of records each time; widths of certain
 ranges over the kept records, in natural scales. Diversity (XF slides 11 and 12): the same boxes with l = 3 values of
-age and hours, 5 years and 5 hours apart.
+age and hours, 5 years and 5 hours apart; and with cuts that predict half-widths by k alone. Both tables go to
+benchmarks/results.
 """
 
 import argparse
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.recorded import printed, record
 from surebox_core.statistics import Statistic
 from surebox_verify.estimates import ranges
 from surebox_verify.ranges.column import box_column
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
-from workers.algorithms.boxes.state import BoxesRequest
+from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/rare_records.py"
 COLUMNS = (0, 4, 12)  # age, years of education, hours
 ROOT = Path(__file__).parent.parent
 SHARES = (0.0, 0.01, 0.02, 0.05)
@@ -38,7 +42,9 @@ def adult(path: Path) -> np.ndarray:
     return np.array([[float(row[i]) for i in COLUMNS] for row in rows])
 
 
-def boxed(x: np.ndarray, statistics: tuple[Statistic, ...], demands: BoxConstraints, apart: tuple[float, ...] = ()):
+def boxed(
+    x: np.ndarray, statistics: tuple[Statistic, ...], demands: BoxConstraints, apart: tuple[float, ...] = ()
+) -> BoxesOutcome:
     request = BoxesRequest(10, statistics, bounds="tight", demands=demands, separation=apart)
     state = anonymization.init(x, request)
     while not anonymization.done(state):
@@ -76,43 +82,57 @@ def influence(statistic: Statistic, x: np.ndarray, z: np.ndarray) -> np.ndarray:
     return a
 
 
-def thresholds(x: np.ndarray) -> None:
-    sigma = x.std(axis=0)
-    print("\n| statistic | left out | by c | by density |\n|---|---|---|---|")
+def widths_kept(x: np.ndarray, statistic: Statistic) -> list[list[float]]:
+    """Of each share left out: widths where boxes are left out by c, and by density."""
+    scale = scale_of(statistic, x.std(axis=0))
+    boxes = boxed(x, (statistic,), BoxConstraints()).boxes
+    half = 0.5 * (boxes.upper - boxes.lower)
+    used = sorted(set(statistic.of))
+    cost = (influence(statistic, x, 0.5 * (boxes.lower + boxes.upper)) * half).sum(axis=1)
+    sparse = np.prod(np.maximum(half[:, used], 1e-9), axis=1) / boxes.counts
+    widths = []
+    for share in SHARES:
+        pair = []
+        for order in (np.argsort(cost), np.argsort(sparse)):
+            kept = order[np.cumsum(boxes.counts[order]) <= (1.0 - share) * len(x)]
+            pair.append(width(statistic, boxes.lower[kept], boxes.upper[kept], boxes.counts[kept], scale))
+        widths.append(pair)
+    return widths
+
+
+def thresholds(x: np.ndarray) -> dict[str, Any]:
+    rows = []
     for name, statistic in STATISTICS.items():
-        boxes = boxed(x, (statistic,), BoxConstraints()).boxes
-        half = 0.5 * (boxes.upper - boxes.lower)
-        used = sorted(set(statistic.of))
-        cost = (influence(statistic, x, 0.5 * (boxes.lower + boxes.upper)) * half).sum(axis=1)
-        sparse = np.prod(np.maximum(half[:, used], 1e-9), axis=1) / boxes.counts
-        for share in SHARES:
-            row = []
-            for order in (np.argsort(cost), np.argsort(sparse)):
-                kept = order[np.cumsum(boxes.counts[order]) <= (1.0 - share) * len(x)]
-                held = boxes.lower[kept], boxes.upper[kept], boxes.counts[kept]
-                row.append(width(statistic, *held, scale_of(statistic, sigma)))
-            print(f"| {name} | {share:.0%} | {row[0]:.4f} | {row[1]:.4f} |", flush=True)
+        (every, _), *kept = widths_kept(x, statistic)
+        rows.append(printed(name, f"{every:.4f}", *(f"{by_c:.4f}, {by_density:.4f}" for by_c, by_density in kept)))
+    first, *others = (f"{share:.0%}" for share in SHARES[1:])
+    return {"heads": ["statistic", "none suppressed", f"{first} by c, by density", *others], "rows": rows}
 
 
-def diversity(x: np.ndarray) -> None:
+def diversity(x: np.ndarray) -> dict[str, Any]:
     sigma, statistics = x.std(axis=0), tuple(STATISTICS.values())
     values = BoxConstraints(3, values=np.ascontiguousarray(x[:, [0, 2]]), apart=np.array([5.0, 5.0]))
-    made = [boxed(x, statistics, BoxConstraints()), boxed(x, statistics, values, (5.0, 0.0, 5.0))]
-    print("\n| width | k = 10 | and l = 3 |\n|---|---|---|")
+    # without `separation`, cuts predict as they do for k alone
+    demanded = ((BoxConstraints(), ()), (values, (5.0, 0.0, 5.0)), (values, ()))
+    made = [boxed(x, statistics, demands, apart) for demands, apart in demanded]
+    rows = []
     for name, statistic in STATISTICS.items():
-        of = [width(statistic, o.boxes.lower, o.boxes.upper, o.boxes.counts, scale_of(statistic, sigma)) for o in made]
-        print(f"| {name} | {of[0]:.4f} | {of[1]:.4f} |", flush=True)
-    for name in ("privacy_uncertainty", "asymptotic_uncertainty"):
-        print(f"| {name} | " + " | ".join(f"{getattr(one, name):.4f}" for one in made) + " |")
-    print("| boxes | " + " | ".join(str(len(one.boxes.counts)) for one in made) + " |")
+        scale = scale_of(statistic, sigma)
+        of = [width(statistic, one.boxes.lower, one.boxes.upper, one.boxes.counts, scale) for one in made]
+        rows.append(printed(name, *(f"{each:.3f}" for each in of)))
+    rows += [
+        printed(f"`uncertainty.{name}`", *(f"{getattr(one, f'{name}_uncertainty'):.3f}" for one in made))
+        for name in ("privacy", "asymptotic")
+    ]
+    rows.append(printed("boxes", *(f"{len(one.boxes.counts):,}" for one in made)))
+    return {"heads": ["", "k = 10", "and l = 3", "and l = 3, cuts that predict by k alone"], "rows": rows}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared/data/adult/adult.data.gz")
     x = adult(parser.parse_args().adult)
-    thresholds(x)
-    diversity(x)
+    record("rare_records", COMMAND, {"thresholds": thresholds(x), "diversity": diversity(x)})
 
 
 if __name__ == "__main__":
