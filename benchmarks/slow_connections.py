@@ -52,7 +52,7 @@ def serving(folder: Path) -> Iterator[tuple[int, psutil.Process]]:
                 raise SystemExit(log.read_text())
             time.sleep(0.1)
         children = psutil.Process(process.pid).children(recursive=True)
-        yield int(ready[1]), next(child for child in children if "--listen-fd" in child.cmdline())
+        yield int(ready[1]), next(child for child in children if child.name() == "surebox-api")
     finally:
         process.terminate()
         process.wait(60)

@@ -51,10 +51,10 @@ SAMPLES_A_WRITE: Final = 12
 READ_ONLY_SECONDS: Final = 20.0
 LARGE_ROWS: Final = 60_000
 TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "family_sketch", "idempotency")
-#: What a process is, by a part of its command line; its children are jobs.
+#: What a process is, by the beginning of its name; those that have a parent of the same name run jobs.
 ROLES: Final = {
-    "serve --listen-fd": "API", "housekeeping": "housekeeping", "--queues interactive": "interactive",
-    "--queues batch": "batch", "valkey": "broker", "postgres": "Postgres",
+    "surebox-api": "API", "surebox-house": "housekeeping", "surebox-inter": "interactive", "surebox-batch": "batch",
+    "valkey": "broker", "postgres": "Postgres",
 }  # fmt: skip
 QUESTIONS: Final = ("count", "classify")
 #: Problems that say that a fault, and not the request, ended a job.
@@ -186,9 +186,9 @@ def processes(pid: int) -> Iterator[tuple[str, psutil.Process]]:
     with suppress(psutil.Error):
         for one in psutil.Process(pid).children(recursive=True):
             with suppress(psutil.Error):
-                line, above = " ".join(one.cmdline()), " ".join((one.parent() or one).cmdline())
-                role = next((role for part, role in ROLES.items() if part in line), "other")
-                if role in {"interactive", "batch"} and line == above:
+                name, above = one.name(), (one.parent() or one).name()
+                role = next((role for begins, role in ROLES.items() if name.startswith(begins)), "other")
+                if role in {"interactive", "batch"} and name == above:
                     role = f"{role} child {next(numbers.setdefault(role, count(1)))}"
                 yield role, one
 

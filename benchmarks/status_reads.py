@@ -55,7 +55,7 @@ def serve_bare(descriptor: int) -> None:
     app = FastAPI()
     url = os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://", 1)
     engine = create_engine(url, pool_size=10, max_overflow=10)
-    columns = [job.c.id, job.c.method, job.c.state, job.c.labels, job.c.spec, job.c.attempt, job.c.created_at]
+    columns = [job.c.id, job.c.method, job.c.state, job.c.tags, job.c.spec, job.c.attempt, job.c.created_at]
 
     @app.get("/v1/jobs/{job_id}")
     def read(job_id: str) -> JSONResponse:
