@@ -172,7 +172,7 @@ def two_largest(home: Home, runs: int, generations: int) -> None:
 
 
 def report(
-    title: str, problem: Problem, masked: tuple[int, ...], asked: MemeticRequest, cells: int, rows: list[list[str]]
+    title: str, problem: Problem, masked: tuple[int, ...], request: MemeticRequest, cells: int, rows: list[list[str]]
 ) -> dict[str, dict[str, float]]:
     """`cells`: attribute values of the file where the metric counts those that are altered; 0 where it does not."""
     searched(problem, MemeticRequest(generations=1), 0)
@@ -182,7 +182,7 @@ def report(
     assigning = time.process_time() - start
     figures = {}
     for name, roaming in (("roaming", MemeticRequest.roaming), ("letter", 0.0)):
-        one = memetic_figures(problem, masked, replace(asked, roaming=roaming))
+        one = memetic_figures(problem, masked, replace(request, roaming=roaming))
         altered = {"altered": one["valid_mean"] / cells} if cells else {}
         figures[name] = one | altered
         rows.append(printed(f"{title}, roaming {roaming}", *(form.format(**one) for form in FORMS)))
@@ -194,13 +194,13 @@ def report(
     return figures
 
 
-def memetic_figures(problem: Problem, masked: tuple[int, ...], asked: MemeticRequest) -> dict[str, float]:
+def memetic_figures(problem: Problem, masked: tuple[int, ...], request: MemeticRequest) -> dict[str, float]:
     """Of the best run, all runs next to the assignment of the same numbers, and all individuals that are valid."""
 
     def hidden(swaps: Swaps) -> bool:
         return not set(masked) & set(thompson_tau(after(problem, swaps), alpha=0.01, robust=True).indexes)
 
-    state, seconds, longest = searched(problem, asked, 1)
+    state, seconds, longest = searched(problem, request, 1)
     result = memetic.result(problem, state, hidden)
     bounds = [cheapest(problem, moves_made(problem, one.swaps)).distortion for one in result.runs]
     ratios = [one.swaps.distortion / bound for one, bound in zip(result.runs, bounds, strict=True)]
@@ -214,9 +214,9 @@ def memetic_figures(problem: Problem, masked: tuple[int, ...], asked: MemeticReq
         "bound": best.distortion / own,
         "ratio": own,
         "worst": max(ratios),
-        "seconds": seconds / asked.runs,
+        "seconds": seconds / request.runs,
         "step": longest,
-        "valid": sum(one.valid_share for one in result.runs) / asked.runs,
+        "valid": sum(one.valid_share for one in result.runs) / request.runs,
         "valid_mean": float(np.average(means, weights=shares)),
     }
 

@@ -3,12 +3,12 @@
     OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_tables.py [--states 37 53] [--only states|rules|years]
 
 *states*: every state of ../shared is attacked with rules learned on all others (exhaustive search, thresholds of the
-paper). A line each for those with more than 0.5 % of the group: outliers of the group's own signal by area, those
+paper). A row each for those with more than 0.5 % of the group: outliers of the group's own signal by area, those
 that the attack does not disclose, outliers of the auxiliary signal, those that are false, PA, J and MB; then all
-lines together, as the paper has it; the same by Grubbs' test; both go to benchmarks/results. *rules*: the rules of
-most support, learned on all states, as sentences; and in how many of the searches each was among the most general
-ones. *years*: rules of the tax file 2009-10 attack 2010-11: machinery operators and drivers (`Occ_code` 7) by region,
-whose column of occupations is left out.
+of them together, as the paper has it; the same by Grubbs' test; and in how many of the searches each rule was among the
+most general ones. *rules*: the rules of most support, learned on all states, as sentences. *years*: rules of the tax
+file 2009-10 attack 2010-11: machinery operators and drivers (`Occ_code` 7) by region, whose column of occupations is
+left out. Each part goes to a file of benchmarks/results.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.group_swaps import ALPHA, DATA, STATES, VARIABLES, term
-from benchmarks.recorded import record
+from benchmarks.recorded import as_table, printed, record
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, Graded, fuzzify
 from workers.algorithms.groups.rules.generality import SearchOutcome
@@ -31,6 +31,10 @@ from workers.algorithms.groups.signals.likeness import by_chance, distance
 from workers.algorithms.groups.signals.outliers import Test, thompson_tau
 from workers.algorithms.groups.signals.signals import concentration, signals
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_tables.py"
+#: Rules that the table has.
+SHOWN = 18
+TESTS: tuple[Test, ...] = ("thompson_tau", "grubbs")
 TAX = DATA.parent / "tax"
 #: Terms of the tax file, by quartiles and codes of its data dictionary.
 TAX_VARIABLES: list[dict] = [
@@ -84,10 +88,6 @@ def counted(one: Adequacy) -> dict[str, Any]:
     return asdict(one) | {"outliers": one.tp + one.fp}
 
 
-def line(*cells: str) -> None:
-    print("|", " | ".join(cells), "|", flush=True)
-
-
 class People:
     """All in-range records of the survey."""
 
@@ -109,29 +109,37 @@ class People:
         self.terms = [(one["column"], [each["name"] for each in one["terms"]]) for one in VARIABLES]
 
 
-def attacked(people: People, at: int, rules: np.ndarray) -> tuple[float, int, dict[Test, tuple[set[int], set[int]]]]:
-    """Share of the group, areas, and by test the outliers of both signals."""
+def outliers(both: tuple[np.ndarray, np.ndarray], significance: float) -> dict[str, Adequacy]:
+    """How well the attack does by either test, from the group's own signal and the auxiliary one."""
+    tests: dict[str, Adequacy] = {}
+    for test in TESTS:
+        own, seen = (
+            set(thompson_tau(one, alpha=significance, robust=test == "thompson_tau", test=test).indexes) for one in both
+        )
+        tests[test] = adequacy(own, seen, len(both[0]))
+    return tests
+
+
+def attacked(people: People, at: int, rules: np.ndarray) -> tuple[dict[str, float], dict[str, Adequacy]]:
+    """Counts of one state, and by test how well the attack does."""
     mine = people.state == at
     membership = memberships(some(people.data, mine), rules, ALPHA)
     places, codes = np.unique(people.area[mine], return_inverse=True)
     both = signals(codes, len(places), people.vital[mine], membership, ALPHA)
-    tests: dict[Test, tuple[set[int], set[int]]] = {}
-    for test in ("thompson_tau", "grubbs"):
-        own, seen = (
-            set(thompson_tau(one, alpha=0.01, robust=test == "thompson_tau", test=test).indexes)  # type: ignore[arg-type]
-            for one in (both.quantity, both.auxiliary)
-        )
-        tests[test] = (own, seen)  # type: ignore[index]
-    return float(people.vital[mine].sum() / people.vital.sum()), len(places), tests
+    assert both.quantity is not None
+    counts = {
+        "share": float(people.vital[mine].sum() / people.vital.sum()),
+        "records": int(mine.sum()),
+        "areas": len(places),
+        "empty": int((both.quantity == 0).sum()),
+    }
+    return counts, outliers((both.quantity, both.auxiliary), 0.01)
 
 
 def states(people: People, wanted: Sequence[str]) -> None:
-    heads = ["state", "share of the group", *HEADS]
-    line(*heads)
-    line(*["---"] * len(heads))
-    totals: dict[Test, np.ndarray] = {"thompson_tau": np.zeros(4, int), "grubbs": np.zeros(4, int)}
+    rows = [printed("state", "share of the group", *HEADS)]
     kept: Counter[tuple[int, ...]] = Counter()
-    rows: list[list[str]] = []
+    measured: list[tuple[dict[str, float], dict[str, Adequacy]]] = []
     searches = 0
     for at, name in enumerate(people.states):
         if wanted and name not in wanted:
@@ -140,37 +148,57 @@ def states(people: People, wanted: Sequence[str]) -> None:
         rules = learnt(some(people.data, others), people.vital[others]).rules
         searches += 1
         kept.update(tuple(rule) for rule in rules.tolist())
-        share, areas, tests = attacked(people, at, rules)
-        if share <= 0.005:
-            continue
-        for test, (own, seen) in tests.items():
-            totals[test] += [len(own & seen), len(own - seen), len(seen - own), areas - len(own | seen)]
-        rows.append([STATES[name], f"{100 * share:.1f} %", *cells(adequacy(*tests["thompson_tau"], areas))])
-        line(*rows[-1])
-    together = {test: from_counts(*counts.tolist()) for test, counts in totals.items()}
-    for test, label in (("thompson_tau", f"**all {len(rows)}**"), ("grubbs", f"all {len(rows)}, Grubbs' test")):
-        of_all = [label, "", *cells(together[test])]  # type: ignore[index]
-        line(*of_all)
-        rows.append(of_all)
-    every, most = len(kept), sum(count == searches for count in kept.values())
-    print(f"\n{searches} searches, {every} different rules, {most} of them in every one", flush=True)
+        counts, tests = attacked(people, at, rules)
+        if counts["share"] > 0.005:
+            measured.append((counts, tests))
+            rows.append(printed(STATES[name], f"{100 * counts['share']:.1f} %", *cells(tests["thompson_tau"])))
+    together = {test: summed([tests[test] for _, tests in measured]) for test in TESTS}
+    for test, label in (("thompson_tau", f"**all {len(measured)}**"), ("grubbs", f"all {len(measured)}, Grubbs' test")):
+        rows.append(printed(label, "", *cells(together[test])))
+    figures = {
+        "states": len(measured),
+        **{name: sum(counts[name] for counts, _ in measured) for name in ("records", "areas", "empty")},
+        "table": as_table(rows),
+        "together": {test: counted(one) for test, one in together.items()},
+        "searches": {
+            "count": searches,
+            "rules": len(kept),
+            "in_every_one": sum(count == searches for count in kept.values()),
+        },
+    }
+    print({name: figures[name] for name in ("records", "areas", "empty", "searches")}, flush=True)
     if not wanted:
-        figures = {
-            "states": len(rows) - len(together),
-            "table": {"heads": heads, "rows": rows},
-            "together": {test: counted(one) for test, one in together.items()},
-            "searches": {"count": searches, "rules": every, "in_every_one": most},
-        }
-        record("group_tables", "python benchmarks/group_tables.py --only states", figures)
+        record("group_tables", f"{COMMAND} --only states", figures)
 
 
-def shown_rules(data: Fuzzified, vital: np.ndarray, terms: list[tuple[str, list[str]]], outcome: SearchOutcome) -> None:
+def summed(each: list[Adequacy]) -> Adequacy:
+    return from_counts(*(sum(getattr(one, name) for one in each) for name in ("tp", "fp", "fn", "tn")))
+
+
+def rules_of(
+    data: Fuzzified, vital: np.ndarray, terms: list[tuple[str, list[str]]], outcome: SearchOutcome
+) -> list[list[str]]:
+    """Table of the rules of most support, as sentences."""
     judged = evaluate(data, vital, outcome.rules, ALPHA)
-    print("\n| rule | DF | RCF | support |\n|---|---|---|---|")
-    for at in np.argsort(-judged.support)[:18].tolist():
-        factor = f"{judged.relative_confidence_factor[at]:.3f}"
-        line = f"{judged.discriminative_factor[at]:.4f} | {factor} | {judged.support[at]:.4f}"
-        print(f"| {sentence(outcome.rules[at].tolist(), terms)} | {line} |", flush=True)
+    rows = [printed("rule", "DF", "RCF", "support")]
+    for at in np.argsort(-judged.support)[:SHOWN].tolist():
+        shares = (judged.discriminative_factor, judged.relative_confidence_factor, judged.support)
+        figures = [format(share[at], form) for share, form in zip(shares, (".4f", ".3f", ".4f"), strict=True)]
+        rows.append(printed(sentence(outcome.rules[at].tolist(), terms), *figures))
+    return rows
+
+
+def all_rules(people: People) -> None:
+    """Rules of all states."""
+    outcome = learnt(people.data, people.vital)
+    figures = {
+        "records": len(people.state),
+        "group": int(people.vital.sum()),
+        "states": len(people.states),
+        "rules": len(outcome.rules),
+        "table": as_table(rules_of(people.data, people.vital, people.terms, outcome)),
+    }
+    record("group_rules", f"{COMMAND} --only rules", figures)
 
 
 def years() -> None:
@@ -183,38 +211,37 @@ def years() -> None:
     vital = [(frame["Occ_code"] == 7).to_numpy() for frame in (old, new)]
     apart = {name: distance(x, y) for name, x, y in zip(names, *columns, strict=True)}
     worst = max(apart, key=apart.__getitem__)
-    print(f"\nfarthest apart: {worst} {apart[worst]:.4f}; by chance {by_chance(len(old), len(new)):.4f}")
     outcome = learnt(data[0], vital[0], min_relative_confidence=0.5, min_support=0.01)
-    print(f"{len(outcome.rules)} rules, {vital[0].sum()} of {len(old)} and {vital[1].sum()} of {len(new)} records")
-    if not len(outcome.rules):
-        return
-    shown_rules(data[0], vital[0], said, outcome)
+    rules = rules_of(data[0], vital[0], said, outcome)
     places, codes = np.unique(new["Region"].to_numpy(), return_inverse=True)
     both = signals(codes, len(places), vital[1], memberships(data[1], outcome.rules, ALPHA), ALPHA)
-    assert both.quantity is not None
-    heads = ["signal, test at 5 %", *HEADS, "rank correlation"]
-    line(*heads)
-    line(*["---"] * len(heads))
-    rows, counts = [], {}
-    for kind, pair in (
-        ("quantity", (both.quantity.astype(float), both.auxiliary)),
-        ("concentration", tuple(concentration(one, both.sizes) for one in (both.quantity, both.auxiliary))),
-    ):
+    figures = {
+        "records": [len(old), len(new)],
+        "group": [int(one.sum()) for one in vital],
+        "regions": len(places),
+        "rules": len(outcome.rules),
+        "rule": {"sentence": rules[1][0]},
+        "apart": {"column": worst, "distance": apart[worst], "chance": by_chance(len(old), len(new))},
+    }
+    print(figures, flush=True)
+    record("group_years", f"{COMMAND} --only years", figures | next_year(both))
+
+
+def next_year(both: Any) -> dict[str, Any]:
+    """How well rules of the year before do, by signal and test."""
+    rows, counts = [printed("signal, test at 5 %", *HEADS, "rank correlation")], {}
+    pairs = {
+        "quantity": (both.quantity.astype(float), both.auxiliary),
+        "concentration": tuple(concentration(one, both.sizes) for one in (both.quantity, both.auxiliary)),
+    }
+    for kind, pair in pairs.items():
         places_of = [np.argsort(np.argsort(signal)) for signal in pair]
         correlation = float(np.corrcoef(*places_of)[0, 1])
-        for test, label in (("thompson_tau", "Thompson tau"), ("grubbs", "Grubbs")):
-            own, seen = (
-                set(thompson_tau(one, alpha=0.05, robust=test == "thompson_tau", test=test).indexes)  # type: ignore[arg-type]
-                for one in pair
-            )
-            counts[f"{kind}_{test}"] = counted(one := adequacy(own, seen, len(places)))
-            rows.append([f"{kind}, {label}", *cells(one), f"{correlation:.2f}"])
-            line(*rows[-1])
-    record(
-        "group_years",
-        "python benchmarks/group_tables.py --only years",
-        {"table": {"heads": heads, "rows": rows}, "signals": counts},
-    )
+        for test, one in outliers(pair, 0.05).items():
+            counts[f"{kind}_{test}"] = counted(one)
+            label = f"{kind}, {test.capitalize().replace('_', ' ')}"
+            rows.append(printed(label, *cells(one), f"{correlation:.2f}"))
+    return {"table": as_table(rows), "signals": counts}
 
 
 def main() -> None:
@@ -229,7 +256,7 @@ def main() -> None:
     people = People()
     print(f"{len(people.state)} records, {people.vital.sum()} of the group, {len(people.states)} states\n", flush=True)
     if args.only in {None, "rules"}:
-        shown_rules(people.data, people.vital, people.terms, learnt(people.data, people.vital))
+        all_rules(people)
     if args.only in {None, "states"}:
         states(people, args.states)
 
