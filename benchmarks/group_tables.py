@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.group_swaps import ALPHA, DATA, STATES, VARIABLES, term
+from benchmarks.group_swaps import ALPHA, DATA, NAMES, STATES, VARIABLES, fuzzified, term
 from benchmarks.recorded import as_table, printed, record
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.rules.fuzzified import Fuzzified, Graded, fuzzify
@@ -92,20 +92,18 @@ class People:
     """All in-range records of the survey."""
 
     def __init__(self) -> None:
-        self.names = [one["column"] for one in VARIABLES]
         inside = pl.all_horizontal([pl.col(one["column"]).is_between(*one["range"]) for one in VARIABLES])
         paths = sorted(DATA.glob("p_*.parquet"))
         self.states = [path.stem.removeprefix("p_") for path in paths]
         frames = [
-            pl.read_parquet(path, columns=["PUMA", "MIL", *self.names]).filter(inside.fill_null(value=False))
+            pl.read_parquet(path, columns=["PUMA", "MIL", *NAMES]).filter(inside.fill_null(value=False))
             for path in paths
         ]
         self.state = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames])
         people = pl.concat(frames)
         self.vital = (people["MIL"] == 1).fill_null(value=False).to_numpy()
         self.area = people["PUMA"].to_numpy()
-        columns = [people[name].cast(pl.Float64).to_numpy() for name in self.names]
-        self.data = fuzzify(columns, [[term(given) for given in one["terms"]] for one in VARIABLES])
+        self.data = fuzzified(people)
         self.terms = [(one["column"], [each["name"] for each in one["terms"]]) for one in VARIABLES]
 
 

@@ -1,12 +1,15 @@
-"""What each way to share scales costs, beside what it saves: `python benchmarks/uncertain_schemes.py --data ../shared`.
+"""What each way to share scales costs and what it saves.
+
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/uncertain_schemes.py --data ../shared
 
 For Adult (six numeric columns), prefixes of one gaussian mixture (gm10k, gm100k) and 20 clusters with outliers
 (G20.D10K): mean scale over the columns' standard deviations, error of range queries with 101 to 200 true records,
 accuracy of classification (10 best fits, a quarter of the records held back), and the linkage attack by an adversary
-who knows the whole original: share of rank 1 and mean rank by fit alone, and after he has compared scales too.
+who knows the whole original: share of rank 1 and mean rank by fit alone, and after they have compared scales too.
 
-The attack is computed here by brute force over all records for a sample of rows. Whoever knows the original computes
-all scales again, so matching leaves him the records of equal scale.
+The attack is computed here by brute force over all records for a sample of rows. An adversary who knows the original
+computes all scales again, so matching leaves them the records of equal scale. A run of all data goes to
+benchmarks/results.
 """
 
 import argparse
