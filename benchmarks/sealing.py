@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/sealing.py
 
-Each figure is the least of some runs, in seconds of the clock and of the processor.
+Each figure is the least of some runs, in milliseconds of the clock and of the processor.
 """
 
 import os
@@ -25,7 +25,7 @@ RUNS = 5
 
 def main() -> None:
     block = os.urandom(CHUNK_BYTES)
-    rows = [printed("storage", "upload", "download", "1 kB of it")]
+    rows = [printed("storage", "upload, ms (CPU ms)", "download", "1 kB of it")]
     with tempfile.TemporaryDirectory() as folder:
         for name, key in (("as it is", ""), ("sealed", "k" * 32)):
             settings = Settings(storage_url=f"file:{Path(folder, name[:2])}", storage_key=SecretStr(key))
@@ -50,7 +50,7 @@ def least(work: Callable[[], object]) -> str:
         work()
         clock.append(time.perf_counter() - began)
         processor.append(time.process_time() - spent)
-    return f"{min(clock):.3f} s ({min(processor):.3f} CPU)"
+    return f"{1000 * min(clock):.1f} ({1000 * min(processor):.1f})"
 
 
 if __name__ == "__main__":
