@@ -129,7 +129,7 @@ def measured(form: str, rows: int) -> list[list[str]]:
         if form == FORMATS[-1]:
             print(json.dumps(step("matrix", path, rows)))
             release = step("release", path, rows)
-            name = f"writing a release ({', '.join(release['bytes'])})"
+            name = f"writing a release ({', '.join(sorted(release['bytes']))})"
             made.append(row(name, sum(release["bytes"].values()), release))
     return made
 
