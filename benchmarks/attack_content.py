@@ -1,15 +1,15 @@
-"""What means inside boxes leave to whoever knows all records of a box but one.
+"""What means inside boxes leave to an attacker who knows all records of a box but one.
 
     PYTHONPATH=. python benchmarks/attack_content.py [--secrets 3]
 
-Adult's six numeric columns, the CASC census and Tarragona's companies, k = 5, means asked, `optimal`; each with its
-values as whole numbers and as real ones. Who knows all records of a box but one subtracts them from the published
-interval of their sum: what is left of the last one's values is a part of the box, its width for real numbers, the
-number of its values for whole ones. Printed are the share of the values whose box has a mean, the part that is left
-on average, over all values and over those whose box has a mean, the share of the values that are told exactly, and the
-least average of a column. Values that the bounds tell have nothing to lose and are not counted: those of boxes of no
-width, and with `tight` a least or greatest value that no other record of the box has. Averages are over several
-secrets.
+Adult's six numeric columns, the CASC census and Tarragona's companies, k = 5, means listed, `optimal`; each with its
+values as whole numbers and as real ones. An attacker who knows all records of a box but one subtracts them from the
+published interval of their sum: the last one's values are then in a part of the box, its width for real numbers, the
+number of its values for whole ones. Printed are the part that is left on average and, in brackets, the share of the
+values that are known exactly. benchmarks/results has also the share of the values whose box has a mean, what is left
+of these, and the least average of a column. Values that the bounds reveal have nothing to lose and are not counted:
+those of boxes of no width, and with `tight` a least or greatest value that no other record of the box has. Averages are
+over several secrets.
 
 `exact` means are there for comparison: nothing is left but where the rules publish no mean, or three sums together.
 Ends with 1 where `rounded` leaves less than half on average.
@@ -17,18 +17,31 @@ Ends with 1 where `rounded` leaves less than half on average.
 
 import argparse
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from mixed_boxes import SHARED, SIX, anonymized, lines
 
+from benchmarks.mixed_boxes import SHARED, SIX, anonymized, lines
+from benchmarks.recorded import printed, record
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.places import new_keys
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/attack_content.py"
+SECRETS = 3
 K = 5
 LEAST = 0.5  # of a box, on average
+BOUNDS = {
+    ("cells", 1): "`cells`",
+    ("grid", 1): "`grid` 1 %, one record",
+    ("grid", 2): "`grid` 1 %, two records",
+    ("tight", 1): "`tight`",
+}
+HEADS = ["table, `bounds`"] + [
+    f"{values}, `{means}`" for means in ("rounded", "exact") for values in ("whole numbers", "as real numbers")
+]
 
 
 @dataclass(frozen=True)
@@ -107,28 +120,55 @@ def attacked(
     return Left(*(np.concatenate([getattr(one, name) for one in attacks]) for name in Left.__dataclass_fields__))
 
 
+def part_left(rest: Left | None) -> str:
+    """The part that is left on average, and the share of the values that are known exactly."""
+    return "refused" if rest is None else f"{rest.part.mean():.3f} ({100 * rest.one.mean():.1f} %)"
+
+
+def parts_left(rest: Left) -> dict[str, float | None]:
+    """Shares of values open, of these with means and known exactly; parts left of all, with means, and of a column."""
+    columns = np.bincount(rest.column, rest.part) / np.maximum(np.bincount(rest.column), 1)
+    return {
+        "open": rest.open.mean(),
+        "with_means": rest.known.mean(),
+        "left": rest.part.mean(),
+        "left_with_means": rest.part[rest.known].mean() if rest.known.any() else None,
+        "least_column": columns.min(),
+        "exact": rest.one.mean(),
+    }
+
+
+def of_bounds(name: str, x: np.ndarray, bounds: str, sharing: int, secrets: int) -> dict[str, Any]:
+    """A row of the table, and its figures by means and values; none where the rules refuse it."""
+    row, figures = [f"{name}, {BOUNDS[bounds, sharing]}"], {}
+    for box_means in ("rounded", "exact"):
+        for values in ("whole", "real"):
+            rest = attacked(x, box_means, bounds, sharing, whole=values == "whole", secrets=secrets)
+            row.append(part_left(rest))
+            if rest is not None:
+                figures[f"{box_means}_{values}"] = parts_left(rest)
+    return {"row": printed(*row), "figures": figures}
+
+
 def main() -> int:
-    """Attack, and say what is left."""
+    """Attack, and print what is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--secrets", type=int, default=3)
-    given = parser.parse_args()
-    failed = 0
-    for name, x in tables().items():
-        for whole in (True, False):
-            for bounds, sharing in (("cells", 1), ("grid", 1), ("grid", 2), ("tight", 1)):
-                for box_means in ("rounded", "exact"):
-                    said = f"{name}, {'whole' if whole else 'real '}, {bounds} {sharing}, {box_means}"
-                    rest = attacked(x, box_means, bounds, sharing, whole=whole, secrets=given.secrets)
-                    if rest is None:
-                        print(f"{said}: refused", flush=True)
-                        continue
-                    columns = np.bincount(rest.column, rest.part) / np.maximum(np.bincount(rest.column), 1)
-                    means = rest.part.mean(), rest.part[rest.known].mean() if rest.known.any() else np.nan
-                    shares = f"{rest.open.mean():.1%} open, {rest.known.mean():.1%} of these have means"
-                    parts = f"left {means[0]:.3f}, with means {means[1]:.3f}, least column {columns.min():.3f}"
-                    print(f"{said}: {shares}; {parts}, known exactly {rest.one.mean():.2%}", flush=True)
-                    failed += box_means == "rounded" and min(means) < LEAST
-    return 1 if failed else 0
+    parser.add_argument("--secrets", type=int, default=SECRETS)
+    secrets = parser.parse_args().secrets
+    measured = {
+        name: {f"{bounds}_{sharing}": of_bounds(name, x, bounds, sharing, secrets) for bounds, sharing in BOUNDS}
+        for name, x in tables().items()
+    }
+    each = [one for of_table in measured.values() for one in of_table.values()]
+    rounded = [one["figures"][f"rounded_{values}"] for one in each for values in ("whole", "real")]
+    least = min(min(one["left"], one["left_with_means"] or 1.0) for one in rounded)
+    column = min(one["least_column"] for one in rounded)
+    print(f"rounded: {least:.3f} left at least, of a column {column:.3f}")
+    if secrets == SECRETS:
+        table = {"heads": HEADS, "rows": [one["row"] for one in each]}
+        by_table = {name: {key: one["figures"] for key, one in rows.items()} for name, rows in measured.items()}
+        record("attack_content", COMMAND, {"table": table, "least": least, "least_column": column, **by_table})
+    return 1 if least < LEAST else 0
 
 
 if __name__ == "__main__":

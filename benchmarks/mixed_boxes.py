@@ -5,7 +5,7 @@
 `adult`: 30,162 complete records (age, education, hours; sex, race, marital status, occupation, country), tight bounds:
 NCP, boxes and CPU seconds of `optimal`, `fast` and `mondrian` (values by frequency), with hierarchies; ranges of 1,000
 COUNT queries; mean hours by occupation, and what no release could be below. `bounds`: mean widths of Adult's six
-numeric columns in deviations by kind of bounds.
+numeric columns in deviations by kind of bounds. Both go to benchmarks/results.
 
 NCP of a box: width over range, or values over the codebook's (0 for one value), its mean over columns and records.
 """
@@ -16,18 +16,29 @@ import time
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
+from benchmarks.recorded import printed, record
 from surebox_core.statistics import Statistic
 from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes import anonymization
+from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, NumericColumn
 from workers.methods.queries.box_sides import SetColumn, Sided
 from workers.methods.queries.count import counted_boxes
 from workers.methods.queries.query_arrays import QueryArrays
 
+COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/mixed_boxes.py"
+PARTITIONS: tuple[Method, ...] = ("optimal", "fast", "mondrian")
+BOUNDS: dict[tuple[Literal["cells", "tight", "grid"], int], str] = {
+    ("cells", 2): "`cells`",
+    ("grid", 1): "`grid` 1 %, one record",
+    ("grid", 2): "`grid` 1 %, two records",
+    ("tight", 2): "`tight`",
+}
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 NUMERIC, NOMINAL = (0, 4, 12), (9, 8, 5, 6, 13)
 SIX = (0, 2, 4, 10, 11, 12)
@@ -135,43 +146,53 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
     return float(np.median(widths)), float(np.median(errors))
 
 
+def measured(x: np.ndarray, request: BoxesRequest) -> tuple[BoxesOutcome, dict[str, float]]:
+    """An outcome, with its NCP and CPU seconds."""
+    outcome, seconds = anonymized(x, request)
+    return outcome, {"ncp": ncp(outcome.boxes, np.ptp(x, axis=0)), "seconds": seconds}
+
+
 def show_adult() -> None:
     x, nominal = adult()
-    extent = np.ptp(x, axis=0)
     base = BoxesRequest(5, ncp_statistics(x, nominal), bounds="tight", nominal=nominal)
-    for partition in ("optimal", "fast", "mondrian"):
+    count: dict[str, dict[str, float]] = {}
+    by_k: dict[int, dict[str, dict[str, float]]] = {k: {} for k in (5, 10, 50)}
+    for partition in PARTITIONS:
         anonymized(x[:9000], replace(base, partition=partition, nominal=tuple(first(c, 9000) for c in nominal)))
-        for k in (5, 10, 50):
-            outcome, seconds = anonymized(x, replace(base, k=k, partition=partition))
-            said = f"NCP {ncp(outcome.boxes, extent):.4f}, {len(outcome.boxes.counts)} boxes, {seconds:.2f} CPU s"
-            if k == 5:
+        for k, line in by_k.items():
+            outcome, line[partition] = measured(x, replace(base, k=k, partition=partition))
+            if k == base.k:
                 width, error = queries(x, nominal, outcome.boxes)
-                said += f"; COUNT: width {width:.3f} N, error {100 * error:.1f} %"
-            print(f"Adult, k = {k:2}, {partition:8}: {said}", flush=True)
-    trees = adult(hierarchies=True)[1]
-    outcome, seconds = anonymized(x, replace(base, nominal=trees))
-    print(f"Adult, k =  5, hierarchies: NCP {ncp(outcome.boxes, extent):.4f}, {seconds:.2f} CPU s", flush=True)
-    show_groups(x, nominal, base)
+                count[partition] = {"width": width, "error": error}
+    cells = {k: (f"{one['ncp']:.4f} ({one['seconds']:.1f})" for one in line.values()) for k, line in by_k.items()}
+    table = {"heads": ["k", *PARTITIONS], "rows": [printed(str(k), *line) for k, line in cells.items()]}
+    trees = measured(x, replace(base, nominal=adult(hierarchies=True)[1]))[1]
+    trees["more"] = trees["ncp"] / by_k[base.k]["optimal"]["ncp"] - 1.0
+    groups = of_groups(x, nominal, base)
+    print(f"COUNT: {count}\nhierarchies: {trees}\nhours by occupation alone: {groups}", flush=True)
+    figures = {"table": table, "by_k": {f"k{k}": line for k, line in by_k.items()}, "count": count}
+    record("boxes_mixed", f"{COMMAND} adult", figures | {"hierarchies": trees, "groups": groups})
 
 
-def show_groups(x: np.ndarray, nominal: tuple[NominalColumn, ...], base: BoxesRequest) -> None:
-    """Mean hours by occupation asked alone, and what no release could be below."""
+def of_groups(x: np.ndarray, nominal: tuple[NominalColumn, ...], base: BoxesRequest) -> dict[str, float]:
+    """Mean hours by occupation listed alone, and what no release could be below."""
     occupation = nominal[3]
     only = (Statistic("domain_mean", (2, 3 + 3)),)
     outcome, seconds = anonymized(x, replace(base, statistics=only))
     widths = np.array([one.guaranteed.width if one.guaranteed else np.nan for one in outcome.certificates[0].published])
     persons = np.bincount(occupation.codes)
     rarest = int(np.argmin(persons))
-    print(
-        f"hours by occupation asked alone: mean width {widths.mean():.2f} h over occupations, "
-        f"{widths @ persons / persons.sum():.2f} h over persons, median {np.median(widths):.2f} h, {seconds:.2f} CPU s"
-    )
     least = least_width(x[:, 2], occupation.codes, rarest, base.k)
-    print(
-        f"    the rarest, of {persons[rarest]} persons: {widths[rarest]:.1f} h, no release below {least:.2f} h, "
-        f"so none below {least / len(widths):.2f} h over occupations",
-        flush=True,
-    )
+    return {
+        "mean": float(widths.mean()),
+        "mean_over_persons": float(widths @ persons / persons.sum()),
+        "median": float(np.median(widths)),
+        "seconds": seconds,
+        "rarest": int(persons[rarest]),
+        "rarest_width": float(widths[rarest]),
+        "rarest_least": float(least),
+        "least_mean": float(least / len(widths)),
+    }
 
 
 def least_width(y: np.ndarray, codes: np.ndarray, group: int, k: int) -> float:
@@ -234,16 +255,19 @@ def first(column: NominalColumn, rows: int) -> NominalColumn:
 def show_bounds() -> None:
     x = np.array([[float(row[i]) for i in SIX] for row in lines()])
     deviation = x.std(axis=0)
-    low, high = x.min(axis=0), x.max(axis=0)
-    domains = tuple(zip(low.tolist(), high.tolist(), strict=True))
+    domains = tuple(zip(x.min(axis=0).tolist(), x.max(axis=0).tolist(), strict=True))
     grids = tuple(NumericColumn(value_step=float(0.01 * (b - a))) for a, b in domains)
-    for bounds, records in (("cells", 2), ("grid", 1), ("grid", 2), ("tight", 2)):
+    rows = []
+    for (bounds, records), words in BOUNDS.items():
         request = BoxesRequest(5, tuple(Statistic("mean", (i,)) for i in range(6)), bounds=bounds, domains=domains)
-        for name, columns in (("real", grids), ("whole", tuple(replace(g, step=1.0) for g in grids))):
+        means = []
+        for columns in (tuple(replace(g, step=1.0) for g in grids), grids):
             outcome, _ = anonymized(x, replace(request, columns=columns, min_records_at_bound=records))
             width = (outcome.boxes.upper - outcome.boxes.lower) / deviation
-            mean = float((outcome.boxes.counts @ width / len(x)).mean())
-            print(f"Adult6, k = 5, {bounds} ({records}), {name} numbers: mean width {mean:.3f} sd", flush=True)
+            means.append(float((outcome.boxes.counts @ width / len(x)).mean()))
+        rows.append(printed(words, *(f"{mean:.3f}" for mean in means)))
+    heads = ["`bounds`", "whole numbers", "as real numbers"]
+    record("boxes_bounds", f"{COMMAND} bounds", {"table": {"heads": heads, "rows": rows}})
 
 
 def made_up(rows: int) -> tuple[np.ndarray, tuple[NominalColumn, ...]]:
