@@ -1,7 +1,7 @@
 """The profile of the rules masked, and what classifiers see of it all the same, on the American Community Survey 2024.
 
-    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_profile.py [--states 37 53 13] [--alone]
-        [--search assignment|memetic] [--metric ordinal|categorical]
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_profile.py [--states 37 53 13]
+        [--search assignment|memetic] [--metric ordinal|categorical] [--alone]
 
 For each state: rules by exhaustive search on all other states, `mask: "outliers"`, default profile and decoys, numbers
 as ordinal attributes or all as categories, run as the service runs it, without the service. The figures are those of
@@ -9,7 +9,7 @@ the attack that follows: signals of the profile that expose a masked region, the
 signals (members, near-members and their ratio at 0.1 to 0.4), highest or lowest first, next to the 95 % quantile of the
 same under random labels, distortion over that of the letter, and classifiers. `--alone` runs the algorithms alone on
 North Carolina (no service, no decoys, no classifiers), for both metrics and three keys each. CPU seconds of one
-process.
+thread: those of gradient boosting would count waiting for the others.
 """
 
 import argparse
@@ -52,7 +52,7 @@ RECORDED = {
     ("37", "assignment", "categorical"): "group_profile_categorical",
     ("37", "memetic", "ordinal"): "group_profile_memetic",
 }
-COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_profile.py"
+COMMAND = "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/group_profile.py"
 KEYS = 3
 HEADS = [
     "state", "masked regions", "swaps + decoys", "signals that expose one", "valid", "precision", "quantile",
