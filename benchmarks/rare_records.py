@@ -105,7 +105,7 @@ def thresholds(x: np.ndarray) -> dict[str, Any]:
     for name, statistic in STATISTICS.items():
         (every, _), *kept = widths_kept(x, statistic)
         rows.append(printed(name, f"{every:.4f}", *(f"{by_c:.4f}, {by_density:.4f}" for by_c, by_density in kept)))
-    first, *others = (f"{share:.0%}" for share in SHARES[1:])
+    first, *others = (f"{100 * share:.0f} %" for share in SHARES[1:])
     return {"heads": ["statistic", "none suppressed", f"{first} by c, by density", *others], "rows": rows}
 
 
