@@ -199,8 +199,8 @@ def least_width(y: np.ndarray, codes: np.ndarray, group: int, k: int) -> float:
     """A width that the mean of y in a group cannot be below, where boxes are intervals of y times sets of groups.
 
     The group's records of a box are a run of its values in order. A run of k or more is best alone: its number is then
-    certain, and one record stands at each end. A shorter one shares its box with records of other groups: it has at
-    least k records, every value of its set is somebody's, and the group's number in it is anything from 1 to what the
+    certain, and one record is at each end. A shorter one shares its box with records of other groups: it has at least k
+    records, every value of its set is that of a record, and the group's number in it is anything from 1 to what the
     others leave. The least of that over intervals and sets, with values no wider than the run's, over all ways to part
     the group into runs.
     """
