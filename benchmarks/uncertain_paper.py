@@ -309,7 +309,7 @@ def main() -> None:
         spread = x.std(axis=0)
         x = np.ascontiguousarray(x / spread)
         low, high = (x.min(axis=0), x.max(axis=0)) if name == "adult" else (np.zeros_like(spread), 1.0 / spread)
-        # Adult's gains and losses are 0 for nearly all: a range that never begins at the least value would have no record
+        # Adult's gains and losses are 0 for nearly all: a range that never begins at the least value would have none
         panels += count_figures(name, x, low, high, 0.5 if name == "adult" else 0.0, 2 * place + 1, given.levels)
         if label is not None:
             panels.append(class_figure(name, x, label, 7 if name == "g20" else 8, given.levels))
