@@ -139,17 +139,17 @@ def _condensation(spec: CondensationSpec, rows: float) -> Estimate:
 
 
 def _group(spec: GroupSpec, rows: float) -> Estimate:
-    """Rules tried times records looked at."""
-    return Estimate(_searching(spec.search, spec.variables) * rows, 30 * rows * len(spec.variables))
+    """Rules tried times records looked at, and what each rule takes by itself."""
+    return Estimate(_searching(spec.search, spec.variables, rows), 30 * rows * len(spec.variables))
 
 
-def _searching(search: GroupSearch, variables: Sequence[FuzzyVariable]) -> float:
-    """Seconds of a search for rules, a record."""
+def _searching(search: GroupSearch, variables: Sequence[FuzzyVariable], rows: float) -> float:
+    """Seconds of a search for rules."""
     if isinstance(search, EvolutionSearch):
         tried = search.runs * (search.population + search.generations * search.replaced)
-        return tried * (1e-10 if search.diversity else 2.5e-11)
+        return tried * (1e-10 * rows + 1e-4 if search.diversity else 2.5e-11 * rows + 2.5e-6)
     every = math.prod(len(one.terms) + 1 for one in variables if one.terms)
-    return min(every, _PRUNED) * 1.4e-11
+    return min(every, _PRUNED) * 1.4e-11 * rows
 
 
 def _swaps(spec: SwapsSpec, rows: float) -> Estimate:
