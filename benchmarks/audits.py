@@ -155,12 +155,7 @@ def audited(name: str, source: Source, records: int) -> None:
         bench.release("boxes", boxes)
         say(name, RELEASE, {"rows": bench.releases["boxes"].rows}, begun)
         table(bench, name, "table, boxes with k = 5", {"release_id": "boxes"}, source, source.columns)
-        begun = time.process_time()
-        one = bench.run({"method": "determination", "release_ids": ["boxes"]}).result["releases"][0]
-        figures = {f"{part['column']} single value": part["share_single_value"] for part in one["columns"]}
-        kept = one["kept_columns"][0]
-        say(name, "determination", figures | {f"{kept['column']} certain": kept["share_certain"],
-            "nearly": kept["share_nearly_certain"]}, begun)  # fmt: skip
+        determination(bench, name, "determination", "boxes")
         begun = time.process_time()
         result = bench.run({"method": "influence", "release_ids": ["boxes"], "records": records}).result
         slopes = [part["slope"] for part in result["releases"][0]["numbers"]]
@@ -177,8 +172,28 @@ def audited(name: str, source: Source, records: int) -> None:
             together(bench, boxes)
 
 
+def determination(bench: Bench, name: str, audit: str, release: str) -> None:
+    begun = time.process_time()
+    one = bench.run({"method": "determination", "release_ids": [release]}).result["releases"][0]
+    figures = {f"{part['column']} single value": part["share_single_value"] for part in one["columns"]}
+    kept = one["kept_columns"][0]
+    figures |= {f"{kept['column']} certain": kept["share_certain"], "nearly": kept["share_nearly_certain"]}
+    say(name, audit, figures, begun)
+
+
+def composition(bench: Bench, names: list[str], **more: Any) -> None:
+    begun = time.process_time()
+    made = bench.run({"method": "composition", "release_ids": names, "sensitive": ["income"]} | more).result
+    figures = {"overlay below 5": made["overlay_below"], "candidates below 5": made["candidates_below"],
+               "one income": made["sensitive"][0]["homogeneous"] if made["sensitive"] else None,
+               "expected": made["expected"], "expected below": made["expected_below"]}  # fmt: skip
+    say("adult", f"composition of {' and '.join(names)}", figures, begun)
+
+
 def together(bench: Bench, boxes: dict[str, Any]) -> None:
     """Several releases of Adult."""
+    bench.release("twenty", boxes | {"k": 20})
+    determination(bench, "adult", "determination, k = 20", "twenty")
     spreads = [{"kind": "variance", "of": [one]} for one in boxes["quasi_identifiers"]]
     others = {
         "6": {"k": 6}, "10": {"k": 10, "statistics": spreads}, "two": {"quasi_identifiers": ["age", "hours-per-week"],
@@ -187,11 +202,7 @@ def together(bench: Bench, boxes: dict[str, Any]) -> None:
     for seed, (name, other) in enumerate(others.items(), 1):
         bench.release(name, boxes | other, seed=seed)
     for names in (["boxes", "6"], ["boxes", "10"], ["boxes", "two"], ["boxes", *others]):
-        begun = time.process_time()
-        made = bench.run({"method": "composition", "release_ids": names, "sensitive": ["income"]}).result
-        figures = {"overlay below 5": made["overlay_below"], "candidates below 5": made["candidates_below"],
-                   "one income": made["sensitive"][0]["homogeneous"]}  # fmt: skip
-        say("adult", f"composition of {' and '.join(names)}", figures, begun)
+        composition(bench, names)
     ten = {"dataset_id": "data", "quasi_identifiers": boxes["quasi_identifiers"], "k": 10, "formats": ["parquet"]}
     bench.release("ten", ten | {"method": "boxes", "statistics": boxes["statistics"]})
     bench.release("noise", ten | {"method": "uncertain"})
@@ -201,6 +212,10 @@ def together(bench: Bench, boxes: dict[str, Any]) -> None:
     }
     bench.release("ten6", ten | six | {"method": "boxes", "statistics": boxes["statistics"]})
     bench.release("noise6", ten | six | {"method": "uncertain"})
+    bench.release("all6", boxes | six)
+    bench.release("all6 with 6", boxes | six | {"k": 6}, seed=1)
+    composition(bench, ["all6", "all6 with 6"])
+    composition(bench, ["ten", "noise"], sensitive=[])
     for names in (["ten"], ["noise"], ["ten", "noise"], ["ten6"], ["noise6"], ["ten6", "noise6"]):
         begun = time.process_time()
         made = bench.run({"method": "linkage", "release_ids": names}).result
