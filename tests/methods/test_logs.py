@@ -46,11 +46,8 @@ def test_planted_cells_are_in_no_log_of_any_process(
     ended = [json.loads(line) for text_of in logs.values() for line in text_of.splitlines() if '"job.ended"' in line]
     outcomes = {one["job_id"]: one["outcome"] for one in ended}
     assert outcomes[job["id"]] == "succeeded", "the logs that are searched are the real ones"
-    assert {"succeeded", "failed"} == {*outcomes.values()}
-    assert {one.get("problem") for one in ended if one["outcome"] == "failed"} == {
-        "/problems/invalid",
-        "/problems/unreadable",
-    }
+    problems = {one.get("problem") for one in ended if one["outcome"] == "failed"}
+    assert {"/problems/invalid", "/problems/unreadable"} <= problems, "those of the uploads above; jobs of other tests"
     assert not any("Task %(name)s" in text_of for text_of in logs.values())
     for path, content in logs.items():
         assert text not in content, path
