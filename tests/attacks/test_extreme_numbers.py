@@ -70,7 +70,7 @@ def inside(values: Sequence[Fraction], interval: Sequence[float | None]) -> int:
     )
 
 
-def asked(draw: np.random.Generator, columns: dict[str, list[str]]) -> list[dict[str, Any]]:
+def requested(draw: np.random.Generator, columns: dict[str, list[str]]) -> list[dict[str, Any]]:
     statistics: list[dict[str, Any]] = []
     for at, (name, cells) in enumerate(columns.items()):
         end = float(draw.choice(cells))
@@ -98,7 +98,7 @@ def publish(client: httpx.Client, draw: np.random.Generator) -> bool:
     columns = {name: column(draw, rows) for name in names}
     data = {name: [Fraction(float(cell)) for cell in cells] for name, cells in columns.items()}
     lines = [",".join(names), *(",".join(row) for row in zip(*columns.values(), strict=True))]
-    statistics = asked(draw, columns)
+    statistics = requested(draw, columns)
     body = {
         "method": "boxes", "formats": FORMATS, "quasi_identifiers": names, "k": int(draw.integers(2, 8)),
         "dataset_id": upload(client, "\n".join(lines) + "\n", new_family=True)["id"], "statistics": statistics,
