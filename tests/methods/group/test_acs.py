@@ -45,8 +45,8 @@ def test_the_bases_of_north_carolina_are_found_hidden_and_not_found_again(client
     attack = {
         "method": "group", "auxiliary_dataset_id": auxiliary, "target_dataset_id": bare,
         "hidden_group": {"column": "MIL", "values": [1]}, "region_columns": ["PUMA"], "variables": variables,
-        "search": {"method": "evolution", "generations": 40, "runs": 5},
-    }  # fmt: skip
+        "search": {"method": "evolution", "generations": 40, "runs": 5}, "seed": 1,
+    }  # fmt: skip  # seeded: rules that another search learns may find a masked place again, seldom
     model = succeed(client, attack, kind="audits")
     audit, values = model["result"], model["result"]["regions"]
     kept = in_range(carolina, variables)
@@ -64,7 +64,7 @@ def test_the_bases_of_north_carolina_are_found_hidden_and_not_found_again(client
         "method": "swaps", "dataset_id": whole, "region_columns": ["PUMA"], "model_job_id": model["id"],
         "drop": GIVEAWAYS,
         "mask": [{"region": values[place], "at_most": 8, "zero_at": 20} for place in largest],
-        "search": {"method": "memetic", "generations": 60, "population": 40, "pairs": 16},
+        "search": {"method": "memetic", "generations": 60, "population": 40, "pairs": 16}, "seed": 1,
     }  # fmt: skip
     job = succeed(client, mask)
     result, rows = job["result"], released(client, job)
