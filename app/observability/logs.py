@@ -107,12 +107,12 @@ def _shared_processors() -> list[Processor]:
 
 
 def _adopt() -> None:
-    """Let the loggers of uvicorn and celery speak through the root's handler only; our own events report ended jobs."""
+    """Let the loggers of uvicorn and celery speak through the root's handler only."""
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "celery", "celery.task", "celery.redirected"):
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = name not in _SILENT
-    logging.getLogger("celery.app.trace").setLevel(logging.WARNING)
+    logging.getLogger("celery.app.trace").setLevel(logging.WARNING)  # `job.ended` reports what has ended
 
 
 def _message(_logger: object, _method: str, event: Event) -> Event:

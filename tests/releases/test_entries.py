@@ -70,6 +70,18 @@ def test_releases_whose_rows_were_all_forgotten_come_back_with_their_files(publi
     assert published.client.get(f"/v1/releases/{release_id}/data?format=csv").content == content
 
 
+def test_a_long_double_comes_back_as_a_double(published: Releases, tmp_path: Path) -> None:
+    forget, statistics = forgetting(published, tmp_path), [{"kind": "mean", "of": ["age"], "estimate": 7.4e34}]
+    release_id = draft(published, statistics=json.dumps(statistics))
+    assert publish(published, release_id).status_code == 200
+    forget()
+    database = published.processes.database
+    assert catch_up(database=database, storage=published.storage, owner=published.owner) == 1
+    with database.read() as connection:
+        stored = connection.exec_driver_sql("SELECT statistics::text FROM release WHERE id = %s", (release_id,))
+        assert json.loads(stored.scalar_one(), parse_int=str) == statistics
+
+
 def test_a_publication_that_is_rolled_back_leaves_nothing(published: Releases) -> None:
     release_id = draft(published)
 
