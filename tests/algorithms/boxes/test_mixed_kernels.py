@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
-from numba.core.types import NamedTuple
+from numba.types import Array
 
+from surebox_core.compiling.inner_kernels import InnerKernel
+from surebox_core.compiling.references import Reference
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
 from tests.meta.project import ROOT
@@ -39,7 +42,19 @@ def count() -> None:
         own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
         for each in (one for one in own if hasattr(one, "signatures")):
             kinds = [
-                any(isinstance(given, NamedTuple) and given.instance_class in MIXED for given in signature)
+                any(getattr(given, "instance_class", None) in MIXED for given in signature)
                 for signature in each.signatures
             ]
             assert (each.__name__, kinds.count(True) > 1, kinds.count(False) > 1) == (each.__name__, False, False)
+            assert not any(of_a_reference(each, kernel) for kernel in each.overloads.values()), each.__name__
+
+
+def of_a_reference(dispatcher: Any, kernel: Any) -> bool:
+    """Whether Python gets arrays of a tuple that was passed by reference, which nothing would keep alive."""
+    returned = kernel.signature.return_type
+    arrays = [returned, *getattr(returned, "types", ())]
+    return (
+        not isinstance(dispatcher, InnerKernel)
+        and any(isinstance(each, Reference) for each in kernel.signature.args)
+        and any(isinstance(each, Array) for each in arrays)
+    )

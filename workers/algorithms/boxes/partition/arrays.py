@@ -33,6 +33,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from surebox_core.compiling.references import by_reference
 from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray, SingleArray
 
 #: A range below this counts as none: it has no inverse, and shares of it would not be above 0.
@@ -48,6 +49,7 @@ def inverse_ranges(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.divide(1.0, width, out=np.zeros(len(width)), where=width > NARROWEST)
 
 
+@by_reference
 class NumericRecords(NamedTuple):
     """Numbers alone, being reordered, and what their columns are worth."""
 
@@ -60,6 +62,7 @@ class NumericRecords(NamedTuple):
     classes: int
 
 
+@by_reference
 class MixedRecords(NamedTuple):
     """Numbers and codes, being reordered, and what their columns are worth."""
 
@@ -78,6 +81,7 @@ class MixedRecords(NamedTuple):
     classes: int
 
 
+@by_reference
 class MixedSide(NamedTuple):
     """The known facts of one side of a cut while its records are gone through.
 
@@ -105,6 +109,7 @@ class MixedSide(NamedTuple):
     cell: FloatArray
 
 
+@by_reference
 class ValueOrders(NamedTuple):
     """Room for the orders of the values of a column in a node.
 
@@ -122,6 +127,7 @@ OfSide = TypeVar("OfSide")
 OfOrders = TypeVar("OfOrders")
 
 
+@by_reference
 class Block(NamedTuple, Generic[OfSide, OfOrders]):
     """Room for one large node's records, sorted along every axis, and for the trials on them.
 
@@ -162,6 +168,7 @@ class Run(NamedTuple):
     e: int
 
 
+@by_reference
 class Tree(NamedTuple):
     """Nodes made so far, and those that wait. An axis from n on is a column of codes.
 

@@ -52,7 +52,7 @@ def _clear_mixed(side: MixedSide) -> None:
 
 
 #: No records yet.
-clear = by_kind(_clear_numeric, _clear_mixed, forceinline=True)
+clear = by_kind(_clear_numeric, _clear_mixed)
 
 
 def _extend_numeric(records: NumericRecords, row: int, side: FloatArray) -> None:
@@ -108,7 +108,7 @@ def _extend_mixed(  # noqa: C901 (a kernel)
 extend = by_kind(_extend_numeric, _extend_mixed, forceinline=True)
 
 
-@inner_kernel(forceinline=True)
+@inner_kernel
 def _numeric_sizes(records: NumericRecords, count: int, side: FloatArray) -> float:
     """s_i of a side of numbers; their sum."""
     price, same = records.price, len(records.worth) == 0
@@ -120,7 +120,7 @@ def _numeric_sizes(records: NumericRecords, count: int, side: FloatArray) -> flo
     return total
 
 
-@inner_kernel(forceinline=True)
+@inner_kernel
 def _mixed_sizes(records: MixedRecords, count: int, side: MixedSide) -> float:
     """s_i of a side of columns of all kinds; their sum."""
     n = len(side.low)
@@ -165,7 +165,7 @@ def _uncut_mixed(records: MixedRecords, run: Run, side: MixedSide) -> float:
 
 
 #: s_i of a node; their sum.
-uncut = by_kind(_uncut_numeric, _uncut_mixed, forceinline=True)
+uncut = by_kind(_uncut_numeric, _uncut_mixed)
 
 
 @inner_kernel
@@ -302,7 +302,7 @@ def _mixed_ends(side: MixedSide) -> tuple[FloatArray, FloatArray]:
 
 
 #: Lowest and highest values of a side, (n,) each.
-ends = by_kind(_numeric_ends, _mixed_ends, forceinline=True)
+ends = by_kind(_numeric_ends, _mixed_ends)
 
 
 def _numeric_scores(side: FloatArray) -> Any:
@@ -314,7 +314,7 @@ def _mixed_scores(side: MixedSide) -> Any:
 
 
 #: s_i of a side, (n + D,).
-scores = by_kind(_numeric_scores, _mixed_scores, forceinline=True)
+scores = by_kind(_numeric_scores, _mixed_scores)
 
 
 def _numeric_cell(side: FloatArray) -> Any:
@@ -326,7 +326,7 @@ def _mixed_cell(side: MixedSide) -> FloatArray:
 
 
 #: Bounds of the cell of the node at hand, (2, n).
-cell = by_kind(_numeric_cell, _mixed_cell, forceinline=True)
+cell = by_kind(_numeric_cell, _mixed_cell)
 
 
 def _numbers_rest(records: NumericRecords, side: FloatArray) -> bool:  # noqa: ARG001
@@ -338,4 +338,4 @@ def _codes_never_rest(records: MixedRecords, side: MixedSide) -> bool:  # noqa: 
 
 
 #: Whether what a side costs does not hang on its records where it is as wide as its cell.
-rests = by_kind(_numbers_rest, _codes_never_rest, forceinline=True)
+rests = by_kind(_numbers_rest, _codes_never_rest)

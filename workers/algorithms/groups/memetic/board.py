@@ -1,14 +1,15 @@
 """What kernels of the memetic algorithm take: a problem, individuals, and the odds they are bred by.
 
-Notation as in memetic.search. Kernels that need one part of a problem only take that part only: numba unpacks every
-array of a tuple for each kernel that takes it, and compile time is paid on every fresh machine.
+Notation as in memetic.search.
 """
 
 from typing import NamedTuple
 
+from surebox_core.compiling.references import by_reference
 from surebox_core.types import FloatArray, IndexArray, IntArray
 
 
+@by_reference
 class Parts(NamedTuple):
     """Which records are in which submicrofile.
 
@@ -28,6 +29,7 @@ class Parts(NamedTuple):
     weight_of_part: FloatArray
 
 
+@by_reference
 class Nearby(NamedTuple):
     """How far records are from each other.
 
@@ -48,6 +50,7 @@ class Nearby(NamedTuple):
     nearest: FloatArray
 
 
+@by_reference
 class Goal(NamedTuple):
     """Bounds on the signal.
 
@@ -74,6 +77,7 @@ class Goal(NamedTuple):
     most: float
 
 
+@by_reference
 class Board(NamedTuple):
     """A problem."""
 
@@ -82,6 +86,7 @@ class Board(NamedTuple):
     goal: Goal
 
 
+@by_reference
 class Stamps(NamedTuple):
     """Who is used by the individual at work: (S,), (R,), by which of its rows (R,), and its number (1,); int64."""
 
@@ -91,6 +96,7 @@ class Stamps(NamedTuple):
     now: IntArray
 
 
+@by_reference
 class Odds(NamedTuple):
     """How children come about: size of tournaments, p_c of a pair, (4,) p_m of M1 to M4, and shares of the rows."""
 
@@ -101,6 +107,7 @@ class Odds(NamedTuple):
     roaming: float
 
 
+@by_reference
 class Places(NamedTuple):
     """Individuals, in place: source, partner (n, L) int32, influence (n, L), rows (n,) int64, fitness (n,)."""
 

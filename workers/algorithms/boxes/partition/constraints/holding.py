@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.compiling.references import by_reference
 from surebox_core.types import ByteArray, FloatArray, IndexArray, IntArray
 from workers.algorithms.boxes.partition.constraints.alpha_k import is_deassociated
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
@@ -25,6 +26,7 @@ from workers.algorithms.boxes.partition.constraints.least_width import is_wide
 from workers.algorithms.boxes.partition.constraints.t_closeness import is_close, overall_shares
 
 
+@by_reference
 class ConstraintArrays(NamedTuple):
     """The demands, for kernels; `seen` and `tally` are space that is all zeros between two calls."""
 
