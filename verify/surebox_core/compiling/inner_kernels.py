@@ -1,8 +1,8 @@
 """How a kernel that only kernels call is compiled: as far as its callers need it.
 
-Numba makes machine code of every kernel and a way in from Python. Of a kernel that only kernels call neither is ever
-used: its callers contain what it was lowered to. Here it is left at that: mixed boxes take a third less to compile. It
-is optimized all the same: where small kernels are not, their callers come out up to five times slower.
+Numba makes machine code of every kernel and a way in from Python, and to that end optimizes it with all that it calls.
+Of a kernel that only kernels call this is done again in each of its callers, and the rest is never used. Here it is
+left at what it was lowered to: a kernel that Python calls is optimized once, with all inner kernels that it reaches.
 
 This is made of inner parts of numba: `kernels.inner_kernel` takes it of the minor version that is tested only.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
@@ -29,18 +29,21 @@ class InnerKernel(CPUDispatcher):
         raise TypeError(f"{self.py_func.__qualname__} is called by kernels only: declare it with `kernel`")
 
     def add_overload(self, compiled: Any) -> None:
-        """Make it known to its callers, under a key of its own: it has no address."""
+        """Make it known to its callers, under a key of its own: it has no address.
+
+        They link it, and what it calls: that is linked to nothing else.
+        """
         known = compiled._replace(entry_point=object())
-        known.target_context.insert_user_function(known.entry_point, known.fndesc, [known.library])
+        linked = [known.library, *known.library._linking_libraries]  # noqa: SLF001 (numba has no other name for it)
+        known.target_context.insert_user_function(known.entry_point, known.fndesc, linked)
         self.overloads[tuple(known.signature.args)] = known
 
 
 class _Library(JITCodeLibrary):
-    """What a kernel was lowered to, linked with what it calls and optimized; no machine code is made of it."""
+    """What a kernel was lowered to; nothing is linked to it, and no machine code is made of it."""
 
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self) -> None:
+        self._raise_if_finalized()
         self._finalized = True
 
 
@@ -54,8 +57,28 @@ class _Lowering(NativeLowering):
         return bool(super().run_pass(state))
 
 
+class _Flags(Flags):
+    """Numba's flags, compared by those that are set.
+
+    Numba looks functions up by them at every call that it types, and asks for all forty of them each time.
+    """
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Flags) and self._values == other._values) or bool(super().__eq__(other))
+
+
+_HASH = hash(Flags())  # that of the options' names: the same for all
+
+
 class _Compiler(CompilerBase):
     """Numba's own passes, but for the lowering."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> list[PassManager]:
         passes, usual = PassManager("inner_kernel"), DefaultPassBuilder

@@ -14,7 +14,7 @@ from numba import njit, version_info
 from surebox_core.compiling.cache import located
 
 #: The minor version of numba whose inner parts `inner_kernels` is made of. With another, which may have other parts,
-#: inner kernels are plain ones: the same numbers, and up to a third more to compile.
+#: inner kernels are plain ones: the same numbers, and more to compile.
 TESTED = (0, 68)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
