@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -22,15 +21,13 @@ from app.processes.cores import usable_cores
 from app.processes.parent_death_signal import die_with
 from surebox_core.compiling.cache import folder, is_there, remove_old, sources
 from workers.engine.registry import RUNNERS, runner_for
-from workers.methods.protocol import warmings_of
+from workers.methods.protocol import warm
 
 _MARKS: Final = "done"
-_MOST_PROCESSES: Final = 4  # the longest part takes a third of all
+_MOST_PROCESSES: Final = 4  # boxes take half of all, in one
 #: What compiling takes of one core (of a server, 2026), where it is much.
-_ABOUT_SECONDS: Final = {"boxes": 55.0, "group": 40.0, "ingest": 15.0, "swaps": 20.0, "uncertain": 20.0}
+_ABOUT_SECONDS: Final = {"boxes": 30.0, "group": 40.0, "ingest": 15.0, "swaps": 20.0, "uncertain": 20.0}
 _USUAL_SECONDS: Final = 8.0
-#: When garbage is sought: a compiler makes little of it, and looking takes a twentieth of its time at Python's usual.
-_SELDOM: Final = (100_000, 50, 100)
 
 
 def main(methods: list[str]) -> None:
@@ -49,44 +46,32 @@ def say_missing(methods: list[str]) -> None:
 
 
 def compile_kernels(methods: Iterable[str], *, say: Callable[[str], None]) -> None:
-    """Compile the missing parts, on all cores; who calls meanwhile waits, and finds the result."""
+    """Compile what methods lack, on all cores; who calls meanwhile waits, and finds the result."""
     with _alone():
-        missing = uncompiled(methods)
-        parts = [(method, part) for method in missing for part in range(len(warmings_of(runner_for(method))))]
-        left = Counter(method for method, _ in parts)
-        seconds = Counter[str]()
-        for method in missing:
-            if method not in left:
-                _mark_done(method)
-        for method, took in _compiled(parts):
-            left[method] -= 1
-            seconds[method] += round(took)
-            if not left[method]:
-                _mark_done(method)
-                say(f"  {method}: {seconds[method]} s of one core")
+        for method, seconds in _compiled(uncompiled(methods)):
+            _mark_done(method)
+            say(f"  {method}: {seconds:.0f} s of one core")
 
 
-def _compiled(parts: Sequence[tuple[str, int]]) -> Iterator[tuple[str, float]]:
-    """Compile parts of methods side by side; their methods, and what they took, as they end."""
-    if not parts:
+def _compiled(methods: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Compile methods side by side; their names, and what each took, as they end."""
+    if not methods:
         return
     with ProcessPoolExecutor(
-        min(usable_cores(), _MOST_PROCESSES, len(parts)),
+        min(usable_cores(), _MOST_PROCESSES, len(methods)),
         mp_context=get_context("spawn"),
         initializer=die_with,
         initargs=(os.getpid(), signal.SIGKILL),
     ) as pool:
-        yield from (each.result() for each in as_completed([pool.submit(_compile, *part) for part in parts]))
+        yield from (each.result() for each in as_completed([pool.submit(_compile, method) for method in methods]))
 
 
-def _compile(method: str, part: int) -> tuple[str, float]:
-    """Run through one part of what a method's jobs need; the method, and the seconds it took."""
-    began = time.monotonic()
-    warming = warmings_of(runner_for(method))[part]
-    gc.freeze()
-    gc.set_threshold(*_SELDOM)
-    warming()
-    return method, time.monotonic() - began
+def _compile(method: str) -> tuple[str, float]:
+    """Run through what a method's jobs need; its name, and the CPU seconds it took."""
+    began = time.process_time()
+    gc.disable()  # a compiler makes little garbage, and looking for it takes a twentieth of the time
+    warm(runner_for(method))
+    return method, time.process_time() - began
 
 
 def uncompiled(methods: Iterable[str]) -> list[str]:

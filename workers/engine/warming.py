@@ -24,7 +24,7 @@ from app.observability.logs import described
 from app.processes.tied import tied_to_parent
 from app.settings import Settings
 from workers.engine.registry import RUNNERS, runner_for
-from workers.methods.protocol import warmings_of
+from workers.methods.protocol import warm
 
 _COMPILE = "import sys; from workers.engine.compiling import main; main(sys.argv[1:])"
 #: How soon a job is noticed.
@@ -105,9 +105,8 @@ def _make_kernels_ready(settings: Settings, methods: list[str]) -> None:
     if missing:
         _compile(settings, missing)
     for method in methods:
-        for warm in warmings_of(runner_for(method)):
-            with _turn(settings):
-                warm()
+        with _turn(settings):
+            warm(runner_for(method))
     log.info("warming.done", compiled=len(missing))
 
 

@@ -6,7 +6,7 @@ ends the job. What more a runner can do, it does by having the methods of a prot
 does not define. Runners keep nothing on themselves: one instance serves every job of a process.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from numpy.typing import NDArray
@@ -145,17 +145,7 @@ class Warming(Protocol):
         ...
 
 
-@runtime_checkable
-class WarmingInParts(Protocol):
-    """A runner with so many kernels that several processes compile them side by side."""
-
-    def warmings(self) -> Sequence[Callable[[], None]]:
-        """Made-up jobs to run through, in parts that have few kernels in common, the longest first."""
-        ...
-
-
-def warmings_of(runner: AnyRunner) -> Sequence[Callable[[], None]]:
-    """All that compiles what the jobs of a runner need."""
-    if isinstance(runner, WarmingInParts):
-        return runner.warmings()
-    return (runner.warm,) if isinstance(runner, Warming) else ()
+def warm(runner: AnyRunner) -> None:
+    """Compile, or load, what the jobs of a runner need, where it has kernels."""
+    if isinstance(runner, Warming):
+        runner.warm()

@@ -1,6 +1,6 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -42,6 +42,7 @@ _UNCUT = -1.0
 #: What specifications meant that were written before these fields.
 _BEFORE = {"unlisted_column_weight": 0.0, "objective": "paper", "max_suppressed": 1.0}
 _RECORDS: Final = 5000  # more than `optimal` sorts at a time
+_MEAN: Final = (Statistic("mean", (0,)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,10 @@ class Anonymizing:
 class BoxesRunner:
     """Reads the columns, advances the algorithm, writes the release."""
 
-    def warmings(self) -> Sequence[Callable[[], None]]:
-        """What jobs on columns of all kinds run, and what those on numbers alone run."""
-        return warm_mixed, warm_numeric
+    def warm(self) -> None:
+        """Run what jobs on numbers alone run, and what those on columns of all kinds do."""
+        warm_numeric()
+        warm_mixed()
 
     def keyed_by(self, job: JobContext) -> Sequence[str]:
         """Cuts, and the order of columns where they are alike, follow from the secrets of columns."""
@@ -238,17 +240,17 @@ def _types(job: JobContext) -> dict[str, ColumnType]:
 
 def warm_numeric() -> None:
     """Columns of numbers alone: every partition, both kinds of bounds, all kinds of statistics."""
-    mean, pair = (Statistic("mean", (0,)),), (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
+    pair = (Statistic("covariance", (0, 1)), Statistic("regression", (0, 1)))
     free = BoxConstraints(1, codes=np.zeros((_RECORDS, 1), dtype=np.int32))
     _run(BoxesRequest(250, (*all_moments(3), *pair), "optimal", "cells"))
-    _run(BoxesRequest(250, mean, "fast", "tight"))
-    _run(BoxesRequest(250, mean, "mondrian", "cells", demands=free))  # without demands it runs what `fast` does
+    _run(BoxesRequest(250, _MEAN, "fast", "tight"))
+    _run(BoxesRequest(250, _MEAN, "mondrian", "cells", demands=free))  # without demands it runs what `fast` does
 
 
 def warm_mixed() -> None:
     """A nominal column next to those of numbers."""
     codes = NominalColumn(np.arange(_RECORDS, dtype=np.int32) % 7, 7)
-    statistics = (Statistic("mean", (0,)), Statistic("share", (3,)))
+    statistics = (*_MEAN, Statistic("share", (3,)))
     _run(BoxesRequest(250, statistics, "optimal", "cells", nominal=(codes,), unlisted_column_weight=0.03))
     _run(BoxesRequest(250, statistics, "fast", "cells", nominal=(codes,), unlisted_column_weight=0.03))
 
