@@ -115,7 +115,7 @@ def _boxes(spec: BoxesSpec, rows: float) -> Estimate:
     pairs = sum(len(getattr(one, "of", ())) > 1 for one in spec.statistics or ())
     singles = len(spec.statistics or ()) - pairs
     ranges = boxes * (3e-5 * pairs + 3e-6 * singles)
-    return Estimate(8e-8 * rows * width * math.log2(boxes) + ranges, 80 * boxes * width)
+    return Estimate(3e-8 * rows * width * math.log2(boxes) + ranges, 80 * boxes * width)
 
 
 def _uncertain(spec: UncertainSpec, rows: float) -> Estimate:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import typeof
 from numba.core.errors import TypingError
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
@@ -110,3 +111,11 @@ def test_what_it_has_not_is_refused() -> None:
         unknown(outer())
     with pytest.raises(TypingError, match="shape"):
         summed(outer()._replace(rows="text"))  # type: ignore[arg-type]
+
+
+def test_classes_of_one_name_are_distinguished() -> None:
+    made = [by_reference(NamedTuple("Made", [("x", int), ("y", int)])) for _ in range(2)]
+    made[0].__qualname__ = "another.Made"
+    first, second = (typeof(each(1, 2)) for each in made)
+    assert first != second
+    assert first == typeof(made[0](3, 4))

@@ -43,7 +43,8 @@ class Reference(types.Type):
 
     def __init__(self, instance_class: Any, contents: tuple[Any, ...]) -> None:
         self.instance_class, self.contents = instance_class, contents
-        distinct = hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
+        whole = f"{instance_class.__module__}.{instance_class.__qualname__} {contents!r}"
+        distinct = hashlib.sha256(whole.encode()).hexdigest()[:16]
         super().__init__(f"{instance_class.__name__}({distinct})")  # short: names of compiled functions contain it
 
     def place(self, field: str) -> int:
