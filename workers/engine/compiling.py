@@ -55,10 +55,12 @@ def compile_kernels(methods: Iterable[str], *, say: Callable[[str], None]) -> No
 
 def _compiled(methods: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Compile methods side by side; their names, and what each took, as they end."""
-    if not methods:
+    processes = min(usable_cores(), _MOST_PROCESSES, len(methods))
+    if processes < 2:
+        yield from map(_compile, methods)
         return
     with ProcessPoolExecutor(
-        min(usable_cores(), _MOST_PROCESSES, len(methods)),
+        processes,
         mp_context=get_context("spawn"),
         initializer=die_with,
         initargs=(os.getpid(), signal.SIGKILL),
@@ -71,6 +73,7 @@ def _compile(method: str) -> tuple[str, float]:
     began = time.process_time()
     gc.disable()  # a compiler makes little garbage, and looking for it takes a twentieth of the time
     warm(runner_for(method))
+    gc.freeze()  # nor is it looked for at the end of the process
     return method, time.process_time() - began
 
 

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_core.compiling.kernels import kernel
 from surebox_core.errors import InvalidColumnError
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.selection import cut_at_median, cut_at_multiple, is_open, select
 from workers.algorithms.core.errors import InfeasibleKError
+
+
+@kernel
+def median_cut(v: np.ndarray, m: int, k: int) -> tuple[int, float, float]:
+    return cut_at_median(v, m, k)
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
@@ -124,10 +130,10 @@ def test_ties_are_cut_at_the_side_that_leaves_more_boxes() -> None:
     v = np.array([0.0] * 7 + [1.0] * 9 + [2.0] * 4)
     assert cut_at_multiple(v.copy(), 20, 4) == (16, 1.0, 2.0)
     assert cut_at_multiple(v.copy(), 20, 5) == (7, 0.0, 1.0)
-    assert cut_at_median(v.copy(), 20, 4) == (16, 1.0, 2.0)
+    assert median_cut(v.copy(), 20, 4) == (16, 1.0, 2.0)
     narrow = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
     assert cut_at_multiple(narrow.copy(), 8, 3)[0] == 0
-    assert cut_at_median(v.copy(), 20, 5)[0] == 0
+    assert median_cut(v.copy(), 20, 5)[0] == 0
 
 
 def test_neighbours_without_a_float_between_count_as_equal() -> None:

@@ -21,8 +21,8 @@ class InnerKernel(CPUDispatcher):
     """What numba knows of such a kernel. It is not kept on disk: a kernel that is contains it."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        alone = {"nopython": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=alone | options, pipeline_class=_Compiler)
+        usual = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=usual | options, pipeline_class=_Compiler)
 
     def __call__(self, *given: object, **named: object) -> NoReturn:  # noqa: ARG002 (as numba calls it)
         """Refuse: there is no way in."""
@@ -52,7 +52,8 @@ class _Lowering(NativeLowering):
     _name = "inner_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.flags.no_compile = True
+        state.flags.no_compile = state.flags.no_cpython_wrapper = True
+        state.flags.forceinline = state.pipeline.inlined
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         return bool(super().run_pass(state))
 
@@ -74,11 +75,16 @@ _HASH = hash(Flags())  # that of the options' names: the same for all
 
 
 class _Compiler(CompilerBase):
-    """Numba's own passes, but for the lowering."""
+    """Numba's own passes, but for the lowering.
+
+    Up to there all kernels have the same flags: what they share of numpy's is compiled once for each set of flags.
+    """
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.inlined = self.state.flags.forceinline
         self.state.flags = _Flags(self.state.flags)
+        self.state.flags.discard("forceinline")
 
     def define_pipelines(self) -> list[PassManager]:
         passes, usual = PassManager("inner_kernel"), DefaultPassBuilder

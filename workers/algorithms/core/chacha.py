@@ -12,7 +12,7 @@ Whoever sees any number of blocks and their places learns nothing of the key, no
 import numpy as np
 from numpy.typing import NDArray
 
-from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.compiling.kernels import inner_kernel
 
 CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 _ROUNDS = 20
@@ -31,7 +31,7 @@ def _mix(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
         x[b] = ((word << np.uint64(second)) | (word >> np.uint64(32 - second))) & np.uint64(0xFFFFFFFF)
 
 
-@kernel
+@inner_kernel
 def fill_block(state: NDArray[np.uint32], block: NDArray[np.uint32]) -> None:
     """Write the block of a state; both are (16,) and must not overlap."""
     for i in range(16):

@@ -193,7 +193,7 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     return 0, 0.0, 0.0
 
 
-@kernel
+@inner_kernel
 def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
 
