@@ -26,7 +26,7 @@ from workers.methods.protocol import warm
 _MARKS: Final = "done"
 _MOST_PROCESSES: Final = 4  # boxes take half of all, in one
 #: What compiling takes of one core (of a server, 2026), where it is much.
-_ABOUT_SECONDS: Final = {"boxes": 30.0, "group": 40.0, "ingest": 15.0, "swaps": 20.0, "uncertain": 20.0}
+_ABOUT_SECONDS: Final = {"boxes": 25.0, "ingest": 15.0, "swaps": 15.0}
 _USUAL_SECONDS: Final = 8.0
 
 
