@@ -1,4 +1,4 @@
-"""The arrays that the kernels of the partition work on, named.
+"""The arrays that the kernels of the partition work on, named; kernels get most of these tuples by reference.
 
 Notation
 --------

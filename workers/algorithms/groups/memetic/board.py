@@ -1,4 +1,4 @@
-"""What kernels of the memetic algorithm take: a problem, individuals, and the odds they are bred by.
+"""What kernels of the memetic algorithm take, by reference: a problem, individuals, and the odds they are bred by.
 
 Notation as in memetic.search.
 """
