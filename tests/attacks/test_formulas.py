@@ -69,7 +69,7 @@ def test_no_cell_runs_whatever_separates_cells(
     words = texts(scale)
     file = io.StringIO(newline="")
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    writer.writerows([["x", "=y", "word"], *([i % 9, i * 1.5 - 7, word] for i, word in enumerate(words))])
+    writer.writerows([["x", "=y", "word"], *([i % 9, i * 1.5 - 200, word] for i, word in enumerate(words))])
     dataset = upload(client, file.getvalue(), trim="false")
     spec = anonymization("condensation", dataset["id"], ["x", "=y"], k=2, keep=["word"])
     job = succeed(
