@@ -50,6 +50,6 @@ def test_front_and_algorithm_ask_the_same(bench: Bench, name: str) -> None:
     body = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x", "y"], "k": 5} | OPTIONS[name]
     spec, wrong = bench.accepted(body)
     assert wrong == []
-    asked = runner_for("boxes").init(bench.context(spec)).algorithm.request
+    request = runner_for("boxes").init(bench.context(spec)).algorithm.request
     refused = [one.pointer for one in bench.accepted(body | {"rare_records": "weigh"})[1]]
-    assert refused == ([] if asked.plain else ["/rare_records"])
+    assert refused == ([] if request.plain else ["/rare_records"])
