@@ -24,7 +24,7 @@ from workers.engine.registry import RUNNERS, runner_for
 from workers.methods.protocol import warm
 
 _MARKS: Final = "done"
-_MOST_PROCESSES: Final = 4  # boxes take half of all, in one
+_MOST_PROCESSES: Final = 4  # boxes, in one, take a third of all
 #: What compiling takes of one core (of a server, 2026), where it is much.
 _ABOUT_SECONDS: Final = {"boxes": 25.0, "ingest": 15.0, "swaps": 15.0}
 _USUAL_SECONDS: Final = 8.0

@@ -1,4 +1,4 @@
-"""What rare records may be weighed with: the front refuses the rest before a job exists, by what the algorithm asks."""
+"""What rare records may be weighed with: the front refuses, before a job exists, what the algorithm cannot weigh."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))
-def test_front_and_algorithm_ask_the_same(bench: Bench, name: str) -> None:
+def test_front_and_algorithm_have_one_rule(bench: Bench, name: str) -> None:
     body = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x", "y"], "k": 5} | OPTIONS[name]
     spec, wrong = bench.accepted(body)
     assert wrong == []

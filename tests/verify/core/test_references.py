@@ -59,6 +59,11 @@ def exchanged(given: Exchanged) -> float:
 
 
 @kernel
+def quotient(given: Outer) -> float:
+    return given.rows[0, 1] / given.factor  # type: ignore[no-any-return]
+
+
+@kernel
 def unknown(given: Outer) -> float:
     return given.column  # type: ignore[attr-defined, no-any-return]
 
@@ -103,6 +108,16 @@ def test_arrays_are_let_go_of() -> None:
     before = [sys.getrefcount(each) for each in arrays]
     for _ in range(100):
         summed(given)
+    assert [sys.getrefcount(each) for each in arrays] == before
+
+
+def test_arrays_are_let_go_of_where_a_kernel_raises() -> None:
+    given = outer(factor=0.0)
+    arrays = (given.rows, given.inner.counts)
+    before = [sys.getrefcount(each) for each in arrays]
+    for _ in range(100):
+        with pytest.raises(ZeroDivisionError):
+            quotient(given)
     assert [sys.getrefcount(each) for each in arrays] == before
 
 

@@ -2,7 +2,7 @@
 
 Numba passes a named tuple word by word: seven for an array of one axis, nine for one of two, some four hundred for all
 that the partition works on. Every call passes them, and the arrays' references are counted, one atomic operation each,
-wherever a kernel takes one from its tuple: that was two thirds of a partition's time, and a good part of compiling it.
+wherever a kernel takes one from its tuple: that is most of a partition's time, and a good part of compiling it.
 Of a class declared with `by_reference` kernels get a pointer, and load what they use.
 
 The tuple belongs to who called from Python, and with it its arrays, which are not counted again. So a kernel must not

@@ -5,8 +5,8 @@ what a record adds to it, in which orders records are cut) it takes the body for
 calls them for each kind: one search, and no test of the kind in a loop. scikit-learn's splitters do the same with a
 fused type.
 
-What is called for each record or each candidate is declared with `forceinline`: LLVM inlines most of it anyway, and a
-seventh of the time of numbers alone went into the calls that it left.
+What is called for each record or each candidate is declared with `forceinline`: LLVM inlines most of it anyway, and an
+eighth of the time of numbers alone goes into the calls that it leaves.
 """
 
 from collections.abc import Callable, Iterable
