@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python3 names the Python of a new .venv; ARGS="…" goes to the command itself.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test check lint types imports documents bench openapi settings format lock clean
+.PHONY: help install demo serve test long check lint types imports documents bench docs wheels openapi settings format lock clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -15,7 +15,7 @@ DATA ?=
 
 # One line per step: its name, and its output only when it fails.
 define step
-@printf '%-34s' '$(1)'; if output=$$($(2) 2>&1); then echo ok; else echo FAILED; printf '%s\n' "$$output"; exit 1; fi
+@printf '%-44s' '$(1)'; if output=$$($(2) 2>&1); then echo ok; else echo FAILED; printf '%s\n' "$$output"; exit 1; fi
 endef
 
 help: ## what there is
@@ -40,7 +40,13 @@ serve: $(VENV)/.demo ## the service on this machine, http://127.0.0.1:8000 (ARGS
 	@exec $(BIN)/surebox serve $(ARGS)
 
 test: $(VENV)/.dev ## every test (ARGS="tests/api -k upload" for some)
+	@$(BIN)/surebox kernels # once, or each of the processes below compiles what it needs first
 	@$(BIN)/python -m pytest --quiet --numprocesses 4 --dist loadscope --no-loadscope-reorder $(ARGS)
+
+long: $(VENV)/.dev ## every test with new examples, many more of them, and what takes minutes (hours in all; ARGS as of test)
+	@number=$${SUREBOX_LONG:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "SUREBOX_LONG=$$number repeats these examples"; \
+	SUREBOX_LONG=$$number SUREBOX_ATTACK_SCALE=$${SUREBOX_ATTACK_SCALE:-10} \
+	$(MAKE) test ARGS="--hypothesis-seed=$$number $(ARGS)"
 
 check: lint types imports documents ## lint, format, types, import contracts, generated documents
 
@@ -57,11 +63,22 @@ imports: $(VENV)/.dev
 documents: $(VENV)/.dev
 	$(call step,openapi/openapi.json is served,$(BIN)/surebox openapi | diff -u openapi/openapi.json -)
 	$(call step,the Python client is current,$(BIN)/python openapi/sdk/python/generate.py --check)
-	$(call step,docs/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/settings.md -)
-	$(call step,docs/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/warnings.md -)
-	$(call step,docs/errors.md is current,$(BIN)/python docs/problem_codes.py | diff -u docs/errors.md -)
+	$(call step,docs/reference/settings.md is current,$(BIN)/python docs/settings.py | diff -u docs/reference/settings.md -)
+	$(call step,docs/reference/warnings.md is current,$(BIN)/python docs/warning_codes.py | diff -u docs/reference/warnings.md -)
+	$(call step,docs/reference/errors.md is current,$(BIN)/python docs/problem_codes.py | diff -u docs/reference/errors.md -)
 	$(call step,figures are as measured,$(BIN)/python benchmarks/recorded.py --check)
-	$(call step,docs/flags.md is current,$(BIN)/python docs/release_flags.py | diff -u docs/flags.md -)
+	$(call step,docs/reference/flags.md is current,$(BIN)/python docs/release_flags.py | diff -u docs/reference/flags.md -)
+	$(call step,docs/reference/scopes.md is current,$(BIN)/python docs/key_scopes.py | diff -u docs/reference/scopes.md -)
+	$(call step,the guide is whole,$(BIN)/python docs/guide.py)
+
+docs: $(VENV)/.dev ## build the guide, which the service has at /guide; a link to nothing fails
+	@$(BIN)/python docs/guide.py
+
+wheels: docs ## write the three distributions into dist/: surebox with its guide, surebox-verify, surebox-client
+	@rm -rf dist
+	@for source in . verify openapi/sdk/python; do \
+		(cd $$source && $(CURDIR)/$(BIN)/python -m hatchling build --target wheel --directory $(CURDIR)/dist >/dev/null) || exit 1; \
+	done; ls dist
 
 bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
@@ -72,20 +89,23 @@ openapi: $(VENV)/.dev ## write openapi/openapi.json from the code
 sdk: $(VENV)/.dev ## write what is generated of the Python client (openapi/sdk/python)
 	@$(BIN)/python openapi/sdk/python/generate.py
 
-warnings: $(VENV)/.dev ## write docs/warnings.md from the code
-	@$(BIN)/python docs/warning_codes.py > docs/warnings.md
+warnings: $(VENV)/.dev ## write docs/reference/warnings.md from the code
+	@$(BIN)/python docs/warning_codes.py > docs/reference/warnings.md
 
-errors: $(VENV)/.dev ## write docs/errors.md from the code
-	@$(BIN)/python docs/problem_codes.py > docs/errors.md
+errors: $(VENV)/.dev ## write docs/reference/errors.md from the code
+	@$(BIN)/python docs/problem_codes.py > docs/reference/errors.md
 
 figures: $(VENV)/.dev ## write the figures of benchmarks/results into the documents that quote them
 	@$(BIN)/python benchmarks/recorded.py
 
-flags: $(VENV)/.dev ## write docs/flags.md from the code
-	@$(BIN)/python docs/release_flags.py > docs/flags.md
+flags: $(VENV)/.dev ## write docs/reference/flags.md from the code
+	@$(BIN)/python docs/release_flags.py > docs/reference/flags.md
 
-settings: $(VENV)/.dev ## write docs/settings.md from the code
-	@$(BIN)/python docs/settings.py > docs/settings.md
+scopes: $(VENV)/.dev ## write docs/reference/scopes.md from the code
+	@$(BIN)/python docs/key_scopes.py > docs/reference/scopes.md
+
+settings: $(VENV)/.dev ## write docs/reference/settings.md from the code
+	@$(BIN)/python docs/settings.py > docs/reference/settings.md
 
 format: $(VENV)/.dev ## ruff format, and what ruff mends by itself
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
@@ -94,5 +114,5 @@ lock: ## write the locks from pyproject.toml (needs uv; UPGRADE=1 for newer vers
 	@requirements/compile.sh
 
 clean: ## remove .venv and caches; the data folder .surebox stays
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .node_packages .numba_cache dist build
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .node_packages .numba_cache dist build app/guide
 	@find app workers verify openapi migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

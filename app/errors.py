@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final, Self
 
+from app.sentences import sentence, together
+
 #: Reason phrases of RFC 9110, 6585 and 4918. Those of `http.HTTPStatus` differ from one Python to the next.
 PHRASES: Final[Mapping[int, str]] = {
     400: "Bad Request",
@@ -86,6 +88,11 @@ class SureboxError(Exception):
         """One field is wrong, and that is all there is to state."""
         return cls(detail, errors=[FieldError(where, detail)])
 
+    @classmethod
+    def of(cls, errors: Sequence[FieldError]) -> Self:
+        """Several fields are wrong: the detail has the first of them, each with its pointer."""
+        return cls(together((one.pointer or "body", one.detail) for one in errors), errors=errors)
+
     @property
     def title(self) -> str:
         """The first line of the class's docstring, without its full stop."""
@@ -97,11 +104,11 @@ class SureboxError(Exception):
             "type": f"/problems/{self.code}",
             "title": self.title,
             "status": self.status,
-            "detail": self.detail or self.title,
+            "detail": sentence(self.detail or self.title),
             "instance": instance,
         }
         if self.errors:
-            body["errors"] = [{"pointer": e.pointer, "detail": e.detail} for e in self.errors]
+            body["errors"] = [{"pointer": e.pointer, "detail": sentence(e.detail)} for e in self.errors]
         if self.quota is not None:
             body["quota"] = dict(self.quota)
         return body
@@ -220,7 +227,7 @@ class RequestInFlightError(ConflictError):
 
 
 class GoneError(SureboxError):
-    """The object was deleted."""
+    """The object that this key created was deleted."""
 
     status, code = 410, "gone"
 
@@ -268,7 +275,7 @@ class InfeasibleError(InvalidError):
 
 
 class JobTooLargeError(InvalidError):
-    """The job needs more memory or time than one may take."""
+    """The job needs more memory, time or room for files than one may take."""
 
     code = "job-too-large"
 

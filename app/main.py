@@ -13,6 +13,7 @@ from fastapi.telemetry import TelemetryConfig
 from app.api import problems
 from app.api.deps import Resources
 from app.api.docs import include_docs
+from app.api.guide import include_guide
 from app.api.middleware.authenticate import Authenticate
 from app.api.middleware.body_limit import BodyLimit
 from app.api.middleware.header_rules import HeaderRules
@@ -25,6 +26,7 @@ from app.api.surface import include_routes
 from app.api.tally import FLUSH_SECONDS, Tally
 from app.auth.authenticator import Authenticator
 from app.auth.keys import secrets_of
+from app.db.digests import DatabaseDigests
 from app.db.notifications import Notifications
 from app.db.session import Database
 from app.observability.job_metrics import JobMetrics
@@ -76,6 +78,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.install(app)
     include_routes(app)
     include_docs(app)
+    include_guide(app)
     include_start(app, health=settings.operations_address is None)
     app.add_middleware(Authenticate)  # the last added is the outermost
     app.add_middleware(BodyLimit, max_bytes=settings.max_json_bytes)
@@ -104,7 +107,7 @@ async def _resources(settings: Settings, secrets: tuple[bytes, ...]) -> AsyncIte
             yield Resources(
                 settings=settings,
                 database=database,
-                storage=open_storage(settings),
+                storage=open_storage(settings, DatabaseDigests(database)),
                 queue=JobQueue(settings),
                 notifications=notifications,
                 limiter=rates,

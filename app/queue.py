@@ -13,7 +13,6 @@ from redis.connection import parse_url
 
 from app.contracts.jobs import Queue
 from app.errors import NotTrustedError, UnavailableError
-from app.methods.catalogue import SPECS
 from app.processes.tls import certificate_fault
 from app.settings import Settings
 
@@ -46,16 +45,10 @@ def tls_options(redis_url: str) -> dict[str, object] | None:
     return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **given}
 
 
-def routes() -> dict[str, dict[str, str]]:
-    """Celery's `task_routes`: which queue the id of a job is sent to, by the name of its method."""
-    return {NAMED.format(method=method): {"queue": spec.queue.value} for method, spec in SPECS.items()}
-
-
 def make_celery(settings: Settings) -> Celery:
     """The Celery object that both sides share; nothing here depends on what the tasks do."""
     celery = Celery("surebox", broker=broker_url(settings.redis_url))
     celery.conf.update(
-        task_routes=routes(),
         task_default_queue=Queue.BATCH.value,
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's message comes back
@@ -93,11 +86,11 @@ class JobQueue:
         """The producer's own Celery object."""
         return make_celery(self._settings)
 
-    def enqueue(self, job_id: str, *, method: str) -> bool:
-        """Send the id; False when the broker cannot be reached (housekeeping will send it)."""
+    def enqueue(self, job_id: str, *, method: str, queue: str) -> bool:
+        """Send the id to a queue; False when the broker cannot be reached (housekeeping will send it)."""
         name = NAMED.format(method=method)
         try:
-            self.celery.send_task(RUN_JOB, kwargs={"job_id": job_id}, route_name=name, shadow=name)
+            self.celery.send_task(RUN_JOB, kwargs={"job_id": job_id}, queue=queue, shadow=name)
         except (OperationalError, OSError) as error:
             log.warning("enqueue.failed", job_id=job_id, method=method, error=type(error).__name__)
             return False

@@ -134,6 +134,12 @@ class Settings(BaseSettings):
     split_seconds: float = Field(
         default=30.0, ge=0, description="Estimated work above which independent parts of a job go to all workers."
     )
+    long_question_seconds: float = Field(
+        default=5.0,
+        gt=0,
+        description="Questions that are expected to take more CPU seconds are answered by the processes of the batch "
+        "queue, in turn with jobs.",
+    )
     long_job_seconds: float = Field(
         default=30.0,
         ge=0,
@@ -149,6 +155,11 @@ class Settings(BaseSettings):
         default=0.03, gt=0, le=1, description="If a larger share of the stored objects has no row, all are left alone."
     )
     trash_days: float = Field(default=7.0, ge=0, description="How long the trash keeps objects no row points to.")
+    scrub_share: float = Field(
+        default=0.03,
+        ge=0,
+        description="Share of the stored bytes that is read and compared a day (0: none, 24: hourly).",
+    )
     idempotency_hours: float = Field(default=24.0, gt=0, description="How long an Idempotency-Key is remembered.")
     idempotency_lease_seconds: float = Field(default=60.0, gt=0, description="Lease of a request in flight.")
     job_days: float | None = Field(
@@ -178,6 +189,9 @@ class Settings(BaseSettings):
     max_job_cpu_seconds: float = Field(
         default=3600.0, gt=0, description="Jobs that are expected to take more are refused."
     )
+    max_job_release_bytes: float = Field(
+        default=50_000_000_000.0, gt=0, description="Jobs whose releases are expected to have larger files are refused."
+    )
     max_owner_rows: int = Field(default=10_000_000_000, ge=0, description="Rows of all datasets that an owner keeps.")
     max_owner_bytes: int = Field(
         default=1_000_000_000_000,
@@ -201,7 +215,11 @@ class Settings(BaseSettings):
 
     # Publishing
     four_eyes: bool = Field(
-        default=False, description="A release is published by another key than it was made by, never automatically."
+        default=False,
+        description=(
+            "Four-eyes mode: a release must be published with a different key than the one that created it. Automatic "
+            "publication is off."
+        ),
     )
     kept_rare_share: float = Field(
         default=0.01,
@@ -230,7 +248,14 @@ class Settings(BaseSettings):
         default=False,
         description="Send Celery's task events, for `celery events` and Flower: ids of jobs and names of methods.",
     )
-    warm_kernels: bool = Field(default=True, description="A fresh worker compiles its methods before jobs need them.")
+    portable_kernels: bool = Field(
+        default=False,
+        description="Compile the algorithms for x86-64-v3, not for this processor alone: images are run on others.",
+    )
+    warm_kernels: bool = Field(
+        default=True,
+        description="A fresh worker loads and compiles its methods before jobs need them; if false, jobs do.",
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     log_file: Path | None = Field(
         default=None,
@@ -253,6 +278,11 @@ class Settings(BaseSettings):
         default=4.0, gt=0, description="Time in which Postgres answers the API; later is 503."
     )
     database_pool_size: int = Field(default=10, gt=0, description="Connections one process keeps open to Postgres.")
+    servers_on_path: bool = Field(
+        default=False,
+        description="`surebox serve` on one machine starts the Postgres and the Valkey (or Redis) that are on PATH, "
+        "rather than those of its packages.",
+    )
     api_threads: int = Field(default=40, gt=0, description="Threads of one API process for blocking work.")
 
     @classmethod
@@ -278,9 +308,16 @@ class Settings(BaseSettings):
     @property
     def visibility_timeout(self) -> timedelta:
         """Above the hard limit: a task that outlives it would be started a second time while the first runs."""
-        return timedelta(seconds=self.job_time_limit_seconds + 600)
+        return timedelta(seconds=self.task_limit_seconds + 600)
+
+    @property
+    def task_limit_seconds(self) -> float:
+        """Seconds that a task may take: the limit of a job, and the wait of its result for a database that is away."""
+        return self.job_time_limit_seconds + RESULT_PATIENCE_SECONDS
 
 
+#: How long a computed result waits for a database that is away; its job's time limit does not count it.
+RESULT_PATIENCE_SECONDS = 3600.0
 #: Settings that are secrets or contain one: each may be in a file, which its variable with `_FILE` behind it names.
 SECRETS = (
     "database_url", "redis_url", "server_secret", "previous_server_secret", "s3_access_key_id", "s3_secret_access_key",

@@ -1,20 +1,16 @@
-"""What jobs are expected to need compared with what they take: CPU seconds and bytes, by method and table.
+"""Compare what jobs are expected to need with what they take: CPU seconds and bytes, by method and table.
 
-    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small "large groups" ...]
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py [METHOD ...] [--case small ...]
 
-Each case runs in a process of its own, whose kernels are made ready, twice: of the first run the memory is measured,
-how far its high-water mark (VmHWM, reset before) exceeds what the process held; of the second the CPU seconds. The
-ratio is estimate by measured. A job below a second, or below the least memory, is too small to matter: both figures
-are taken to be at least that.
+Each case runs in a process of its own, whose kernels are made ready and whose memory is bounded; how a job is measured
+is stated in `tests/methods/measured.py`. In place of a job that is refused, all that would fit is measured.
 """
 
 import argparse
-import gc
 import multiprocessing
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -22,44 +18,37 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from app.jobs.estimates import Estimate, estimated
-from benchmarks.recorded import as_table, printed, record
+from app.jobs.admission import Room, ways
+from app.jobs.estimates import estimated
+from benchmarks.estimated_shapes import ASKED, SEARCHED, SENSITIVE, TEXTS, shapes
+from benchmarks.recorded import RESULTS, as_table, printed, record, recorded
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench
-from workers.engine.registry import runner_for
-from workers.methods.protocol import Warming
+from tests.methods.measured import FACTOR, Measured, Watched, bounded, measure, right
 
-COMMAND: Final = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py --case"
-HEADS: Final = ("method", "CPU s expected, taken", "ratio", "MB expected, taken", "ratio")
+COMMAND: Final = "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/estimates.py --case"
+HEADS: Final = (
+    "method", "CPU s expected, taken", "ratio", "MB expected, taken", "ratio", "MB of files expected, made", "ratio",
+    "MB of scratch expected, used", "ratio",
+)  # fmt: skip
+#: What one job may take: as the settings have it, on a worker of that memory.
+ROOM: Final = Room(3_600.0, float(8 << 30), 50e9, 50e9)
+#: What is compared, as figures name it.
+RESOURCES: Final = ("seconds", "bytes", "written", "scratch")
+#: How the row of a job that does not fit begins; after it come those that it could be instead.
+REFUSED: Final = "refused"
+#: What of a specification is less in what would fit.
+_CHANGED: Final = {"quasi_identifiers", "statistics", "formats", "queries", "points"}
 #: Rows and columns of each table.
-SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "long": (100_000, 5)}
+SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "middle": (20_000, 10), "long": (100_000, 5)}
 #: A table that is small as a file, and not as a matrix.
 WIDEST: Final = (300, 2_000)
 #: Columns of it that noise shaped by each record's neighbours is asked for: of all it is refused.
 ROTATED: Final = 150
 #: People of each of the thirty regions of a microfile.
 PEOPLE: Final = {"groups": 150, "large groups": 3_000}
-#: A job is never smaller than that: below it nothing can be refused, or made to wait.
-LEAST: Final = Estimate(1.0, 60e6)
-FACTOR: Final = 3.0
 #: A fork would inherit the locks of polars' threads, and wait for them.
 _FRESH: Final = multiprocessing.get_context("spawn")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One case: what was expected, and what it took."""
-
-    expected: Estimate
-    taken: Estimate
-
-    @property
-    def ratios(self) -> tuple[float, float]:
-        """Expected by taken, of CPU seconds and of bytes."""
-        return (
-            max(self.expected.seconds, LEAST.seconds) / max(self.taken.seconds, LEAST.seconds),
-            max(self.expected.bytes, LEAST.bytes) / max(self.taken.bytes, LEAST.bytes),
-        )
 
 
 def table(rows: int, columns: int) -> pl.DataFrame:
@@ -152,96 +141,141 @@ def cases() -> Iterator[tuple[str, pl.DataFrame, Callable[[Bench], Iterator[tupl
     for name, people in PEOPLE.items():
         bases = {4: people // 4, 11: people // 5, 23: people // 3}
         yield name, microfile(1, people=people, bases=bases), group_bodies
+    yield from shapes()
 
 
 def main() -> None:
     """Measure the chosen cases, and count the figures that differ by more than the factor."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("methods", nargs="*")
-    parser.add_argument("--case", nargs="*", default=None, choices=[*SHAPES, "widest", *PEOPLE])
+    parser.add_argument(
+        "--case", nargs="*", default=None, choices=[*SHAPES, "widest", *PEOPLE, *TEXTS, *SENSITIVE, *SEARCHED, *ASKED]
+    )
     options = parser.parse_args()
-    for case, frame, jobs in cases():
+    for case, frame, _ in cases():
         if options.case is not None and case not in options.case:
             continue
         print(f"\n{case}: {frame.height:,} x {frame.width:,}")
-        rows, measured = [printed(*HEADS)], []
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(Path(folder), seed=1)
-            bench.dataset("d", frame)
-            for name, body in jobs(bench):
-                if options.methods and body["method"] not in options.methods:
-                    continue
-                made = _measured(bench, body)
-                rows.append(printed(name, *([made, "", "", ""] if isinstance(made, str) else _cells(made))))
-                measured += [] if isinstance(made, str) else [made]
+        rows, measured, failed = [printed(*HEADS)], [], False
+        for name, made in _measured(case, options.methods):
+            rows.append(printed(name, *([made, *[""] * (len(HEADS) - 2)] if isinstance(made, str) else _cells(made))))
+            measured += [] if isinstance(made, str) else [made]
+            failed |= isinstance(made, str) and not made.startswith(REFUSED)
         figures = _figures(rows, measured)
         print(f"{figures['different']} figures differ by more than a factor of {FACTOR:g}")
-        if not options.methods and len(measured) == len(rows) - 1:
-            record(f"estimates_{case.replace(' ', '_')}", f'{COMMAND} "{case}"', figures)
+        if not options.methods and not failed:
+            record(f"estimates_{case.replace(',', '').replace(' ', '_')}", f'{COMMAND} "{case}"', figures)
+            record("estimates", COMMAND.removesuffix(" --case"), total())
+
+
+def total() -> dict[str, Any]:
+    """All cases together: how many shapes take more than the least of each resource, and how many of those are right.
+
+    A shape that takes more than the least of nothing shows nothing, so it is not counted.
+    """
+    names = [path.stem for path in sorted(RESULTS.glob("estimates_*.json"))]
+    every = [one for one in (recorded(name, "") for name in names) if "right" in one]
+    above, within = (
+        {name: sum(one[which][name] for one in every) for name in RESOURCES} for which in ("above", "right")
+    )
+    return {
+        "recorded": sum(one["jobs"] for one in every),
+        "shapes": sum(one["shapes"] for one in every),
+        "within": sum(one["within"] for one in every),
+        "above": above,
+        "right": within,
+        "refused": sum(one["refused"] for one in every),
+    }
 
 
 def _cells(measured: Measured) -> list[str]:
     expected, taken = measured.expected, measured.taken
-    seconds, memory = measured.ratios
+    seconds, memory, written, scratch = measured.ratios
+    most = f" (at most {expected.seconds:.1f})" if measured.is_upper else ""
     return [
-        f"{expected.seconds:.1f}, {taken.seconds:.1f}",
+        f"{measured.usual:.1f}{most}, {taken.seconds:.1f}",
         f"{seconds:.2f}",
         f"{expected.bytes / 1e6:.0f}, {taken.bytes / 1e6:.0f}",
         f"{memory:.2f}",
+        f"{expected.written / 1e6:.0f}, {taken.written / 1e6:.0f}",
+        f"{written:.2f}",
+        f"{expected.scratch / 1e6:.0f}, {taken.scratch / 1e6:.0f}",
+        f"{scratch:.2f}",
     ]
 
 
 def _figures(rows: list[list[str]], measured: list[Measured]) -> dict[str, Any]:
     """The table, and how far its ratios are from 1."""
-    seconds, memory = ([one.ratios[at] for one in measured] for at in (0, 1))
+    seconds, memory, written, scratch = ([one.ratios[at] for one in measured] for at in range(4))
+    counted = [one for one in measured if any(one.above)]
     return {
         "table": as_table(rows),
         "jobs": len(measured),
+        "refused": len(rows) - 1 - len(measured),
+        "shapes": len(counted),
+        "within": sum(all(right(one)) for one in counted),
+        "above": {name: sum(one.above[at] for one in measured) for at, name in enumerate(RESOURCES)},
+        "right": {name: sum(right(one)[at] for one in measured if one.above[at]) for at, name in enumerate(RESOURCES)},
         "seconds": [min(seconds, default=1.0), max(seconds, default=1.0)],
         "bytes": [min(memory, default=1.0), max(memory, default=1.0)],
-        "different": sum(not 1 / FACTOR <= one <= FACTOR for one in (*seconds, *memory)),
+        "written": [min(written, default=1.0), max(written, default=1.0)],
+        "scratch": [min(scratch, default=1.0), max(scratch, default=1.0)],
+        "different": sum(not one for each in measured for one in right(each)),
     }
 
 
-def _measured(bench: Bench, body: dict[str, Any]) -> Measured | str:
+def _measured(case: str, methods: list[str]) -> Iterator[tuple[str, Measured | str]]:
+    """The jobs of a case as they are measured, in a process of their own."""
     here, there = _FRESH.Pipe(duplex=False)
-    child = _FRESH.Process(target=_measure, args=(bench, body, there))
+    child = _FRESH.Process(target=_measure_all, args=(case, methods, there))
     child.start()
     there.close()
-    try:
-        answer: Measured | str = here.recv()
-    except EOFError:
-        answer = "the process ended"
+    with suppress(EOFError):
+        while (one := here.recv()) is not None:
+            yield one
     child.join()
-    return answer
 
 
-def _measure(bench: Bench, body: dict[str, Any], answer: Any) -> None:
+def _measure_all(case: str, methods: list[str], answer: Any) -> None:
+    bounded()
+    frame, jobs = next((frame, jobs) for name, frame, jobs in cases() if name == case)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Watched(Path(folder), seed=1)
+        bench.dataset("d", frame)
+        for name, body in jobs(bench):
+            if not methods or body["method"] in methods:
+                for one in _measure_or_refuse(bench, name, body, frame):
+                    answer.send(one)
+    answer.send(None)
+
+
+def _measure_or_refuse(
+    bench: Watched, name: str, body: dict[str, Any], frame: pl.DataFrame
+) -> Iterator[tuple[str, Measured | str]]:
+    """A job as it is measured; in place of one that is refused all that it is stated to be able to be."""
     named = bench.named(body)
     if named is None:
-        answer.send("refused")
+        raise ValueError(name)
+    spec, given = named
+    need = estimated(spec, given)
+    if ROOM.holds(need):
+        yield name, _measured_or_why(bench, body)
         return
-    expected = estimated(*named)
-    bench.folder = Path(tempfile.mkdtemp(dir=bench.folder))
+    needs = f"{need.seconds:,.0f} s, {need.bytes / 1e9:.1f} GB, {need.written / 1e9:.1f} GB of files"
+    yield name, f"{REFUSED}: {needs}"
+    for way in ways(spec, given, ROOM):
+        fitting = {**body, **way.spec.model_dump(mode="json", include=_CHANGED)}
+        if way.rows is not None:
+            bench.dataset("sampled", frame.sample(way.rows, seed=1))
+            fitting["dataset_id"] = "sampled"
+        yield f"{name}: {way.words}", _measured_or_why(bench, fitting)
+
+
+def _measured_or_why(bench: Watched, body: dict[str, Any]) -> Measured | str:
     try:
-        runner = runner_for(body["method"])
-        if isinstance(runner, Warming):
-            runner.warm()
-        gc.collect()
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        held = _status("VmRSS")
-        bench.run(body)
-        peak, begun = _status("VmHWM"), time.process_time()
-        bench.run(body)
+        return measure(bench, body)
     except Exception as error:  # noqa: BLE001 - a benchmark says what happened, and goes on
-        answer.send(f"{type(error).__name__}: {str(error)[:80]}")
-        return
-    answer.send(Measured(expected, Estimate(time.process_time() - begun, float(peak - held))))
-
-
-def _status(name: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1]) * 1024
+        return f"{type(error).__name__}: {str(error)[:80]}"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, Hierarchy, NominalColumn, NumericColumn
 from workers.methods.queries.box_sides import SetColumn, Sided
 from workers.methods.queries.count import counted_boxes
-from workers.methods.queries.query_arrays import QueryArrays
 
 COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/mixed_boxes.py"
 PARTITIONS: tuple[Method, ...] = ("optimal", "fast", "mondrian")
@@ -107,29 +106,24 @@ def ncp(boxes: Boxes, extent: np.ndarray) -> float:
 def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> tuple[float, float]:
     """Median width of the certain range over N, and median relative error of the estimate, of COUNT queries."""
     rng = np.random.default_rng(3)
-    every = np.arange(max(column.values for column in nominal))
-    sides = tuple(
-        SetColumn(Codebook(str(j), every[: column.values].tolist()), boxes.sets[j], np.arange(len(boxes.counts)))
-        for j, column in enumerate(nominal)
-    )
-    half = np.full(x.shape[1], 0.5 - 1e-6)
+    books = [Codebook(f"nominal {j}", tuple(range(column.values))) for j, column in enumerate(nominal)]
+    numbers = np.arange(len(boxes.counts))
+    sides = tuple(SetColumn(book, sets, numbers) for book, sets in zip(books, boxes.sets, strict=True))
     names = tuple(map(str, range(x.shape[1])))
-    held = Sided(
-        names, boxes.lower - half, boxes.upper + half, np.ones(len(half)), boxes.counts, boxes.box, sides, True
-    )
+    held = Sided(names, boxes.lower, boxes.upper, np.ones(len(names)), boxes.counts, boxes.box, sides, True)
     ready = counted_boxes(held)
     widths, errors = [], []
     for _ in range(1000):
         certain, possible = np.ones(len(boxes.counts)), np.ones(len(boxes.counts))
         truth = np.ones(len(x), dtype=bool)
-        ends, values = np.array([[-np.inf], [np.inf]]) * np.ones(x.shape[1]), {}
+        query: dict[str, Any] = {}
         for column in rng.choice(x.shape[1] + len(nominal), 2, replace=False):
             if column < x.shape[1]:
                 low, high = np.sort(rng.choice(x[:, column], 2))
                 a, b = boxes.lower[:, column], boxes.upper[:, column]
                 certain *= (a >= low) & (b <= high)
                 possible *= (a <= high) & (b >= low)
-                ends[:, column] = low, high
+                query[str(column)] = [float(low), float(high)]
                 truth &= (x[:, column] >= low) & (x[:, column] <= high)
             else:
                 j = column - x.shape[1]
@@ -137,11 +131,11 @@ def queries(x: np.ndarray, nominal: tuple[NominalColumn, ...], boxes: Boxes) -> 
                 sets = boxes.sets[j]
                 certain *= ~(sets & ~chosen).any(axis=1)
                 possible *= (sets & chosen).any(axis=1)
-                values[str(j)] = frozenset(np.flatnonzero(chosen).tolist())
+                query[f"nominal {j}"] = {"values": np.flatnonzero(chosen).tolist()}
                 truth &= chosen[nominal[j].codes]
         widths.append(float((possible - certain) @ boxes.counts) / len(x))
         if truth.any():
-            estimate = ready.count(QueryArrays(ends[:1], ends[1:], (values,)), threads=1).estimate[0]
+            estimate = ready.count([query], threads=1).estimate[0]
             errors.append(abs(float(estimate) - truth.sum()) / truth.sum())
     return float(np.median(widths)), float(np.median(errors))
 

@@ -50,7 +50,7 @@ SAMPLE_SECONDS: Final = 5.0
 SAMPLES_A_WRITE: Final = 12
 READ_ONLY_SECONDS: Final = 20.0
 LARGE_ROWS: Final = 60_000
-TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "family_sketch", "idempotency")
+TABLES: Final = ("job", "job_event", "dataset", "release", "log_entry", "table_sketch", "idempotency")
 #: What a process is, by the beginning of its name; those that have a parent of the same name run jobs.
 ROLES: Final = {
     "surebox-api": "API", "surebox-house": "housekeeping", "surebox-inter": "interactive", "surebox-batch": "batch",
@@ -203,7 +203,7 @@ def sample(soak: Soak) -> dict[str, float]:
             row[f"MB {role}"] = round(row.get(f"MB {role}", 0.0) + size / 1e6, 1)
             row[f"fds {role}"] = row.get(f"fds {role}", 0) + one.num_fds()
     for name in ("storage", "postgres", "logs", "scratch"):
-        row[f"MB on disk {name}"] = round(sum(_size(path) for path in (soak.folder / name).rglob("*")) / 1e6, 1)
+        row[f"MB on disk {name}"] = round(_size(soak.folder / name) / 1e6, 1)
     with suppress(Exception):  # Postgres is away: no figures for now
         row |= _rows(running_settings(soak.folder).database_url)
     for name, times in (("status", soak.reading), ("submit", soak.asking)):
@@ -224,10 +224,14 @@ def _rows(database_url: str) -> dict[str, float]:
     return counted
 
 
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size if path.is_file() else 0
-    return 0
+def _size(folder: Path) -> int:
+    """Bytes of all files; those that are removed meanwhile, and their folders, have none."""
+    total = 0
+    for where, _, names in os.walk(folder):  # unlike `rglob`, which raises for a folder that is gone
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(Path(where, name)).st_size
+    return total
 
 
 def start(folder: Path) -> tuple["subprocess.Popen[bytes]", Service]:

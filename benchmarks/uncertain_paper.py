@@ -251,7 +251,7 @@ def table(title: str, heads: list[str], curves: Curves, form: str) -> None:
 
 
 def tables(panels: list[Panel]) -> dict[str, Table]:
-    """The tables of docs/uncertain-experiments.md: `u10k`, `g20` and `adult`, and those of classes."""
+    """The tables of benchmarks/uncertain-experiments.md: `u10k`, `g20` and `adult`, and those of classes."""
     numbered, made = {one.number: one.curves for one in panels}, {}
     levels = [f"k = {LEVELS[0]}", *map(str, LEVELS[1:])]
     for name, first in (("u10k", 1), ("g20", 3), ("adult", 5)):

@@ -16,10 +16,11 @@ from typing import Any
 
 import httpx
 import numpy as np
+from rich.console import Console
 
 from app.api.schemas.examples import ANONYMIZATIONS, AUDITS
 from app.contracts.examples import DATASET, GROUP_JOB, RELEASE
-from app.demo.run import running
+from app.demo.run import compiling, running
 from tests.methods.bases import microfile
 
 TARGET = Path(__file__).parents[1] / "app" / "api" / "examples.json"
@@ -211,9 +212,18 @@ def record(ask: Recorder, story: Callable[[Recorder], None], target: Path) -> No
 
 
 def main() -> None:
-    """Tell the stories, write the answers."""
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), jobs=1) as (address, key):
+    """Tell the stories, write the answers; those that no story comes to stay as they were."""
+    kept = json.loads(TARGET.read_text(encoding="utf-8"))
+    console = Console()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        compiling() as compilation,
+        running(Path(folder), console, compilation, jobs=1) as (address, key),
+    ):
+        compilation.wait(console)
         record(Recorder(address, key), lambda ask: tell(ask, Path(folder)), TARGET)
+    answers = {**kept, **json.loads(TARGET.read_text(encoding="utf-8"))}
+    TARGET.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Makes the pictures of docs/boxes.md: `python docs/pictures_boxes.py` (with the `worker` extra). Made-up data.
+"""Makes the pictures of docs/explanation/boxes.md: `python docs/pictures_boxes.py`.
+
+Made-up data.
 
 The curve of growth is benchmarks/growth.py's.
 """

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/which-method.md and docs/attacks.md: `python docs/pictures_choices.py [adult.data]`.
+"""Makes pictures of how-to/which-method.md and explanation/attacks.md: `python docs/pictures_choices.py [adult.data]`.
 
 The cost of each k, and the candidates that an attacker is left with, of boxes on three columns of Adult (looked for in
 ../shared/data), cut by the algorithms themselves: nothing is published. With the `worker` extra.

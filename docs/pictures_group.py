@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/group-anonymity.md: `python docs/pictures_group.py` (with the `dev` extras).
+"""Makes the pictures of docs/how-to/group-anonymity.md: `python docs/pictures_group.py` (with the `dev` extras).
 
 Starts the service on a folder of its own, tells the whole story over HTTP as any client would, and draws its answers.
 With a folder of American Community Survey person files (`p_<state>.parquet`, default ../shared/data/acs2024) rules are

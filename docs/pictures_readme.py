@@ -1,4 +1,4 @@
-"""Makes the pictures of README.md and docs/boxes.md: `PYTHONPATH=. python docs/pictures_readme.py`.
+"""Makes the pictures of README.md and docs/explanation/boxes.md: `PYTHONPATH=. python docs/pictures_readme.py`.
 
 The hero's ranges are measured on the census extract of `make demo` by the algorithms themselves, and written to
 benchmarks/results/readme.json, from which README.md quotes them. Rows of both pictures are made up. With the extras
@@ -98,8 +98,8 @@ def hero(ours: Range, theirs: Range, truth: float, records: int) -> None:
         arrow(217, 112),
         arrow(533, 112),
         text(20, 190, "Only you see them.", font_size=12, fill=GREY),
-        text(250, 190, f"At least k = {K} people share each box, so these", font_size=12, fill=GREY),
-        text(250, 206, "columns single out no one.", font_size=12, fill=GREY),
+        text(250, 190, f"At least k = {K} records share each box, so", font_size=12, fill=GREY),
+        text(250, 206, "these columns single out no record.", font_size=12, fill=GREY),
     ]
     low, high = np.floor(min(theirs)), np.ceil(max(theirs))
     scale = 280 / (high - low)
@@ -125,10 +125,10 @@ def hero(ours: Range, theirs: Range, truth: float, records: int) -> None:
         text(572, 218, f"Dashed: true value {truth:.2f}, not published.", font_size=12, fill=GREY),
         text(20, 244, "Rows are made up. Ranges: census extract of make demo.", font_size=11, fill=GREY),
     ]
-    title = "Records become boxes shared by at least k people, and every statistic keeps a guaranteed range"
+    title = "Records become boxes that at least k records share, and statistics get guaranteed ranges"
     about = (
         "Left: three records. Middle: the same records as published, each column an interval shared by at least five "
-        f"people. Right: the guaranteed range of the mean of hours, {ours[0]:.2f} to {ours[1]:.2f}, compared with "
+        f"records. Right: the guaranteed range of the mean of hours, {ours[0]:.2f} to {ours[1]:.2f}, compared with "
         f"{theirs[0]:.2f} to {theirs[1]:.2f} with Mondrian's partition; both contain the true value."
     )
     svg(PICTURES / "hero.svg", (872, 256), title, about, parts)

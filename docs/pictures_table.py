@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/publish-a-table.md: `PYTHONPATH=. python docs/pictures_table.py [adult.data]`.
+"""Makes the pictures of docs/tutorials/publish-a-table.md: `PYTHONPATH=. python docs/pictures_table.py [adult.data]`.
 
 Starts the service on a folder of its own and asks it what the guide asks. Drawn are figures of releases, of hundreds of
 persons each; without a file Adult is looked for in ../shared/data.
@@ -24,7 +24,7 @@ from app.demo.run import running
 from benchmarks.recorded import record
 
 PICTURES = Path(__file__).parent / "pictures"
-GUIDE = Path(__file__).parent / "publish-a-table.md"
+GUIDE = Path(__file__).parent / "tutorials" / "publish-a-table.md"
 ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult" / "adult.data.gz"
 K_DRAWN = 500
 

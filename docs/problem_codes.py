@@ -1,4 +1,4 @@
-"""Prints docs/errors.md from the errors' own texts: `make errors`."""
+"""Prints docs/reference/errors.md from the errors' own texts: `make errors`."""
 
 from app.api.kinds import CAUSE_AND_REMEDY
 from app.errors import PHRASES, SureboxError

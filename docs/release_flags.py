@@ -1,4 +1,4 @@
-"""Prints docs/flags.md from the flags' own meanings and the methods that raise them: `make flags`."""
+"""Prints docs/reference/flags.md from the flags' own meanings and the methods that raise them: `make flags`."""
 
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind
@@ -15,9 +15,14 @@ This page is written by `make flags`.
 """
 
 
+_OF_ALL = {
+    Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.PROTECTION_FAILED, Flag.DECLARED_DATA, Flag.TYPES_FROM_DATA,
+}  # fmt: skip
+
+
 def methods_with(flag: Flag) -> str:
     """The methods whose releases may bear the flag; what has nothing to do with the method, such as a seed, all."""
-    of_all = flag in {Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.DECLARED_DATA, Flag.TYPES_FROM_DATA}
+    of_all = flag in _OF_ALL
     able = methods_of(JobKind.ANONYMIZATION) if of_all else METHODS.values()
     return ", ".join(f"`{one.name}`" for one in able if of_all or flag in one.flags)
 

@@ -1,4 +1,4 @@
-"""Prints docs/settings.md from the settings' own descriptions: `make settings`."""
+"""Prints docs/reference/settings.md from the settings' own descriptions: `make settings`."""
 
 from collections.abc import Iterator
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Prints docs/warnings.md from the codes' own meanings: `make warnings`."""
+"""Prints docs/reference/warnings.md from the codes' own meanings: `make warnings`."""
 
 from app.contracts.warnings import WarningCode
 

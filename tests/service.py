@@ -63,10 +63,11 @@ def bare_environment(**settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[Service]:
+def serving(folder: Path, *, workers: int = 1, **settings: str) -> Iterator[Service]:
     """Start `surebox serve` on a data folder at a free port; stop it at the end."""
     log = folder.with_name(folder.name + ".log")
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", str(folder), "--workers", "1"]
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", str(folder)]
+    command += ["--workers", str(workers)]
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=bare_environment(**settings))
     try:

@@ -6,13 +6,13 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: Half of all work: each process starts a service for it, and takes modules as long as there are some.
 _SHARED: Final = ("methods", "attacks")
-#: Folders that take long. Three of them wait for servers more than they compute; next to them the algorithms compile
-#: the kernels that all others then load.
+#: Folders that take long. Three of them wait for servers more than they compute, and what they wait for has bounds: one
+#: module of each at a time, next to the algorithms, which wait for nobody.
 _FIRST: Final = ("embedded", "faults", "clients", "algorithms", "production", "jobs", "datasets", "verify", "frames")
 
 
 class ByFolder(LoadScopeScheduling):
-    """Tests of a folder run in one process: they share a running service, and the kernels that the first compiles."""
+    """Tests of a folder run in one process: they share a running service, and do not disturb each other."""
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")

@@ -31,12 +31,13 @@ settings = get_settings()
 app = make_celery(settings)
 app.conf.update(
     # The heartbeat's thread enforces the limit; Celery's own are above it, for kernels that keep the GIL.
-    task_soft_time_limit=settings.job_time_limit_seconds + 30,
-    task_time_limit=settings.job_time_limit_seconds + 60,
+    task_soft_time_limit=settings.task_limit_seconds + 30,
+    task_time_limit=settings.task_limit_seconds + 60,
     worker_lost_wait=0.5,  # a child that leaves has left no result to wait for, and its place is wanted
     worker_proc_alive_timeout=60,  # importing the numeric stack on a busy machine takes more than the default of 4 s
     worker_soft_shutdown_timeout=5,  # for SIGQUIT; SIGTERM stops warmly
     worker_cancel_long_running_tasks_on_connection_loss=False,  # a broker that restarts does not stop jobs
+    worker_max_memory_per_child=HELD // 1024,  # kB at its peak; looked at between jobs: admission counts on no more
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
     broker_connection_max_retries=None,  # a worker outlives any outage of its broker
@@ -60,10 +61,11 @@ def _log(**_: Any) -> None:
 @signals.celeryd_after_setup.connect
 def _note_concurrency(instance: Any, **_: Any) -> None:
     global _threads, _memory_bytes  # noqa: PLW0603 - inherited by children; Celery hands the concurrency to no one else
-    before_fork()
+    if settings.warm_kernels:
+        before_fork()
     queues, concurrency = ",".join(sorted(app.amqp.queues.consume_from)), int(instance.concurrency)
     _threads = threads_each(queue=queues, concurrency=concurrency, cores=usable_cores())
-    _memory_bytes = bytes_each(setting=settings.worker_memory_bytes, concurrency=concurrency)
+    _memory_bytes = bytes_each(setting=settings.worker_memory_bytes, concurrency=concurrency, queue=queues)
     _presences.append(Presence(settings, queues=queues, concurrency=concurrency, memory_bytes=_memory_bytes - HELD))
 
 
@@ -80,11 +82,13 @@ def _begin_child(**_: Any) -> None:
     # RLIMIT_AS would count address space that thread pools only reserve.
     resource.setrlimit(resource.RLIMIT_DATA, (_memory_bytes, _memory_bytes))
     be_ended_first()
-    open_resources(settings, threads=_threads)
+    queues = frozenset(app.amqp.queues.consume_from)
+    open_resources(settings, threads=_threads, queues=queues)
     seal_anew_where_asked()
     sys.meta_path.insert(0, WithoutPandas())
-    note_compilations()
-    make_ready_in_background(settings, frozenset(app.amqp.queues.consume_from))
+    if settings.warm_kernels:
+        note_compilations()
+        make_ready_in_background(settings, queues)
 
 
 @signals.worker_shutting_down.connect

@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
 _PACKAGE: Final = "fastapi_swagger"
+_HEAD: Final = "<body>"
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -40,8 +41,8 @@ def include_docs(app: FastAPI) -> None:
             swagger_favicon_url=f"{root}/docs/files/favicon-32x32.png",
             swagger_ui_parameters={"persistAuthorization": False, "displayRequestDuration": True},
         )
-        page.headers["Content-Security-Policy"] = _policy(bytes(page.body).decode())
-        return page
+        shown = bytes(page.body).decode().replace(_HEAD, f'{_HEAD}<p><a href="{root}/guide">The guide</a></p>', 1)
+        return HTMLResponse(shown, headers={"Content-Security-Policy": _policy(shown)})
 
     app.mount("/docs/files", StaticFiles(directory=Path(spec.origin).parent / "resources"), name="docs")
 

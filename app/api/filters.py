@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Query
 from pydantic import AwareDatetime, BeforeValidator
 
+from app.contracts.base import in_normal_form
 from app.contracts.jobs import JobKind, JobState
 from app.db.repositories.jobs import JobFilter
 
@@ -40,7 +41,7 @@ CreatedBefore = Annotated[
 
 def tags_of(pairs: Iterable[str] | None) -> dict[str, str]:
     """The tags that the pairs of a query name."""
-    return {name: value for name, _, value in (text.partition(":") for text in pairs or ())}
+    return {name: value for name, _, value in (in_normal_form(text).partition(":") for text in pairs or ())}
 
 
 async def get_job_filter(

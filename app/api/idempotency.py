@@ -156,7 +156,7 @@ def complete(
     status
         Of the answer.
     resource_id
-        What was made.
+        The created object.
     answered
         False when the answer follows later.
 

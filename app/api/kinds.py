@@ -1,4 +1,7 @@
-"""The cause and the remedy of each kind of problem: its `type` leads there; `docs/errors.md` is written from here."""
+"""The cause and the remedy of each kind of problem, to which its `type` leads.
+
+`docs/reference/errors.md` is written from here.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,29 +27,29 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "release-in-use": ("An unfinished job reads the release.", "Wait for the job, or cancel it."),
     "job-in-use": ("The job is unfinished, or another one needs it.", "Wait for both, or cancel them."),
     "findings-stand": ("An audit has unresolved findings about the release.",
-                       "Read its `findings`. Change the request, or name the audits in `accept_findings`."),
+                       "Read its `findings`. Do what its `remedies` name, or change the request."),
     "published-meanwhile": ("Another release of the same data was published after this one was checked.",
                             "Send the request again: the new release is then included in the check."),
     "publishing-held": ("The database was restored and may lack publications.",
                         "The operator compares them, then runs `surebox publishing confirm`."),
     "request-in-flight": ("A request with the same `Idempotency-Key` is in progress.", "Try again in a moment."),
-    "gone": ("The object was deleted.", "Create another one; a deleted id never comes back."),
+    "gone": ("What this `Idempotency-Key` created was deleted.", "Send the request with a new key."),
     "result-erased": ("The result was kept for a limited time.", "Create the job again."),
     "too-large": ("The body exceeds a limit of this service.", "Send less; `detail` gives the limit."),
     "unsupported-media-type": ("The `Content-Type` is not supported.", "Send one that `detail` names."),
     "range-not-satisfiable": ("The `Range` begins after the end of the file.", "Request a range within its length."),
-    "invalid": ("A field or a parameter is not valid.", "`errors` points at each and names valid values."),
+    "invalid": ("A field or a parameter is not valid.", "Correct the fields named above, or in `errors`."),
     "unreadable": ("The file does not have the declared format.", "Correct the file, or the options of its upload."),
     "infeasible": ("No release of these data can meet the demands.", "Demand less: a smaller `k`, fewer columns."),
     "idempotency-mismatch": ("The `Idempotency-Key` belongs to another body.", "Use a new key for a new request."),
     "too-many-requests": ("You sent more requests than this service allows.", "Wait as long as `Retry-After`."),
     "too-many-jobs": ("You have reached the limit of unfinished jobs.", "Wait for some, or cancel some."),
     "head-too-large": ("Address and headers exceed a limit.", "Send fewer or shorter headers and parameters."),
-    "job-too-large": ("The job needs more memory or time than the limit.", "Request what `detail` states would fit."),
+    "job-too-large": ("It needs more memory, time or disk than a job may.", "Request what `detail` states would fit."),
     "too-much-work": ("Your jobs of the last 24 hours take too long together.", "Try later, or request less."),
     "storage-full": ("The service has no room for files.", "Delete what you do not need; inform the operator."),
     "storage-unavailable": ("The storage cannot be read or written.", "Try again later; inform the operator."),
-    "storage-damaged": ("A sealed file in storage was changed, truncated or exchanged, or its key is unknown.",
+    "storage-damaged": ("A file in storage was changed, truncated or exchanged, or is sealed under an unknown key.",
                         "The operator finds `storage.damaged` in the log and restores the file from a backup."),
     "unavailable": ("A part of the service is down or busy.", "Try again after the time in `Retry-After`."),
     "not-trusted": ("A server behind the service shows an untrusted certificate.",

@@ -112,7 +112,7 @@ async def refuse_unknown_query(request: Request) -> None:
         errors = [
             FieldError(f"?{name[:_LONGEST]}", no_such("parameter", name, known)) for name in unknown[:_MOST_NAMED]
         ]
-        raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors[:5]), errors=errors)
+        raise InvalidError.of(errors)
 
 
 def parameters_of(dependant: Dependant) -> Iterator[str]:

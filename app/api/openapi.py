@@ -24,7 +24,8 @@ from app.errors import PHRASES
 TITLE: Final = "Surebox"
 VERSION: Final = version("surebox")
 _DESCRIPTION: Final = """\
-Anonymizes microdata and audits anonymized tables. Every release carries a signed certificate of its guarantees.
+Anonymizes microdata and audits anonymized tables. With a signing key, every published release carries a signed
+certificate of its guarantees.
 
 Upload a dataset, create an anonymization or an audit, wait for its job, then read the release. Errors are problem
 details (RFC 9457): `errors` names invalid fields by JSON pointers into the body that you sent, and parameters as

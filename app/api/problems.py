@@ -111,7 +111,7 @@ def translated(error: RequestValidationError, route: APIRoute) -> SureboxError:
         return UnsupportedMediaTypeError("send the body as JSON with `Content-Type: application/json`")
     known = partial(fields_at, route, error.body)
     errors = field_errors(raw_errors, body=error.body, known=known, parameters=sorted(parameters_of(route.dependant)))
-    return InvalidError("; ".join(f"{e.pointer or 'body'}: {e.detail}" for e in errors[:5]), errors=errors)
+    return InvalidError.of(errors)
 
 
 async def _of_starlette(request: Request, error: Exception) -> Response:

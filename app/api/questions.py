@@ -1,7 +1,8 @@
 """Answering a question to a release: its job is waited for, and what it computed is the answer itself.
 
-Requests behave as with `Prefer: wait=30`, unless they state otherwise. Past the wait the answer is the job,
-whose result is the body that would have been sent.
+A question that is expected to take long is a job of whoever asks, in turn with other jobs. Requests behave as with
+`Prefer: wait=30`, unless they state otherwise. Past the wait the answer is the job, whose result is the body that would
+have been sent.
 """
 
 import json
@@ -33,7 +34,8 @@ from app.storage.protocol import Storage
 PAST_THE_WAIT: Final[dict[int | str, dict[str, Any]]] = {
     202: {
         "model": Job,
-        "description": "The job, unlisted and kept for an hour; its result is the body of the answer.",
+        "description": "The job, unlisted and kept for an hour; its result is the body of the answer. A long question "
+        "waits its turn among jobs.",
         "headers": {
             "Location": {"schema": {"type": "string"}, "description": "Where the job is read."},
             "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds after which to ask again."},
@@ -114,7 +116,7 @@ def _ask(resources: Resources, principal: Principal, spec: JobSpec) -> JobRecord
         broker=resources.queue,
         principal=principal,
         spec=spec,
-        max_unfinished=resources.settings.max_unfinished_jobs,
+        settings=resources.settings,
         now=resources.clock(),
     )
 

@@ -1,4 +1,4 @@
-"""`/`: three doors, as a page for browsers and as JSON for everyone else; no redirect, nothing loaded."""
+"""`/`: doors, as a page for browsers and as JSON for everyone else; no redirect, nothing loaded."""
 
 import base64
 import hashlib
@@ -11,11 +11,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 #: What there is to go to: name, address, what one finds there.
 _DOORS: Final = (
+    ("guide", "/guide", "How to publish a table, what it promises, how to run the service."),
     ("docs", "/docs", "Every request, to read and to try."),
     ("api", "/openapi.json", "The same as an OpenAPI document, for clients to be generated from."),
     ("health", "/readyz", "Whether every part of the service is there."),
 )
-_TITLES: Final = {"docs": "Documentation", "api": "The API", "health": "Health"}
+_TITLES: Final = {"guide": "Guide", "docs": "Requests", "api": "The API", "health": "Health"}
 _STYLE: Final = (
     "body{margin:0 auto;max-width:40rem;padding:2rem 1rem;font:1rem/1.5 system-ui,sans-serif;"
     "color:#111;background:#fff}"
@@ -28,8 +29,8 @@ _POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'n
 
 
 def include_start(app: FastAPI, *, health: bool = True) -> None:
-    """Serve the start at `/`; `health` states whether its third door is at this address."""
-    open_doors = _DOORS if health else _DOORS[:2]
+    """Serve the start at `/`; `health` states whether its door to health is at this address."""
+    open_doors = _DOORS if health else _DOORS[:-1]
 
     @app.get("/", include_in_schema=False)
     async def get_start(request: Request) -> Response:

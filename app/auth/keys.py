@@ -150,5 +150,5 @@ def _checked(scopes: Sequence[str], owner: str, name: str) -> tuple[str, ...]:
         detail = f"unknown: {', '.join(unknown)}" if unknown else "at least one is needed"
         errors.append(FieldError(pointer="/scopes", detail=f"{detail}; scopes are {', '.join(known)}"))
     if errors:
-        raise InvalidError("; ".join(f"{error.pointer[1:]}: {error.detail}" for error in errors), errors=errors)
+        raise InvalidError.of(errors)
     return tuple(scope for scope in known if scope in scopes)

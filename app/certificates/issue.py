@@ -27,7 +27,7 @@ from app.settings import Settings
 
 STATEMENT: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE: Final = "urn:surebox:certificate:2"
+PREDICATE_TYPE: Final = "urn:surebox:certificate:3"
 AT_PUBLICATION: Final = "at publication"
 AFTER_PUBLICATION: Final = "after publication"
 AT_MIGRATION: Final = "at migration"

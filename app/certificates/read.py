@@ -117,7 +117,9 @@ def read_revocations(
         listed = certificates.revoked(unit.connection)
         at = certificates.now(unit.connection)
     if not any(jwk(key)["kid"] in signing for key in keys):
-        raise NotFoundError("this service signs nothing: its operator sets a signing key (SUREBOX_SIGNING_KEY_FILE)")
+        raise NotFoundError(
+            "This service does not sign releases. Its operator can enable signing with SUREBOX_SIGNING_KEY_FILE."
+        )
     minute = at.replace(second=0, microsecond=0)
     known = _known(database)
     lost = sorted((each.id, each.revoked_at) for each in known if each.revoked_at is not None)

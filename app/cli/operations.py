@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli.commands import Commands
 from app.cli.settings import (
     DEFAULT_DATA_DIR,
     AnyDataDir,
@@ -27,11 +28,11 @@ from app.cli.settings import (
 #: Of commands whose arguments another program reads.
 PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
-cli = typer.Typer()
-installation = typer.Typer(help="Which database and storage belong together.", no_args_is_help=True)
-publishing = typer.Typer(help="Whether releases are published at the moment.", no_args_is_help=True)
-storage = typer.Typer(help="Whether files in storage are sealed, and under which key.", no_args_is_help=True)
-provenance = typer.Typer(help="The chain of an owner's published releases.", no_args_is_help=True)
+cli = Commands()
+installation = Commands(help="Which database and storage belong together.", no_args_is_help=True)
+publishing = Commands(help="Whether releases are published at the moment.", no_args_is_help=True)
+storage = Commands(help="Whether files in storage are sealed, and under which key.", no_args_is_help=True)
+provenance = Commands(help="The chain of an owner's published releases.", no_args_is_help=True)
 for name, group in {
     "installation": installation,
     "publishing": publishing,
@@ -49,7 +50,7 @@ def backup(
     *,
     copy: Annotated[
         bool | None,
-        typer.Option("--copy/--list", help="Hold the files, or list them [default: a bucket's are listed]."),
+        typer.Option("--copy/--list", help="Copy the files, or list them (default: those of a bucket are listed)."),
     ] = None,
     data_dir: AnyDataDir = None,
 ) -> None:
@@ -77,18 +78,19 @@ def restore(
     check: Annotated[bool, typer.Option("--check", help="Read every file of the backup, and change nothing.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Drop all data of the database of DATABASE_URL.")] = False,
     accept_missing: Annotated[
-        bool, typer.Option("--accept-missing", help="Go on although rows name files that are nowhere.")
+        bool, typer.Option("--accept-missing", help="Go on although files are missing or damaged.")
     ] = False,
     data_dir: AnyDataDir = None,
 ) -> None:
     """Bring a backup back, before any process starts. Files that storage still has stay."""
     from app.embedded.folder import DataFolder
     from app.embedded.offline import make_room, offline
+    from app.installation.restore import refuse_damaged, verified
     from app.installation.restore import restore as bring_back
-    from app.installation.restore import verified
 
     settings, manifest = load_settings(), verified(folder)
     if check:
+        refuse_damaged(folder, manifest)
         typer.echo(f"{folder} is whole: a backup of {manifest.made_at}")
         return
     options = {"replace": replace, "accept_missing": accept_missing}
@@ -120,11 +122,12 @@ def orphans(
     data_dir: AnyDataDir = None,
 ) -> None:
     """Count stored objects that no row points to; housekeeping leaves them alone where they are too many."""
+    from app.db.digests import DatabaseDigests
     from app.housekeeping.orphans import Orphans
     from app.storage.factory import open_storage
 
     with opened(data_dir) as (settings, database):
-        ours = Orphans(settings, database=database, storage=open_storage(settings))
+        ours = Orphans(settings, database=database, storage=open_storage(settings, DatabaseDigests(database)))
         census, held = ours.look(Event(), discard=discard)
     typer.echo(f"{census.orphans} of {census.objects} objects that are old enough have no row")
     if discard:
@@ -135,12 +138,18 @@ def orphans(
 
 @cli.command("log")
 def show_log(
-    owner: Annotated[str | None, typer.Option(help="Only of this owner; '' for what concerns the service.")] = None,
-    action: Annotated[list[str] | None, typer.Option(help="Only this; may be given several times.")] = None,
-    subject: Annotated[str | None, typer.Option("--object", help="Only actions on this id.")] = None,
-    after: Annotated[datetime | None, typer.Option(help="Only later, in UTC.")] = None,
-    before: Annotated[datetime | None, typer.Option(help="Only earlier, in UTC.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="The newest so many.")] = 200,
+    owner: Annotated[
+        str | None, typer.Option(help="Only of this owner (default: all); '' for what concerns the service.")
+    ] = None,
+    action: Annotated[
+        list[str] | None, typer.Option(help="Only this action (default: all); repeat it for several.")
+    ] = None,
+    subject: Annotated[str | None, typer.Option("--object", help="Only actions on this id (default: all).")] = None,
+    after: Annotated[datetime | None, typer.Option(help="Only entries after this time in UTC (default: all).")] = None,
+    before: Annotated[
+        datetime | None, typer.Option(help="Only entries before this time in UTC (default: all).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Most entries, the newest.")] = 200,
     data_dir: AnyDataDir = None,
 ) -> None:
     """Print the audit log of all owners, newest first, one JSON object a line."""
@@ -208,6 +217,23 @@ def storage_status(data_dir: AnyDataDir = None) -> None:
     typer.echo(f"{seals[Seal.NONE]} not sealed")
 
 
+@storage.command("check")
+def storage_check(data_dir: AnyDataDir = None) -> None:
+    """Read every stored file and compare it with the digest of the written one; exit 1 where one is damaged."""
+    from app.housekeeping.scrub import Scrub
+    from app.observability.logs import configure_logging
+    from app.storage.factory import open_storage
+
+    with opened(data_dir) as (settings, database):
+        configure_logging(settings)
+        count, damaged = Scrub(settings, database=database, storage=open_storage(settings)).read_all()
+    for key in damaged:
+        typer.echo(key)
+    typer.echo(f"{len(damaged)} of {count} files are damaged or missing.")
+    if damaged:
+        raise typer.Exit(1)
+
+
 @storage.command("seal")
 def seal(
     *,
@@ -229,7 +255,7 @@ def seal(
 
 @provenance.command("verify")
 def verify_provenance(
-    owner: Annotated[str | None, typer.Option(help="Only the chain of this owner.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Only the chain of this owner (default: of all).")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Follow the chain of each owner's published releases; exit code 1 when one is broken."""
@@ -260,5 +286,5 @@ def certify(context: typer.Context) -> None:
 
 def become_reader(command: str, arguments: list[str]) -> None:
     """Become a command of the distribution `surebox-verify`, which knows no service."""
-    require("surebox_verify", extras="worker")
+    require("surebox_verify")
     os.execv(sys.executable, [sys.executable, "-P", "-m", "surebox_verify", command, *arguments])  # noqa: S606

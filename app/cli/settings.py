@@ -22,10 +22,13 @@ Word = TypeVar("Word", bound=StrEnum)
 DEFAULT_DATA_DIR = Path(".surebox")
 
 DataDir = Annotated[
-    Path | None, typer.Option(help="Data folder of a running `surebox serve`; by default what DATABASE_URL names.")
+    Path | None,
+    typer.Option(
+        help=f"Data folder of a running `surebox serve` (default: DATABASE_URL if set, else {DEFAULT_DATA_DIR})."
+    ),
 ]
 AnyDataDir = Annotated[
-    Path | None, typer.Option(help=f"Data folder of the embedded default [default: {DEFAULT_DATA_DIR}].")
+    Path | None, typer.Option(help=f"Data folder of the embedded default (default: {DEFAULT_DATA_DIR}).")
 ]
 
 
@@ -146,8 +149,9 @@ def is_external(settings: "Settings") -> bool:
     return not absent
 
 
-def require(*packages: str, extras: str) -> None:
-    """State which extras to install when a package is missing."""
+def require(*packages: str, extra: str | None = None) -> None:
+    """State what to install when a package is missing."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        raise CannotStartError(f"Not installed: {', '.join(missing)}. Install: pip install 'surebox[{extras}]'")
+        install = "surebox" if extra is None else f"'surebox[{extra}]'"
+        raise CannotStartError(f"Not installed: {', '.join(missing)}. From your index: pip install {install}")

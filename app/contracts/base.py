@@ -2,11 +2,20 @@
 
 import re
 import secrets
+import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from app.sentences import sentence
+
+#: A message, which readers get as a full sentence.
+Sentence = Annotated[str, AfterValidator(sentence)]
+
+#: Tags of a job with such names are the job's alone: its release, which readers see, does not get them.
+JOB_ONLY = "job."
 
 _TAG = re.compile(r"^[^\x00-\x1f\x7f]{1,200}$")
 
@@ -55,6 +64,11 @@ Instant = Annotated[
     PlainSerializer(rfc3339, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
+
+
+def in_normal_form(text: str) -> str:
+    """Return a text in Unicode's normal form C, in which texts of requests and of data are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _valid_tags(tags: dict[str, str]) -> dict[str, str]:

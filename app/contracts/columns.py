@@ -1,22 +1,26 @@
 """Columns and their values, as specifications of several methods name them: types, kinds, intervals, missing ones."""
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
+from itertools import pairwise
 from math import isfinite
 from typing import Annotated, Any, Final
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     StrictBool,
     StrictInt,
     Tag,
     WithJsonSchema,
+    with_config,
 )
-from typing_extensions import TypeAliasType
+from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.datasets import NUMERIC, ColumnType
@@ -26,6 +30,8 @@ ColumnName = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 #: Of records, persons, cells.
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+#: A double represents every integer up to this size.
+EXACT_INTEGER: Final = 2**53
 #: Values beyond this size cannot be computed with: sums of their fourth powers overflow.
 LARGEST: Final = 1e70
 Bound = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
@@ -41,6 +47,28 @@ class MissingPolicy(StrEnum):
 
     REFUSE = "refuse"
     DROP = "drop"
+
+
+class ValueDisclosure(Contract):
+    """Shares of the rows with a value in a column whose value every reader knows from a release of boxes.
+
+    A box hides who its rows are, and not what its bounds, sets and means leave of their values.
+    """
+
+    exact: float = Field(description="Rows whose value every reader knows.")
+    within: float | None = Field(
+        default=None, description="Rows whose value every reader knows to within `tolerance`; null without numbers."
+    )
+    tolerance: float | None = Field(
+        default=None,
+        description="Accuracy as named, or a tenth of the column's natural scale, about its standard deviation; "
+        "null likewise.",
+    )
+    estimable: float | None = Field(
+        default=None,
+        description="Rows whose value every reader knows to within a tenth of it; null of days, orders and columns "
+        "with values below 0.",
+    )
 
 
 class SuppressedRecords(Contract):
@@ -127,10 +155,43 @@ def unparsable(value: object, kind: ColumnType) -> bool:
     return False
 
 
+#: Whole numbers of more digits are as good as infinite.
+_DIGITS: Final = 100
+#: How a text writes a number.
+_NUMBER: Final = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+
+
+def label_numbers(values: Iterable[Any]) -> list[float | int | date] | None:
+    """The values of an order as numbers, or as days, where all are; None: they count by rank.
+
+    What they count as is decided where statistics are computed (surebox_verify.released.orders), by the same rule.
+
+    Parameters
+    ----------
+    values
+        In their order, as a specification has them.
+    """
+    read = [_label_number(value) for value in values]
+    kinds = {isinstance(each, date) for each in read}
+    return [each for each in read if each is not None] if None not in read and len(kinds) == 1 else None
+
+
+def _label_number(value: Any) -> float | int | date | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float, date)):
+        return value
+    text = str(value)
+    if _NUMBER.fullmatch(text):
+        digits = text.strip().lstrip("+-")
+        return int(text) if digits.isdigit() and len(digits) <= _DIGITS else float(text)
+    return date.fromisoformat(text) if is_day(text) else None
+
+
 #: Values of one nominal or ordinal column: a box has a set of them.
 MOST_VALUES: Final = 1_000
 
-#: What a codebook that no one declared has in the place of values that fewer than k records have.
+#: What a codebook that no one declared had in the place of values that fewer than k records have, before it said so.
 OTHER: Final = "other"
 
 #: With a limit on texts pydantic looks at them itself (contracts/base.py).
@@ -145,6 +206,60 @@ ColumnValue = TypeAliasType(
 )
 
 Values = Annotated[tuple[ColumnValue, ...], Field(min_length=1, max_length=MOST_VALUES)]
+
+
+def _only(description: str) -> ConfigDict:
+    return ConfigDict(extra="forbid", json_schema_extra={"description": description})
+
+
+@with_config(_only("A value, though a class has its name."))
+class NamedValue(TypedDict):
+    """A value of a column, and never a class of the same name; a plain dictionary, for there may be many."""
+
+    value: ColumnValue
+
+
+NamedClass = TypedDict("NamedClass", {"class": Annotated[Text, Field(description="Name of a class of the hierarchy.")]})
+with_config(
+    _only(
+        "All values under a class of the column's hierarchy, though a value has its name; or, of a codebook from the "
+        "data, all values that it does not list, by the word for them in `merged_as`."
+    )
+)(NamedClass)
+
+
+def _name(value: Any) -> str:
+    """Name of a value: bare, or as a value or a class."""
+    if not isinstance(value, dict):
+        return "bare"
+    return "as a class" if "class" in value else "as a value"
+
+
+ValueName = TypeAliasType(
+    "ValueName",
+    Annotated[
+        Annotated[ColumnValue, Tag("bare")]
+        | Annotated[NamedValue, Tag("as a value")]
+        | Annotated[NamedClass, Tag("as a class")],
+        Discriminator(_name),
+        Field(
+            description="A value as the column has it (a day as text), null for the missing one; a class of its "
+            'hierarchy if it has no such value. `{"value": …}` and `{"class": …}` name the one or the other.'
+        ),
+    ],
+)
+
+ValueNames = Annotated[tuple[ValueName, ...], Field(min_length=1, max_length=MOST_VALUES)]
+
+
+def value_in(name: Any) -> Any:
+    """The value, or the class, that a name is of."""
+    return next(iter(name.values())) if isinstance(name, dict) else name
+
+
+def names_class(name: Any) -> bool:
+    """Return whether a name is of a class alone."""
+    return isinstance(name, dict) and "class" in name
 
 
 def is_day(text: str) -> bool:
@@ -182,12 +297,15 @@ def _end(value: Any) -> str:
     return "day" if isinstance(value, (str, date)) else "number"
 
 
+NumericEnd = TypeAliasType(
+    "NumericEnd", Annotated[StrictInt | Finite | None, Field(description="A number; null for an open end.")]
+)
 IntervalEnd = TypeAliasType(
     "IntervalEnd",
     Annotated[
-        Annotated[Finite | None, Tag("number")] | Annotated[Day, Tag("day")],
+        Annotated[NumericEnd, Tag("number")] | Annotated[Day, Tag("day")],
         Discriminator(_end),
-        Field(description="A number or a day; null for an open end."),
+        Field(description="A number or a day; null for an open end. Whole numbers of any size are taken as they are."),
     ],
 )
 
@@ -204,7 +322,7 @@ class ColumnKind(StrEnum):
     NOMINAL = "nominal"
 
 
-#: Kinds that have two ends in a release, and that numbers are computed of: of days, and of ranks in an order.
+#: Kinds that have two ends in a release, and that numbers are computed of: of days, and of what an order counts as.
 NUMERIC_KINDS: Final = frozenset({ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.DATE, ColumnKind.ORDINAL})
 
 _BY_TYPE: Final = {
@@ -221,14 +339,18 @@ def plain_kind(column: ColumnType) -> ColumnKind:
     return _BY_TYPE[column]
 
 
-def merged_values(spec: Mapping[str, Any]) -> dict[str, str]:
+def merged_values(spec: Mapping[str, Any], merged_as: Mapping[str, str] | None = None) -> dict[str, str]:
     """By column what rare values became, where its codebook is not declared but taken from the data.
 
     Parameters
     ----------
     spec
         Of a release of boxes, as it is stored.
+    merged_as
+        As the release states it; None where it was made before releases did.
     """
+    if merged_as is not None:
+        return dict(merged_as)
     made = StoredSpec.of(spec)
     given = {name for name, one in made.nominal.items() if one.get("values") or one.get("hierarchy")}
     return {name: OTHER for name in made.quasi_identifiers if name not in given}
@@ -263,13 +385,30 @@ def text_of(value: bool | float | str) -> str:
 
 def check_values(field: str, values: tuple[Any, ...], *where: str) -> None:
     """Raise an error when a value occurs twice in a list."""
-    seen: set[tuple[bool, Any]] = set()
+    seen: set[tuple[str, bool, Any]] = set()
     for index, value in enumerate(values):
-        key = (isinstance(value, bool), value)
+        key = (_name(value), isinstance(value_in(value), bool), value_in(value))
         if key in seen:
             msg = "a value occurs twice"
             raise MisplacedError(msg, field, *where, index)
         seen.add(key)
+
+
+def check_order(values: Sequence[Any], column: str) -> None:
+    """Raise an error when the values of an order are numbers that do not ascend: statistics are of these numbers."""
+    numbers = label_numbers(values) or []
+    for index, number in enumerate(numbers):
+        if not isinstance(number, date) and abs(number) > (EXACT_INTEGER if isinstance(number, int) else LARGEST):
+            msg = f"the values of {column!r} are numbers and count as these, this one is too large: declare `nominal`"
+            raise MisplacedError(msg, "ordinal", column, index)
+    sizes = [float(number.toordinal() if isinstance(number, date) else number) for number in numbers]
+    for index, (one, after) in enumerate(pairwise(sizes), start=1):
+        if one >= after:
+            msg = (
+                f"the values of {column!r} are numbers and count as these: list them from the lowest to the highest, "
+                "each number once; codes without such an order are `nominal`"
+            )
+            raise MisplacedError(msg, "ordinal", column, index)
 
 
 def typed(value: bool | float | str | None, column: ColumnType) -> Any:

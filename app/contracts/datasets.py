@@ -112,6 +112,11 @@ class DatasetColumn(Contract):
     type: ColumnType = Field(description="As it was inferred, or as it was given.")
     missing: int = Field(description="Number of rows without a value.")
     distinct: int = Field(description="Different values, missing not counted.")
+    other_spellings: int | None = Field(
+        default=None,
+        description="How many of these values are another spelling of one that occurs too: they differ in case, blanks "
+        "or characters that look alike. `l` and `alpha` count them as one. Null: no texts, too many, or not counted.",
+    )
     type_from: TypeSource | None = Field(
         default=None,
         description=(
@@ -193,5 +198,5 @@ class DatasetChanges(Contract):
     tags: Tags = Field(default_factory=dict, description="All its tags from now on; they replace the former.")
 
     def changes(self) -> dict[str, Any]:
-        """What was sent."""
+        """The changes that were sent."""
         return self.model_dump(mode="json", include=self.model_fields_set)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Sentence
 
 
 class FindingSeverity(StrEnum):
@@ -28,9 +28,12 @@ class Finding(Contract):
     severity: FindingSeverity = Field(
         description="How much it weighs; those of `high` keep a release from being published."
     )
-    detail: str = Field(description="The finding, and an alternative that would work.")
+    detail: Sentence = Field(description="The finding in one sentence, with the figures that it rests on.")
     measured: float | None = Field(description="Measured value; null if there is no number.")
     required: float | None = Field(description="Required value.")
+    remedies: tuple[Sentence, ...] = Field(
+        default=(), description="Ways to meet the demand, the likeliest first; empty if `detail` has all there is."
+    )
 
 
 class MeasuredDemand(Contract):
@@ -56,6 +59,17 @@ class AuditResult(Contract):
     )
     findings: tuple[Finding, ...] = Field(description="Findings, worst first.")
     verdict: str = Field(description="The whole in one sentence.")
+
+
+class ProtectionResult(Contract):
+    """Part of every anonymization's result: whether its release has what the specification demands."""
+
+    valid: bool = Field(
+        default=True,
+        description="Whether the release has what the specification demands, as measured once it was made; if not, it "
+        "stays a draft, and `findings` are its findings.",
+    )
+    findings: tuple[Finding, ...] = Field(default=(), description="Demands that it misses, each with its figures.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Self
 class Flag(StrEnum):
     """Flags of releases, each with its meaning. None is renamed or given another meaning.
 
-    `docs/flags.md` is written from here by `make flags`; the methods name the flags that they raise.
+    `docs/reference/flags.md` is written from here by `make flags`; the methods name the flags that they raise.
     """
 
     meaning: str
@@ -45,15 +45,15 @@ class Flag(StrEnum):
     GRID_BOUNDS = (
         "grid-bounds",
         (
-            "The bounds of a box are at most a step of a grid beyond its records: that near each bound is a "
-            "record's value. An attacker who knows the other records learns that value to within a step."
+            "A bound of a box that was moved inward is at most a step of a grid beyond records of the box, by default "
+            "two of them. An attacker who knows one of the two learns the value of the other to within a step."
         ),
     )
     CODEBOOK_FROM_DATA = (
         "codebook-from-data",
         (
             "The values of a column without order were not declared: the codebook lists those that at least `k` "
-            "records have, and merges the others into `other`."
+            "records have, and merges the others into one (`merged_as`)."
         ),
     )
     OUTER_BOUNDS_FROM_DATA = (
@@ -106,11 +106,18 @@ class Flag(StrEnum):
         "composition-accepted",
         "Releases of the same data were published before; the owner accepted that fewer than `k` remain together.",
     )
+    PROTECTION_FAILED = (
+        "protection-failed",
+        (
+            "The job itself found that the release lacks what was demanded of it, such as `k` or that no masked place "
+            "stands out; the owner accepted that."
+        ),
+    )
     DECLARED_DATA = (
         "declared-data",
         (
-            "The owner declared which other datasets are the same data, or that none are. The composition check relied "
-            "on that declaration instead of recognizing the data."
+            "The owner declared which other datasets are of the same people, or that none are: at the upload, or as an "
+            "answer where the evidence did not decide. The composition check relied on that declaration."
         ),
     )
     NEW_VERSION = (

@@ -44,7 +44,9 @@ class TableDemands(Contract):
     recursive: RecursiveDemand | None = Field(
         default=None, description="Recursive (c, l)-diversity of each sensitive column."
     )
-    alpha: Share | None = Field(default=None, description="Largest share of one sensitive value in a class.")
+    alpha: Share | None = Field(
+        default=None, description="Largest share of one sensitive value among the records of a class that have one."
+    )
     t: Amount | None = Field(default=None, description="Largest distance of a class to the table.")
     delta: Amount | None = Field(default=None, description="Largest delta-disclosure of each sensitive column.")
     beta: Amount | None = Field(default=None, description="Largest basic beta-likeness of each sensitive column.")
@@ -66,6 +68,14 @@ class TableDemands(Contract):
         default=None, description="Largest share of records whose class reveals a sensitive value."
     )
     sensitive_cells: int | None = Field(default=None, strict=True, ge=0, description="Most cells of `sums` that fail.")
+    exact: Share | None = Field(
+        default=None, description="Largest share of rows, of any quasi-identifier, whose value every reader knows."
+    )
+    within: Share | None = Field(
+        default=None,
+        description="Largest share of rows whose value every reader knows to within the column's tolerance "
+        "(`value_disclosure`).",
+    )
 
 
 #: Demands that need another field of the specification.
@@ -164,6 +174,11 @@ class TableGate(Contract):
     )
     person_column: ColumnName | None = Field(
         default=None, description="Name of the column of the release that identifies the person of a row."
+    )
+    tolerances: dict[ColumnName, Amount] = Field(
+        default_factory=dict,
+        description="By column, the accuracy from which on a value counts as known; default: a tenth of the column's "
+        "natural scale.",
     )
 
     @model_validator(mode="after")

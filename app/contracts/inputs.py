@@ -29,6 +29,8 @@ class DatasetInput:
     state: DatasetState = DatasetState.READY
     profile: Profile = _UNREAD
     key: str | None = None
+    #: Of the typed copy.
+    bytes: int = 0
     #: Of a new version: releases of boxes that were published of the versions before, the last one first.
     earlier: "tuple[ReleaseInput, ...]" = ()
 
@@ -67,8 +69,16 @@ class ReleaseInput:
     key: str | None = None
     sha256: str = ""
     link_key: str | None = None
+    #: By column the word for values that its codebook does not list; None: it was made before releases state it.
+    merged_as: Mapping[str, str] | None = None
     #: When it was made, in seconds; None where that does not matter.
     made_at: float | None = None
+    #: Of its largest file.
+    bytes: int = 0
+    #: Of the file that jobs read.
+    read_bytes: int = 0
+    #: Columns of its dataset with infinite numbers, by their count; None once the dataset was deleted.
+    infinite: Mapping[str, int] | None = None
 
     @property
     def made(self) -> StoredSpec:

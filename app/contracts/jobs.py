@@ -86,7 +86,10 @@ class JobSpec(Contract):
         default=None,
         description="For tests only: makes the release reproducible, and marks it so. Shown as `given`, never itself.",
     )
-    tags: Tags = Field(default_factory=dict, description="Tags of the job and of its release.")
+    tags: Tags = Field(
+        default_factory=dict,
+        description="Tags of the job and of its release; those whose names begin with `job.` are the job's alone.",
+    )
 
 
 class DatasetJobSpec(JobSpec):
@@ -129,6 +132,16 @@ class JobEstimate(Contract):
 
     cpu_seconds: float = Field(description="Expected CPU seconds of one core.")
     memory_bytes: int = Field(description="Of the worker's process, beyond what it uses before it begins.")
+    release_bytes: int | None = Field(
+        default=None,
+        description="Of the files of its release, in all their formats: 0 for what makes none; null: it was accepted "
+        "before this was estimated.",
+    )
+    scratch_bytes: int | None = Field(
+        default=None,
+        description="Of temporary files on the worker's disk: what it reads and what it writes; null: it was accepted "
+        "before this was estimated.",
+    )
 
 
 class JobEnvelope(Contract):
@@ -148,8 +161,8 @@ class JobEnvelope(Contract):
         description="The specification, defaults filled in; null without `jobs:read` (of a question, `releases:read`)."
     )
     result: Contract | None = Field(
-        description="What came of it, without the longest lists; null until it has succeeded, without the scope that "
-        "shows `spec`, and once it was erased."
+        description="Summary of the result, without long lists. Null until the job has succeeded, after erasure, and "
+        "for keys without the scope that shows `spec`."
     )
     warnings: tuple[JobWarning, ...] = Field(
         default=(),

@@ -21,12 +21,12 @@ EXAMPLE: Final = {
     "type": "/problems/invalid",
     "title": "The request is not valid",
     "status": 422,
-    "detail": "/quasi_identifiers/1: the dataset has no column 'hour'; did you mean 'hours'?",
+    "detail": "/quasi_identifiers/1: The dataset has no column 'hour'; did you mean 'hours'?",
     "instance": "/v1/anonymizations",
     "errors": [
         {
             "pointer": "/quasi_identifiers/1",
-            "detail": "the dataset has no column 'hour'; did you mean 'hours'?",
+            "detail": "The dataset has no column 'hour'; did you mean 'hours'?",
         }
     ],
 }
@@ -49,6 +49,6 @@ class Problem(Contract):
     instance: str | None = Field(description="Path of the request; null where there was none, as in a job.")
     errors: tuple[FieldProblem, ...] = Field(default=(), exclude_if=not_, description="Fields that are not valid.")
     unavailable: tuple[str, ...] = Field(
-        default=(), exclude_if=not_, description="Of `/readyz`: parts that are not there."
+        default=(), exclude_if=not_, description="Parts of the service that `/readyz` found missing."
     )
     quota: Quota | None = Field(default=None, exclude_if=not_, description="The limit of the owner that was met.")

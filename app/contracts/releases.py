@@ -137,7 +137,7 @@ class Release(Contract):
 
     id: str = Field(description="Names the release for as long as it is kept.")
     owner: str = Field(description="Owner of the release.")
-    state: ReleaseState = Field(description="Readers see what is `published`, keepers (`jobs:read`) the rest too.")
+    state: ReleaseState = Field(description="Readers see `published` ones; its owner's keys with `jobs:read` see all.")
     name: str = Field(description="Name that the owner gave it; empty until then.")
     job_id: str = Field(description="The job that made it.")
     method: str = Field(description="Method that made the release.")
@@ -160,7 +160,8 @@ class Release(Contract):
         "id: what `GET /v1/releases/latest` takes."
     )
     readers: ReleaseReaders | None = Field(
-        default=None, description="Who else reads it; null for who is not a keeper of it."
+        default=None,
+        description="Other owners who read it, or `public`; null for all but its owner's keys with `jobs:read`.",
     )
     findings: tuple[Finding, ...] | None = Field(
         default=None, description="Findings of its gate; null for keys that do not own it."

@@ -8,7 +8,16 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError, may_lack
-from app.contracts.columns import LARGEST, ColumnName, ColumnValue, Interval, IntervalEnd, Values, check_values
+from app.contracts.columns import (
+    LARGEST,
+    ColumnName,
+    ColumnValue,
+    Interval,
+    IntervalEnd,
+    ValueName,
+    ValueNames,
+    check_values,
+)
 
 
 class StatisticKind(StrEnum):
@@ -74,7 +83,7 @@ class Statistic(Contract):
     weight: Annotated[float, Field(strict=True, ge=0, le=LARGEST)] | None = Field(
         default=None, description="How much it matters; omitted: 1 over its natural scale."
     )
-    values: Values | None = Field(
+    values: ValueNames | None = Field(
         default=None,
         description="share, domain_mean: the values whose records are counted or averaged; omitted: a statistic for "
         "each value of the column.",
@@ -87,7 +96,7 @@ class Statistic(Contract):
     p: Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
         default=None, description="quantile: the share of records at or below it."
     )
-    at: tuple[ColumnValue, ...] | None = Field(
+    at: tuple[ValueName, ...] | None = Field(
         default=None,
         max_length=1_000,
         description="prediction: a value of each predictor, in the order of `of`; the statistic is the fitted line "
@@ -170,7 +179,7 @@ class RegressionTerm(Contract):
     """Term that a coefficient of a regression belongs to."""
 
     column: str | None = Field(description="The predictor; null for the intercept.")
-    value: ColumnValue | None = Field(
+    value: ValueName | None = Field(
         default=None, description="Of a nominal predictor the value that it is about, compared with the first one."
     )
 
@@ -194,8 +203,34 @@ StatisticRanges = TypeAliasType(
 )
 
 
+class QuantileLabels(Contract):
+    """A quantile of values in an order that are no numbers, as the values that it is."""
+
+    estimate: ColumnValue | None = Field(description="The value at the rank `estimate`.")
+    guaranteed: tuple[ColumnValue, ColumnValue] | None = Field(description="The values at the ranks `guaranteed`.")
+    attained: tuple[ColumnValue, ColumnValue] | None = Field(description="The values at the ranks `attained`.")
+
+
+class StatisticBase(StrEnum):
+    """Released records that a statistic counts.
+
+    `records`: all of them, each once; `records_with_value`: those with a value in each of its columns; `weighted`,
+    `weighted_with_value`: the same by their weights, so that the number of a cross-table is a sum of weights.
+    """
+
+    RECORDS = "records"
+    RECORDS_WITH_VALUE = "records_with_value"
+    WEIGHTED = "weighted"
+    WEIGHTED_WITH_VALUE = "weighted_with_value"
+
+
 class AboutRange(Contract):
-    """How narrow a range is, and why there is none."""
+    """Width of a range, the reason where there is none, and the records that it is about."""
+
+    labels: QuantileLabels | None = Field(
+        default=None,
+        description="quantile of an ordinal column whose values are no numbers: the values at these ranks; else null.",
+    )
 
     sharp: bool = Field(
         description="Whether `guaranteed` is reached (a gap below 1e-9): no narrower range follows from the release. "
@@ -212,16 +247,26 @@ class AboutRange(Contract):
         description="Why there is no range (of a regression: not for every coefficient) or no estimate; null where "
         "there are both, and where the release is older than this field.",
     )
+    base: StatisticBase | None = Field(
+        default=None,
+        description="Records that the statistic counts; null where it has no answer, or the release is older than this "
+        "field.",
+    )
+    n: int | None = Field(
+        default=None,
+        description="Number of released records that the statistic is about, each counted once: those with a value in "
+        "each of its columns. Null like `base`.",
+    )
 
 
 class NamedStatistic(Contract):
     """Which statistic an answer is about."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("interval", "at"))
+    model_config = ConfigDict(json_schema_extra=may_lack("interval", "at", "called"))
 
     kind: StatisticKind = Field(description="Kind of the statistic.")
     of: tuple[str, ...] = Field(description="Its columns; regression, prediction: the target first.")
-    values: tuple[ColumnValue, ...] | None = Field(
+    values: tuple[ValueName, ...] | None = Field(
         default=None,
         description="share, domain_mean: the values it is about; crosstab: the cell, a value of each column.",
     )
@@ -229,8 +274,13 @@ class NamedStatistic(Contract):
         default=None, description="share, domain_mean: the interval it is about; null where it is about values."
     )
     p: float | None = Field(default=None, description="quantile: the share of records at or below it.")
-    at: tuple[ColumnValue, ...] | None = Field(
+    at: tuple[ValueName, ...] | None = Field(
         default=None, description="prediction: the value of each predictor at which the fitted line is taken."
+    )
+    called: str | None = Field(
+        default=None,
+        description="Name of the number where ordinal columns count by rank, such as `mean rank (1 = low)`; null where "
+        "numbers are those of the columns.",
     )
     terms: tuple[RegressionTerm, ...] | None = Field(
         default=None,

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, Self
 
-#: Queries and attacks of a release need these fields; its public provenance has each of them as well.
+#: All that the public provenance of a release has of a specification: questions and attacks need these fields.
 _PUBLIC: Final = (
     "method", "quasi_identifiers", "nominal", "ordinal", "keep", "k", "bounds", "domains", "value_step", "ddof",
-    "rare_records", "missing_policy", "density", "axes",
+    "rare_records", "missing_policy", "density", "axes", "k_counts_kept", "survey_weight_column", "released_weights",
+    "box_means", "mean_interval_in_boxes", "p_percent", "l", "t", "t_distance", "alpha", "min_separation", "min_width",
+    "min_records_at_bound", "statistics", "unlisted_column_weight", "objective", "max_suppressed", "confidence",
+    "partition",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
 _COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
@@ -68,6 +71,11 @@ class StoredSpec:
     def least_k(self) -> float:
         """Persons that a release is to leave: its k, and 2 where its method knows none."""
         return 2.0 if self.k is None else float(self.k)
+
+
+def demands_variety(l: int | None, t: float | None, alpha: float | None) -> bool:  # noqa: E741 - as in the literature
+    """Return whether a box could miss what is demanded of sensitive values: l, t and alpha of 1 demand nothing."""
+    return (l is not None and l > 1) or (t is not None and t < 1.0) or (alpha is not None and alpha < 1.0)
 
 
 def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:

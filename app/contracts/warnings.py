@@ -5,13 +5,13 @@ from typing import Self
 
 from pydantic import Field
 
-from app.contracts.base import Contract
+from app.contracts.base import Contract, Sentence
 
 
 class WarningCode(StrEnum):
     """Codes of warnings, each with its meaning. Codes are stable: none is renamed or given another meaning.
 
-    `docs/warnings.md` is written from here by `make warnings`.
+    `docs/reference/warnings.md` is written from here by `make warnings`.
     """
 
     meaning: str
@@ -37,20 +37,62 @@ class WarningCode(StrEnum):
     )
     NEARLY_NUMERIC = (
         "nearly_numeric",
-        "Dataset: a column of strings most of whose cells are numbers. `detail` has the option that would read them.",
+        (
+            "Dataset: a column of strings most of whose cells are numbers. `detail` has the option that reads them, "
+            "both where two fit, or what to do where none does."
+        ),
     )
-    NEARLY_DATE = ("nearly_date", "Dataset: a column of strings most of whose cells are days. `detail` has the option.")
+    NEARLY_DATE = (
+        "nearly_date",
+        "Dataset: a column of strings most of whose cells are days. `detail` has the same as of numbers.",
+    )
     NEARLY_BOOLEAN = (
         "nearly_boolean",
         "Dataset: a column of strings most of whose cells are `true` or `false`. `detail` has the option.",
+    )
+    TWO_READINGS = (
+        "two_readings",
+        (
+            "Dataset: a column was read, and could mean something else: days written as whole numbers, points between "
+            "thousands, a value that stands for a missing one. `detail` has the option for that."
+        ),
+    )
+    ORDERED_WORDS = (
+        "ordered_words",
+        (
+            "Dataset: a column of strings most of whose cells are words with an order: months, days of the week, "
+            "quarters, grades, classes of numbers. `detail` has the field of a job that keeps the order."
+        ),
+    )
+    ROWS_OF_NOBODY = (
+        "rows_of_nobody",
+        (
+            "Dataset: records that may be nobody's: without a value, sums of others, or the names of the columns once "
+            "more. They count as records."
+        ),
     )
     WHOLE_NUMBERS = (
         "whole_numbers",
         "Dataset: whole numbers that are written as 62.0 were taken as integers; their boxes have whole bounds.",
     )
+    EMPTY_TEXTS = (
+        "empty_texts",
+        "Dataset: empty texts of a Parquet or NDJSON file are missing values, as they are in CSV.",
+    )
     SPREADSHEET_CELLS = (
         "spreadsheet_cells",
         "Dataset: text that a spreadsheet would run as a formula. The format `csv.excel` of a release disarms it.",
+    )
+    OTHER_SPELLINGS = (
+        "other_spellings",
+        (
+            "Dataset, and job where `person_column` is such a column: values of a column, or names of columns, differ "
+            "in case, blanks or look-alike characters alone. `detail` counts them."
+        ),
+    )
+    NORMAL_FORM = (
+        "normal_form",
+        "Dataset: texts of a column were not in Unicode's normal form C, in which they are kept and compared.",
     )
     COLUMN_NEVER_CUT = (
         "column_never_cut",
@@ -62,6 +104,28 @@ class WarningCode(StrEnum):
         (
             "Boxes, job and release: a guaranteed range contains every possible value, such as [-1, 1] for a "
             "correlation, or none could be proven."
+        ),
+    )
+    RANGE_STAYS_WIDE = (
+        "range_stays_wide",
+        (
+            "Boxes, job, from the moment it is accepted: statistics of kept columns cannot be narrow where weights are "
+            "published by box, and those that join kept columns with others where no statistic of the others is "
+            "listed. `detail` names them, and what makes them certain."
+        ),
+    )
+    CLASSES_ESTIMATED = (
+        "classes_estimated",
+        (
+            "Classify, job, from the moment it is accepted: classes and probabilities are estimates, of which nothing "
+            "is certain. `detail` names the questions whose answers are."
+        ),
+    )
+    STATISTICS_COMPETE = (
+        "statistics_compete",
+        (
+            "Boxes, job: of the statistics that you listed, others make the range of one at least twice as wide as it "
+            "would be alone. `detail` has how wide it is without each."
         ),
     )
     KEPT_BELOW_K = (
@@ -81,7 +145,7 @@ class WarningCode(StrEnum):
     MOST_RECORDS_LEFT_OUT = ("most_records_left_out", "Boxes, job: more than half of the records are suppressed.")
     VALUES_MERGED = (
         "values_merged",
-        "Boxes, job: undeclared rare values of a column are merged into `other`; `detail` counts values and records.",
+        "Boxes, job: undeclared rare values of a column are merged (`other`); `detail` counts values and records.",
     )
     RARE_VALUES_LEFT_OUT = (
         "rare_values_left_out",
@@ -91,7 +155,7 @@ class WarningCode(StrEnum):
         "most_changes_wait",
         (
             "Boxes, job of a new version: more than half of the rows that came or left are not shown yet, because "
-            "fewer than k of their box did."
+            "fewer than k of their box did, or would be left together in all versions."
         ),
     )
     TYPES_INFERRED = (
@@ -134,9 +198,9 @@ class WarningCode(StrEnum):
 class JobWarning(Contract):
     """Warnings: successes that will disappoint or expose."""
 
-    code: str = Field(description="Stable code, listed in docs/warnings.md; more may be added.")
+    code: str = Field(description="Stable code, listed in docs/reference/warnings.md; more may be added.")
     pointer: str | None = Field(description="JSON pointer to what it is about, in the object that carries it.")
-    detail: str = Field(description="The problem, and how to solve it.")
+    detail: Sentence = Field(description="The problem, and how to solve it.")
 
 
 def warning(code: WarningCode, detail: str, pointer: str | None = None) -> JobWarning:

@@ -91,7 +91,7 @@ class Decoder:
         if self._head:
             raise UnreadableError("the gzip stream of the body ends too early: the upload was cut off")
         if self.bytes == 0:
-            raise UnreadableError("the body is empty: send the file as the body of the request")
+            raise UnreadableError("the file is empty: a table has a header and records")
 
     def _check_limits(self) -> None:
         if self.bytes > self._max_bytes:

@@ -1,13 +1,13 @@
 """From the query of an upload to how its bytes are to be read, with a problem for every parameter that is wrong."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from app.contracts.base import Contract, Tags
+from app.contracts.base import Contract, Tags, in_normal_form
 from app.contracts.datasets import CHARSETS, DELIMITED, DELIMITED_ONLY, ColumnType, FileFormat, ReadOptions
 from app.errors import FieldError, InvalidError, meant
 
@@ -154,8 +154,7 @@ def describe(parameters: UploadParameters, file_format: FileFormat, *, charset: 
     _check_date_format(parameters.date_format, file_format, refusals)
     _check_family(parameters, refusals)
     if refusals.errors:
-        detail = "; ".join(f"{error.pointer[1:]}: {error.detail}" for error in refusals.errors[:5])
-        raise InvalidError(detail, errors=refusals.errors)
+        raise InvalidError.of(refusals.errors)
     options = ReadOptions(
         format=file_format,
         delimiter=delimiter,
@@ -190,7 +189,7 @@ def _name(name: str, refusals: _Refusals) -> str:
 
 
 def _tags(given: Sequence[str], refusals: _Refusals) -> dict[str, str]:
-    tags = _pairs(given, "tag", "key:value", str.partition, refusals)
+    tags = _pairs(map(in_normal_form, given), "tag", "key:value", str.partition, refusals)
     try:
         return _TAGS.validate_python(tags)
     except ValidationError as error:
@@ -201,12 +200,12 @@ def _tags(given: Sequence[str], refusals: _Refusals) -> dict[str, str]:
 
 def _types(given: Sequence[str], refusals: _Refusals) -> dict[str, ColumnType]:
     types: dict[str, ColumnType] = {}
-    for column, kind in _pairs(given, "type", "column:type", str.rpartition, refusals).items():
+    for column, kind in _pairs(map(in_normal_form, given), "type", "column:type", str.rpartition, refusals).items():
         if kind not in {each.value for each in ColumnType}:
             known = [each.value for each in ColumnType]
             refusals.refuse(
                 "type",
-                f"{column!r}: the part after the last colon is not a type; types are {_TYPES}{meant(kind, known)}",
+                f"{column!r}: there is no such type; types are {_TYPES}{meant(kind, known)}",
             )
         elif not _is_plain(column):
             refusals.refuse("type", "a column's name has no control characters")
@@ -216,7 +215,7 @@ def _types(given: Sequence[str], refusals: _Refusals) -> dict[str, ColumnType]:
 
 
 def _pairs(
-    given: Sequence[str],
+    given: Iterable[str],
     parameter: str,
     shape: str,
     split: Callable[[str, str], tuple[str, str, str]],

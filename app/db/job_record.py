@@ -43,6 +43,8 @@ class JobRecord:
     result_erased_at: datetime | None
     estimated_seconds: float | None
     estimated_bytes: int | None
+    estimated_release_bytes: int | None
+    estimated_scratch_bytes: int | None
 
     @property
     def attempts(self) -> int:
@@ -83,6 +85,8 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     job.c.result_erased_at,
     job.c.estimated_seconds,
     job.c.estimated_bytes,
+    job.c.estimated_release_bytes,
+    job.c.estimated_scratch_bytes,
 )
 
 

@@ -14,19 +14,28 @@ from typing import Any
 import psycopg
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction, UntranslatableCharacter
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidRequestError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from app.errors import InvalidError, NotTrustedError, StorageFullError, UnavailableError
 from app.processes.tls import certificate_fault
 
 #: `Connection` is exported so that nothing outside `app.db` imports SQLAlchemy, not even for an annotation.
-__all__ = ["Connection", "Database", "UnitOfWork", "on_rollback"]
+__all__ = ["Connection", "Database", "UnitOfWork", "end_when_idle"]
 
 
 #: For so long no request is sent once Postgres has stood still.
 _STANDSTILL_SECONDS = 1.0
 _SERVER_FIRST_SECONDS = 0.5
+#: A transaction in which its process does nothing for so long is ended by the server, and its locks are free: a process
+#: that is frozen (SIGSTOP, a paused container) or waits for something else blocks nobody for longer.
+FROZEN_SECONDS = 15.0
+#: The version of Postgres that ends idle sessions.
+_IDLE_SESSIONS_SINCE = 140_000
+#: The server looks after peers that are gone as we do after it.
+_SERVER_LOOKS = {
+    "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "10s",
+}  # fmt: skip
 #: Words of the server's refusals that waiting alone does not end.
 _REFUSED = ("password authentication failed", "no password supplied", "no pg_hba.conf entry")
 
@@ -80,7 +89,7 @@ class Database:
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """One transaction, committed at the end of the block, rolled back when it raises."""
-        with self._answering(), self.engine.begin() as connection:
+        with self._answering(), _checked_out(self.engine) as connection, connection.begin():
             unit = UnitOfWork(connection)
             yield unit
         unit.run_after()
@@ -88,15 +97,17 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection for single reads, each its own snapshot."""
-        with self._answering(), self._autocommit.connect() as connection:
+        with self._answering(), _checked_out(self._autocommit) as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection that sees one moment and changes nothing: for reading everything."""
-        with _unavailable(), self.engine.connect() as connection:
+        with _unavailable(), _checked_out(self.engine) as connection:
             frozen = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with frozen.begin():
+                # It locks no row, and a copy of everything does other work in between.
+                frozen.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
                 yield frozen
 
     @contextmanager
@@ -141,7 +152,8 @@ class TimedConnection(psycopg.Connection[Any]):
 def _connection_options(timeout: float | None) -> dict[str, Any]:
     """Options of libpq and of the server: a peer that is gone is noticed, a lock is not waited for for ever."""
     seconds = 10.0 if timeout is None else timeout
-    limits = {"timezone": "UTC", "lock_timeout": f"{int(seconds * 1_000)}ms"}
+    limits = {"timezone": "UTC", "lock_timeout": f"{int(seconds * 1_000)}ms"} | _SERVER_LOOKS
+    limits["idle_in_transaction_session_timeout"] = f"{int(FROZEN_SECONDS * 1_000)}ms"
     if timeout is not None:
         limits["statement_timeout"] = limits["lock_timeout"]
     return {
@@ -154,29 +166,37 @@ def _connection_options(timeout: float | None) -> dict[str, Any]:
     }
 
 
-def on_rollback(connection: Connection, action: Callable[[], None]) -> None:
-    """Run `action` if the transaction is rolled back; not where a commit was sent and its answer lost."""
-    sent: list[bool] = []
-
-    def committed(_: Connection) -> None:
-        sent.append(True)
-
-    def rolled_back(_: Connection) -> None:
-        if not sent:
-            action()
-
-    event.listen(connection, "commit", committed)
-    event.listen(connection, "rollback", rolled_back)
+def end_when_idle(session: Connection, *, seconds: float) -> None:
+    """Let the server end a session that is itself a lock once its holder, frozen, has asked nothing for so long."""
+    driver: Any = session.connection.driver_connection
+    if driver.info.server_version >= _IDLE_SESSIONS_SINCE:
+        session.exec_driver_sql(f"SET idle_session_timeout = '{int(seconds * 1_000)}ms'")
 
 
 def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
-    """Detect a connection that the server has closed, without a round trip: an idle socket has nothing to read."""
+    """Detect a connection that the server has closed, without a round trip: an idle socket has nothing to read.
+
+    `poll` takes any socket; `select` takes none whose number is 1,024 or more.
+    """
+    poller = select.poll()
     try:
-        readable, _, _ = select.select([connection.fileno()], [], [], 0)
-    except (OSError, ValueError, psycopg.Error) as error:
+        poller.register(connection.fileno(), select.POLLIN)
+        events = poller.poll(0)
+    except (OSError, psycopg.Error) as error:
         raise DisconnectionError from error
-    if readable:
+    if events:
         raise DisconnectionError
+
+
+@contextmanager
+def _checked_out(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection of the pool, which gives up where three in a row have been closed by the server."""
+    try:
+        connection = engine.connect()
+    except InvalidRequestError as error:
+        raise _unreachable() from error
+    with connection:
+        yield connection
 
 
 @contextmanager
@@ -186,6 +206,8 @@ def _unavailable() -> Iterator[None]:
         yield
     except PoolTimeoutError as error:
         raise UnavailableError("all database connections are busy; try again in a moment", retry_after=2) from error
+    except PendingRollbackError as error:  # the connection was lost, and the transaction with it
+        raise _unreachable() from error
     except DBAPIError as error:
         if isinstance(error.orig, DiskFull):
             raise StorageFullError("there is no room left for the database; ask the operator for more room") from error
@@ -199,10 +221,14 @@ def _unavailable() -> Iterator[None]:
                 "the database refuses the user or password of DATABASE_URL", retry_after=5
             ) from error
         if lost:
-            raise UnavailableError("the database cannot be reached; try again in a moment", retry_after=2) from error
+            raise _unreachable() from error
         if _holds_nul(error.orig):
             raise InvalidError("the request contains the character U+0000, which no text here can contain") from None
         raise
+
+
+def _unreachable() -> UnavailableError:
+    return UnavailableError("the database cannot be reached; try again in a moment", retry_after=2)
 
 
 def _holds_nul(error: BaseException | None) -> bool:

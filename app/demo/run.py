@@ -55,7 +55,7 @@ def run(data: list[Path], *, k: int = 5, data_dir: Path = DATA_DIR) -> None:
     console.print("Compiling what the demo needs for this machine (make install compiles everything)")
     console.print("Starting Postgres, Valkey, the API and its workers")
     started = time.monotonic()
-    with compiling() as compilation, running(folder, jobs=1 + len(RARE)) as (address, key):
+    with compiling() as compilation, running(folder, console, compilation, jobs=1 + len(RARE)) as (address, key):
         console.print(f"Service ready after {time.monotonic() - started:.1f} s at {address}", highlight=False)
         compilation.wait(console)
         client = Client(address, key)
@@ -141,8 +141,10 @@ def _choose(dataset: dict[str, Any]) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def running(data_dir: Path, *, jobs: int) -> Iterator[tuple[str, str]]:
+def running(data_dir: Path, console: Console, compilation: "Compilation", *, jobs: int) -> Iterator[tuple[str, str]]:
     """Start `surebox serve` on `data_dir`, with a worker for each of its jobs at once; stop it at the end.
+
+    It has as long as the compiler works, and some time from then on.
 
     Yields
     ------
@@ -166,7 +168,7 @@ def running(data_dir: Path, *, jobs: int) -> Iterator[tuple[str, str]]:
             env=environment,
         )
     try:
-        _wait_ready(process, address, log)
+        _wait_ready(process, address, log, console, compilation)
         yield address, (data_dir / "admin.key").read_text().strip()
     finally:
         process.terminate()
@@ -177,18 +179,40 @@ def running(data_dir: Path, *, jobs: int) -> Iterator[tuple[str, str]]:
             process.wait()
 
 
-def _wait_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    with httpx.Client(base_url=address, timeout=2, trust_env=False) as http:  # one: each loads its authorities
-        while time.monotonic() < deadline:
+def _wait_ready(
+    process: subprocess.Popen[bytes], address: str, log: Path, console: Console, compilation: "Compilation"
+) -> None:
+    until = time.monotonic() + _START_SECONDS
+    with (
+        httpx.Client(base_url=address, timeout=2, trust_env=False) as http,  # one: each loads its authorities
+        console.status("Waiting for the service …") as status,
+    ):
+        while time.monotonic() < until:
             if process.poll() is not None:
                 lines = log.read_text(errors="replace").strip().splitlines()
                 raise CannotStartError(f"The service did not start: {lines[-1] if lines else 'no message'}")
-            with suppress(httpx.TransportError):
-                if http.get("/readyz").status_code == httpx.codes.OK:
-                    return
+            if compilation.works():  # it has the cores: the service starts as slowly as they leave it
+                until = time.monotonic() + _START_SECONDS
+            missing = _missing(http)
+            if not missing:
+                return
+            also = "; the algorithms are being compiled for this machine" if compilation.works() else ""
+            status.update(f"Waiting for {missing}{also} …")
             time.sleep(0.1)
     raise CannotStartError(f"The service was not ready in {_START_SECONDS:g} s; see {log}.")
+
+
+def _missing(http: httpx.Client) -> str:
+    """The parts of the service that are not there yet, in words; empty once all are."""
+    try:
+        answer = http.get("/readyz")
+    except httpx.TransportError:
+        return "the API"
+    if answer.status_code == httpx.codes.OK:
+        return ""
+    with suppress(ValueError, KeyError, TypeError):
+        return ", ".join(answer.json()["unavailable"])
+    return "the service"
 
 
 @contextmanager
@@ -212,6 +236,10 @@ class Compilation:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+
+    def works(self) -> bool:
+        """Return whether it has not ended."""
+        return self._process.poll() is None
 
     def wait(self, console: Console) -> None:
         """Wait for its end, and print what it states meanwhile.

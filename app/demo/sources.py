@@ -50,7 +50,8 @@ def census(folder: Path) -> Source:
         member = next(file for file in files(PACKAGE) or () if str(file).endswith(MEMBER))
     except (PackageNotFoundError, StopIteration) as error:
         raise CannotStartError(
-            f"The demo's data package {PACKAGE} is missing: pip install 'surebox[demo]', or name files with --data."
+            f"The demo's data package {PACKAGE} is missing. Install it from your index, pip install 'surebox[demo]', "
+            "or name files with --data."
         ) from error
     path = folder / "labsup.csv"
     path.write_bytes(bz2.decompress(Path(str(member.locate())).read_bytes()))

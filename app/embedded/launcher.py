@@ -45,8 +45,11 @@ PREPARE_SECONDS = 600.0
 #: Seconds between SIGTERM and SIGKILL.
 API_PATIENCE = 5.0
 WORKER_PATIENCE = 8.0
-#: Processes of the interactive queue: while one reads an upload, another answers questions.
-ANSWERING = 2
+#: Processes of the interactive queue, half of which at most work for one owner: while one reads an upload, another
+#: answers questions.
+ANSWERING = 4
+#: Processes of the batch queue, unless fewer are asked for: one of several is left to short jobs.
+LEAST_WORKERS = 2
 #: Stages, stopped from the last to the first.
 DATABASE, BROKER, WORKERS, API = range(4)
 

@@ -12,6 +12,8 @@ from typing import NoReturn
 from app.embedded.child import surebox
 from app.errors import CannotStartError
 from app.processes.cores import threads_each, usable_cores
+from app.processes.place import here
+from app.processes.processor import processor_flags, processor_settings
 from app.settings import Settings
 
 #: Jobs may take long and must not slow down what someone waits for.
@@ -47,8 +49,9 @@ def thread_settings(*, each: int) -> dict[str, str]:
 
 
 def kernel_settings(settings: Settings) -> dict[str, str]:
-    """Return the environment that states where kernels go that the installation lacks."""
-    return {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))}
+    """Return the environment that states where kernels go that the installation lacks, and for which processors."""
+    where = {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(kernel_cache(settings))}
+    return where | (processor_settings(processor_flags()) if settings.portable_kernels else {})
 
 
 def kernel_cache(settings: Settings) -> Path:
@@ -77,7 +80,7 @@ def kernel_cache(settings: Settings) -> Path:
 def celery_arguments(*, queue: str, concurrency: int, log_level: str) -> list[str]:
     """Return the arguments of the Celery worker."""
     return [
-        *("worker", "--queues", queue, "--hostname", f"{queue}-{os.getpid()}@%h", "--pool", "prefork"),
+        *("worker", "--queues", queue, "--hostname", f"{queue}-{os.getpid()}@{here()}", "--pool", "prefork"),
         *("--concurrency", str(concurrency), "--prefetch-multiplier", "1", "--loglevel", log_level.upper()),
         *("--without-gossip", "--without-mingle"),
     ]

@@ -17,12 +17,14 @@ import structlog
 from app.certificates.issue import issue_missing
 from app.certificates.stamp import Stamping
 from app.datasets.delete import remove_leftovers as datasets_left
+from app.db.digests import DatabaseDigests
 from app.db.leader import Leadership
 from app.db.repositories import audit, expiry, parts, reaping, retention, stranded, workers
 from app.db.repositories.claims import QueuedJob
 from app.db.session import Connection, Database
 from app.errors import UnavailableError
 from app.housekeeping.orphans import Orphans
+from app.housekeeping.scrub import Scrub
 from app.installation.check import check as check_installation
 from app.jobs.erase import erase_ended, expire_results
 from app.jobs.erase import remove_leftovers as results_left
@@ -30,7 +32,7 @@ from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import configure_logging
 from app.queue import JobQueue
 from app.releases.delete import remove_leftovers as releases_left
-from app.releases.entries import catch_up, refresh
+from app.releases.entries import catch_up, refresh, sweep_unpublished
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
@@ -40,6 +42,10 @@ from app.storage.protocol import Storage
 _SLOW_ROUND = 30
 
 log = structlog.get_logger(__name__)
+#: A leader that is frozen for so long, and three rounds, leads no more.
+_IDLE_SECONDS: Final = 20.0
+#: What a slow round that is under way may take to end.
+_PARTING_SECONDS: Final = 5.0
 #: A worker's row is kept so long after it was last seen.
 _WORKER_SECONDS = 300.0
 #: Rows that one transaction removes.
@@ -61,28 +67,56 @@ def run(settings: Settings) -> None:
 
 def keep(settings: Settings, *, stop: threading.Event) -> None:
     """Do rounds while leading, until `stop` is set."""
-    database = Database(settings.database_url, pool_size=2)
-    leadership = Leadership(database)
-    rounds = Rounds(settings, database=database, storage=open_storage(settings), queue=JobQueue(settings))
-    led = caught_up = False
-    number = 0
+    database = Database(settings.database_url, pool_size=4)
+    leadership = Leadership(database, idle_seconds=_IDLE_SECONDS + 3 * settings.housekeeping_seconds)
+    storage = open_storage(settings, DatabaseDigests(database))
+    rounds = Rounds(settings, database=database, storage=storage, queue=JobQueue(settings))
+    slow: _SlowRounds | None = None
     try:
         while not stop.is_set():
             leads = leadership.hold()
-            if leads != led:
+            if leads != (slow is not None):
                 log.info("housekeeping.leads" if leads else "housekeeping.follows")
-                led, caught_up, number = leads, False, 0
+                slow = _replaced(slow, rounds if leads else None)
             if leads:
-                if not caught_up and number % _SLOW_ROUND == 0:
-                    caught_up = _attempt(rounds.first)
                 _attempt(rounds.quick)
-                number += 1
-                if number % _SLOW_ROUND == 0:
-                    _attempt(lambda: rounds.slow(stop))
             stop.wait(settings.housekeeping_seconds)
     finally:
+        _replaced(slow, None)
         leadership.release()
         database.close()
+
+
+def _replaced(slow: "_SlowRounds | None", rounds: "Rounds | None") -> "_SlowRounds | None":
+    """Begin slow rounds, or end those that are under way."""
+    if slow is not None:
+        slow.end()
+    return None if rounds is None else _SlowRounds(rounds)
+
+
+class _SlowRounds:
+    """The rounds of one term of leading that list or read the storage: a thread of their own, no job waits for them."""
+
+    def __init__(self, rounds: "Rounds") -> None:
+        self._rounds, self._ended = rounds, threading.Event()
+        self._thread = threading.Thread(target=self._run, name="slow rounds", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Begin nothing new; what hangs in storage is not waited for."""
+        self._ended.set()
+        self._thread.join(_PARTING_SECONDS)
+
+    def _run(self) -> None:
+        caught_up, number = False, 0
+        while not self._ended.is_set():
+            if not caught_up and number % _SLOW_ROUND == 0:
+                caught_up = _attempt(self._rounds.first)
+            _attempt(self._rounds.tidy)
+            number += 1
+            if number % _SLOW_ROUND == 0:
+                _attempt(lambda: self._rounds.slow(self._ended))
+            self._ended.wait(self._rounds.pause)
 
 
 def _attempt(work: Callable[[], None]) -> bool:
@@ -103,16 +137,22 @@ class Rounds:
 
     def __init__(self, settings: Settings, *, database: Database, storage: Storage, queue: JobQueue) -> None:
         self._settings = settings
+        self.pause = settings.housekeeping_seconds
         self._database, self._storage, self._queue = database, storage, queue
         self._stamping = Stamping(settings, database=database)
         self._orphans = Orphans(settings, database=database, storage=storage)
+        self._scrub = Scrub(settings, database=database, storage=storage)
 
     def quick(self) -> None:
-        """Reap and requeue: what jobs wait for; uploads that have been read leave staging."""
+        """Reap and requeue: what jobs wait for, by the database and the broker alone."""
         self._reap()
         self._requeue()
         self._show_stranded()
+
+    def tidy(self) -> None:
+        """Uploads that have been read leave staging; entries of publications are written again."""
         datasets_left(database=self._database, storage=self._storage)
+        sweep_unpublished(database=self._database, storage=self._storage)
         refresh(database=self._database, storage=self._storage)
 
     def first(self) -> None:
@@ -138,11 +178,15 @@ class Rounds:
         self._certify()
         self._stamping.begin(stop)
         self._orphans.tidy(stop)
+        self._scrub.read_some(stop)
 
     def _reap(self) -> None:
         silent_for = timedelta(seconds=self._settings.heartbeat_timeout_seconds)
         with self._database.unit_of_work() as unit:
             lost = reaping.reap(unit.connection, silent_for=silent_for, max_attempts=self._settings.max_attempts)
+        with self._database.read() as connection:
+            for job_id in reaping.locked(connection, silent_for=silent_for):
+                log.warning("housekeeping.locked", job_id=job_id)
         with self._database.unit_of_work() as unit:
             parts.end_orphans(unit.connection)
         self._send(lost, why="lost")
@@ -176,7 +220,7 @@ class Rounds:
 
     def _send(self, waiting: list[QueuedJob], *, why: str) -> None:
         for position, each in enumerate(waiting):
-            if not self._queue.enqueue(each.id, method=each.method):
+            if not self._queue.enqueue(each.id, method=each.method, queue=each.queue):
                 with self._database.unit_of_work() as unit:
                     reaping.mark_unsent(unit.connection, job_ids=[left.id for left in waiting[position:]])
                 return

@@ -17,15 +17,18 @@ from typing import Final
 import structlog
 
 from app.datasets.staging import STAGING
-from app.db.repositories import datasets, expiry, installation
+from app.db.repositories import datasets, expiry, installation, stored_objects
 from app.db.session import Database
 from app.installation.check import check as check_installation
 from app.settings import Settings
+from app.storage.digested import is_digested
 from app.storage.protocol import TRASH, Storage, StoredObject
 
 #: Prefixes whose objects belong to rows.
 OWNED: Final = ("releases/", "jobs/", "datasets/", "ledger/")
 _KEYS: Final = 500
+#: So many batches of keys are judged in one round: 20,000 objects, a second of the database.
+_BATCHES: Final = 40
 #: So many are moved in a round, the others in the next.
 _AT_ONCE: Final = 100_000
 
@@ -55,9 +58,13 @@ class Orphans:
 
     def __init__(self, settings: Settings, *, database: Database, storage: Storage) -> None:
         self._settings, self._database, self._storage = settings, database, storage
+        self._pass: tuple[threading.Event, Iterator[None]] | None = None
 
     def tidy(self, stop: threading.Event) -> None:
-        """Bring back the needed objects, move the others to the trash, empty the trash of the old files.
+        """Go on with a pass through the storage, for so many objects that the next round is soon.
+
+        A pass brings back the needed objects, counts all, moves the others to the trash and empties that of the old
+        files; in a small storage it takes one round.
 
         Raises
         ------
@@ -65,12 +72,24 @@ class Orphans:
             Database and storage belong to different installations: nothing is touched.
         """
         check_installation(database=self._database, storage=self._storage)
-        self._bring_back(stop)
-        census = self.census(stop)
+        ended_by, batches = self._pass or (stop, self._whole(stop))
+        if ended_by is not stop:  # of a former term of leading
+            batches = self._whole(stop)
+        self._pass = None  # a pass that fails begins anew
+        if sum(1 for _ in islice(batches, _BATCHES)) == _BATCHES:
+            self._pass = stop, batches
+
+    def _whole(self, stop: threading.Event) -> Iterator[None]:
+        """One pass, in batches."""
+        yield from self._bring_back(stop)
+        census = Census()
+        yield from self._count(census, stop)
+        if stop.is_set():
+            return
         self._remove_deleted(census.deleted)
         held = self._is_suspicious(census)
         self._note(census, held=held)
-        if held or stop.is_set():
+        if held:
             return
         self.discard(census, stop)
         self._empty(stop)
@@ -87,6 +106,11 @@ class Orphans:
     def census(self, stop: threading.Event) -> Census:
         """Count; `stop` ends it early."""
         census = Census()
+        for _ in self._count(census, stop):
+            pass
+        return census
+
+    def _count(self, census: Census, stop: threading.Event) -> Iterator[None]:
         with self._database.read() as connection:
             before = expiry.instant_before(connection, age=timedelta(hours=self._settings.orphan_hours))
             abandoned = expiry.instant_before(connection, age=timedelta(hours=self._settings.staging_hours))
@@ -94,21 +118,29 @@ class Orphans:
             for keys in _batches(self._storage.list(prefix), before=before, stop=stop):
                 with self._database.read() as connection:
                     deleted = expiry.of_deleted(connection, keys=keys)
-                    census.add(keys, expiry.referenced(connection, keys=keys), deleted)
+                    used = expiry.referenced(connection, keys=keys)
+                    unknown = stored_objects.unknown(connection, keys=sorted(filter(is_digested, used)))
+                census.add(keys, used, deleted)
+                if unknown:
+                    with self._database.unit_of_work() as unit:
+                        stored_objects.notice(unit.connection, keys=unknown)
+                yield
         for keys in _batches(self._storage.list(STAGING), before=abandoned, stop=stop):
             with self._database.read() as connection:
                 census.add(keys, datasets.referenced(connection, staged_keys=keys))
-        return census
+            yield
 
     def discard(self, census: Census, stop: threading.Event) -> None:
         """Move orphans to the trash."""
         with self._database.read() as connection:
             today = expiry.instant_before(connection, age=timedelta()).astimezone(UTC).date()
-        for key in census.keys:
-            if stop.is_set():
-                return
-            self._storage.move(key, f"{TRASH}{key}/{today.isoformat()}")
-            log.info("housekeeping.orphan_discarded", key=key)
+        keys = iter(census.keys)
+        while batch := list(islice(keys, _KEYS)):
+            with self._database.read() as connection:  # it is long since they were counted
+                used = expiry.referenced(connection, keys=batch)
+            for key in (key for key in batch if key not in used and not stop.is_set()):
+                self._storage.move(key, f"{TRASH}{key}/{today.isoformat()}")
+                log.info("housekeeping.orphan_discarded", key=key)
 
     def _is_suspicious(self, census: Census) -> bool:
         if not census.orphans:
@@ -129,7 +161,7 @@ class Orphans:
         if held and news:
             log.error("housekeeping.orphans_held", orphans=census.orphans, objects=census.objects)
 
-    def _bring_back(self, stop: threading.Event) -> None:
+    def _bring_back(self, stop: threading.Event) -> Iterator[None]:
         """What rows point to again leaves the trash: the database was the wrong one, or an older one."""
         there = (each for each in self._storage.list(TRASH) if not stop.is_set())
         while batch := list(islice(there, _KEYS)):
@@ -142,6 +174,7 @@ class Orphans:
             for key in used:
                 self._storage.move(origins[key], key)
                 log.warning("housekeeping.brought_back", key=key)
+            yield
 
     def _empty(self, stop: threading.Event) -> None:
         with self._database.read() as connection:

@@ -17,9 +17,10 @@ from typing import Final
 
 from app.certificates.signing import read_file
 from app.db import copying
+from app.db.digests import DatabaseDigests
 from app.db.repositories import expiry
 from app.db.session import Connection, Database
-from app.errors import CannotStartError
+from app.errors import CannotStartError, StorageDamagedError
 from app.installation.check import check
 from app.installation.manifest import (
     DATABASE,
@@ -36,6 +37,7 @@ from app.installation.manifest import (
 from app.processes.private import write_private
 from app.releases.entries import PREFIX as PUBLICATIONS
 from app.settings import Settings
+from app.storage.digested import DigestedStorage
 from app.storage.factory import open_storage, storage_keys
 from app.storage.protocol import Storage
 
@@ -76,11 +78,22 @@ def backup(
     copies = settings.storage_url.startswith("file:") if copy is None else copy
     try:
         installation = check(database=database, storage=storage)
-        made = _Backup(folder, database=database, storage=open_storage(settings, as_stored=True), copies=copies)
+        made = _Backup(
+            folder,
+            database=database,
+            storage=open_storage(settings, as_stored=True),
+            compared=DigestedStorage(storage, DatabaseDigests(database)),
+            copies=copies,
+        )
         for _ in range(_ATTEMPTS):
             manifest = made.attempt(settings, installation, admin_key)
             if manifest is not None:
                 manifest.write(folder)
+                if manifest.damaged:
+                    say(
+                        f"{len(manifest.damaged)} files are damaged in storage, the first {manifest.damaged[0]}: "
+                        f"the backup holds them as they are, {MANIFEST} names them, and `restore --check` refuses it."
+                    )
                 if manifest.missing:
                     say(f"{len(manifest.missing)} files that rows name are not in storage; {MANIFEST} names them.")
                 return manifest
@@ -92,8 +105,11 @@ def backup(
 class _Backup:
     """One folder and the files copied into it."""
 
-    def __init__(self, folder: Path, *, database: Database, storage: Storage, copies: bool) -> None:
+    def __init__(
+        self, folder: Path, *, database: Database, storage: Storage, compared: DigestedStorage, copies: bool
+    ) -> None:
         self._folder, self._database, self._storage, self._copies = folder, database, storage, copies
+        self._compared = compared
         self._sizes: dict[str, int] = {}
 
     def attempt(self, settings: Settings, installation: str, admin_key: str) -> Manifest | None:
@@ -123,6 +139,7 @@ class _Backup:
             file_bytes=sum(each.bytes for each in files),
             sha256={FILES: digest_of(self._folder / FILES) or ""} | _write_secrets(settings, self._folder, admin_key),
             missing=tuple(sorted(missing)),
+            damaged=tuple(each.key for each in files if self._copies and self._is_damaged(each.key)),
         )
 
     def _collect(self) -> set[str]:
@@ -144,6 +161,16 @@ class _Backup:
                 return False
         self._sizes[key] = size
         return True
+
+    def _is_damaged(self, key: str) -> bool:
+        """Return whether a copied file is not as written."""
+        try:
+            self._compared.verify(key)
+        except StorageDamagedError:
+            return True
+        except FileNotFoundError:  # deleted since it was copied
+            return False
+        return False
 
     def _still_named(self, keys: set[str]) -> set[str]:
         """Those that rows name now: they are missing, and were not removed while the backup was made."""

@@ -17,6 +17,7 @@ from app.db.session import Connection, Database
 from app.errors import CannotStartError, NotTrustedError, UnavailableError
 from app.queue import JobQueue
 from app.settings import Settings
+from app.storage.digested import undigested
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 from app.storage.sealed import MAGIC, Seal, SealedStorage
@@ -47,7 +48,7 @@ def check(*, database: Database, storage: Storage) -> str:
         known = _known(connection)
     marked = read_mark(storage)
     if marked == known.id:
-        if isinstance(storage, SealedStorage) and storage.seal_of(MARK) is not Seal.PRESENT:
+        if isinstance(marks := undigested(storage), SealedStorage) and marks.seal_of(MARK) is not Seal.PRESENT:
             put_mark(storage, MARK, installation_id=known.id)
         return known.id
     if marked is not None or known.storage_marked_at is not None:

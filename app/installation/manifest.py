@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Final
 from app.db.copying import TableCopy
 from app.errors import CannotStartError
 from app.processes.private import write_private
+from app.storage.sealed import MAGIC
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -18,6 +20,8 @@ DATABASE: Final = "database"
 STORAGE: Final = "storage"
 SECRETS: Final = "secrets.json"
 SIGNING: Final = "signing.pem"
+#: A digest in the name of an object.
+_STATED: Final = re.compile(r"/([0-9a-f]{64})\.")
 _READ_BYTES: Final = 1 << 20
 
 
@@ -47,6 +51,8 @@ class Manifest:
     sha256: dict[str, str]
     #: Storage keys that rows named and storage did not have when the backup was made.
     missing: tuple[str, ...]
+    #: Storage keys of files that were damaged in storage when the backup was made: it holds them as they were there.
+    damaged: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write it, readable by its owner only."""
@@ -66,7 +72,8 @@ def read_manifest(folder: Path) -> Manifest:
         if raw["format"] != FORMAT:
             raise CannotStartError(f"{folder} was made by a newer version of Surebox: restore it with that version")
         tables = tuple(TableCopy(**{**each, "columns": tuple(each["columns"])}) for each in raw.pop("tables"))
-        return Manifest(**{**raw, "tables": tables, "missing": tuple(raw["missing"])})
+        keys = {name: tuple(raw.get(name, ())) for name in ("missing", "damaged")}
+        return Manifest(**{**raw, "tables": tables, **keys})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CannotStartError(f"{folder} has no whole backup: {MANIFEST} is not there or cannot be read") from error
 
@@ -87,6 +94,23 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
         if entry.sha256 is not None and digest_of(folder / STORAGE / entry.key) != entry.sha256:
             wrong.append(f"{STORAGE}/{entry.key}")
     return wrong if count == manifest.files else [*wrong, FILES]
+
+
+def damaged(folder: Path, manifest: Manifest) -> list[str]:
+    """Files that were damaged when the backup was made: it says so, or their names state another SHA-256.
+
+    The name of a sealed file states the digest of its content: sealed files were opened when the backup was made.
+    """
+    named = {entry.key for entry in read_files(folder) if _belies_its_name(folder / STORAGE / entry.key, entry)}
+    return sorted(named | set(manifest.damaged))
+
+
+def _belies_its_name(path: Path, entry: FileEntry) -> bool:
+    stated = _STATED.search(entry.key)
+    if stated is None or entry.sha256 in {None, stated[1]}:
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) != MAGIC
 
 
 def read_files(folder: Path) -> Iterator[FileEntry]:

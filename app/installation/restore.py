@@ -14,11 +14,21 @@ from typing import Final
 
 from app.db import copying
 from app.db.migrate import config, knows, upgrade
-from app.db.repositories import expiry, installation
+from app.db.repositories import expiry, installation, unpublished
 from app.db.session import Database
 from app.errors import CannotStartError
 from app.installation.check import UNCONFIRMED, put_mark, read_mark, write_mark
-from app.installation.manifest import DATABASE, SECRETS, STORAGE, FileEntry, Manifest, faults, read_files, read_manifest
+from app.installation.manifest import (
+    DATABASE,
+    SECRETS,
+    STORAGE,
+    FileEntry,
+    Manifest,
+    damaged,
+    faults,
+    read_files,
+    read_manifest,
+)
 from app.releases.entries import catch_up
 from app.settings import Settings
 from app.storage.factory import open_storage, storage_keys
@@ -46,6 +56,23 @@ def verified(folder: Path) -> Manifest:
     return manifest
 
 
+def refuse_damaged(folder: Path, manifest: Manifest) -> None:
+    """Refuse a backup of which files were damaged in storage when it was made.
+
+    Raises
+    ------
+    CannotStartError
+        There are such files; which.
+    """
+    wrong = damaged(folder, manifest)
+    if wrong:
+        raise CannotStartError(
+            f"{folder} holds {len(wrong)} files that were damaged in storage when it was made, the first "
+            f"{', '.join(wrong[:_NAMED])}: bring them back from an older backup, or restore with --accept-missing: "
+            "they are not served"
+        )
+
+
 def restore(
     settings: Settings,
     folder: Path,
@@ -66,7 +93,7 @@ def restore(
     replace
         Whether what the database contains may be dropped.
     accept_missing
-        Whether rows may name files that neither storage nor the backup has.
+        Whether rows may name files that neither storage nor the backup has, or has as written.
     say
         Receives in one line what a person should know.
 
@@ -77,6 +104,8 @@ def restore(
         another one, or files are missing.
     """
     _check_secret(settings, folder)
+    if not accept_missing:
+        refuse_damaged(folder, manifest)
     database, storage = Database(settings.database_url, pool_size=2), open_storage(settings)
     as_stored = open_storage(settings, as_stored=True)
     try:
@@ -94,6 +123,8 @@ def restore(
                 installation.hold_publishing(unit.connection, because=_because(manifest))
         upgrade(settings.database_url)
         write_mark(database=database, storage=storage, installation_id=manifest.installation)
+        with database.unit_of_work() as unit:
+            unpublished.forget(unit.connection)
         learnt = catch_up(database=database, storage=storage)
         say(f"{learnt} publications of after the backup are known again.")
         _check_files(database, storage, manifest, accept_missing=accept_missing)

@@ -134,7 +134,7 @@ def accept(
     viewer
         For whom releases are there, where they are only requested; by default they are the principal's own.
     settings
-        What a job may take; None for requests answered at once.
+        What a job may take; None where no one asks for the job itself.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def accept(
         If the owner's jobs of the day take too long.
     """
     if getattr(spec, "accept_findings", ()) and not principal.is_keeper:
-        raise ForbiddenError("`accept_findings` is for keepers of the data: this key lacks the scope jobs:read")
+        raise ForbiddenError("`accept_findings` takes the scope jobs:read, which this key lacks")
     with database.unit_of_work() as unit:
         families.lock_joining(unit.connection, owner=principal.owner)
         named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)
@@ -160,8 +160,8 @@ def accept(
         jobs.lock_submissions(unit.connection, owner=principal.owner)
         if settings is not None:
             given = named.given(submission.spec)
-            need = admitted(unit.connection, submission.spec, given, principal=principal, settings=settings)
-            submission = replace(submission, estimate=need)
+            place = admitted(unit.connection, submission.spec, given, principal=principal, settings=settings)
+            submission = replace(submission, estimate=place.need, queue=place.queue)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)
         record = jobs.get(unit.connection, owner=principal.owner, job_id=job_id)
         if record is None:
@@ -220,5 +220,4 @@ def _earlier_draws(unit: UnitOfWork, *, principal: Principal, method: Method, ma
 def _refuse(errors: list[FieldError]) -> None:
     """One error that lists all of them, in words and by pointer."""
     if errors:
-        detail = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in errors[:5])
-        raise InvalidError(detail + ("; …" if len(errors) > 5 else ""), errors=errors)
+        raise InvalidError.of(errors)

@@ -1,23 +1,33 @@
-"""Whether a job may be queued: what it is expected to need against what workers have and its owner may take."""
+"""Admission of jobs: what each is expected to need, against what workers have and its owner may take.
 
-from collections.abc import Callable
+A question is answered by the processes of the interactive queue if it is short. A long one is a job of whoever asks: it
+waits its turn in the batch queue, and counts against what its owner may take in a day.
+"""
+
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from app.auth.principal import Principal
 from app.contracts.inputs import Given
-from app.contracts.jobs import JobSpec
+from app.contracts.jobs import JobKind, JobSpec, Queue, ReleasingSpec
 from app.contracts.owners import LimitedResource, limit_met
+from app.contracts.releases import ReleaseFormat
 from app.db.repositories import jobs, quotas, workers
 from app.db.session import Connection
 from app.errors import FieldError, JobTooLargeError, TooMuchWorkError
-from app.jobs.estimates import Estimate, columns_field, columns_of, estimated
+from app.jobs.estimates import columns_field, estimated, is_upper, items_field, usual_seconds
+from app.jobs.needs import Estimate
 from app.jobs.quotas import DAY, admit_job
 from app.jobs.refusals import withheld
 from app.observability.job_metrics import WORKER_SECONDS
 from app.settings import Settings
 
 _RETRY_SECONDS: Final = 600
+_PARQUET: Final = {"formats": (ReleaseFormat.PARQUET,)}
+#: What else than jobs people ask for.
+_NAMES: Final = {JobKind.QUERY: "question", JobKind.REPORT: "report"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +36,38 @@ class Room:
 
     seconds: float
     bytes: float
+    written: float
+    scratch: float
 
     def holds(self, need: Estimate) -> bool:
         """Whether a job of this need fits."""
-        return need.seconds <= self.seconds and need.bytes <= self.bytes
+        return (
+            need.seconds <= self.seconds
+            and need.bytes <= self.bytes
+            and need.written <= self.written
+            and need.scratch <= self.scratch
+        )
 
 
-def admitted(
-    connection: Connection, spec: JobSpec, given: Given, *, principal: Principal, settings: Settings
-) -> Estimate:
-    """What a job is expected to need, once it is found to fit.
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A job that fits in place of one that does not: in words, and as a job, of so many rows (None: of all)."""
+
+    words: str
+    spec: JobSpec
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The expected need of an admitted job, and the queue whose processes run it."""
+
+    need: Estimate
+    queue: str
+
+
+def admitted(connection: Connection, spec: JobSpec, given: Given, *, principal: Principal, settings: Settings) -> Place:
+    """Find the queue in which a job fits, and return it with the expected need.
 
     Parameters
     ----------
@@ -57,16 +89,29 @@ def admitted(
     TooMuchWorkError
         Its owner has requested as much as may be requested in 24 hours.
     """
-    need = estimated(spec, given)
-    memory = workers.memory(connection, queue=spec.queue, within_seconds=WORKER_SECONDS)
-    room = Room(settings.max_job_cpu_seconds, float("inf") if memory is None else memory)
+    need, is_question = estimated(spec, given), spec.queue is Queue.INTERACTIVE
+    if is_question and _room(connection, spec.queue, settings, seconds=settings.long_question_seconds).holds(need):
+        return Place(need, spec.queue)
+    room = _room(connection, Queue.BATCH, settings, seconds=settings.max_job_cpu_seconds)
     if not room.holds(need):
         error = _too_large(spec, given, need, room)
-        raise error if principal.is_keeper else withheld(error)
+        # What a question needs follows from the release: whoever may ask it knows that.
+        raise error if is_question or principal.is_keeper else withheld(error)
     limits = quotas.limits(connection, owner=principal.owner, settings=settings)
-    admit_job(connection, spec, owner=principal.owner, keeper=principal.is_keeper, limits=limits)
-    _admit_seconds(connection, need, principal=principal, limit=limits[LimitedResource.CPU_SECONDS])
-    return need
+    if not is_question:
+        whose = principal.owner
+        keeper = principal.is_keeper
+        admit_job(connection, spec, written=need.written, owner=whose, keeper=keeper, limits=limits)
+    if principal.key_id:  # of a public release anyone may have a page: that takes nothing from its owner's jobs
+        _admit_seconds(connection, need, principal=principal, limit=limits[LimitedResource.CPU_SECONDS])
+    return Place(need, Queue.BATCH)
+
+
+def _room(connection: Connection, queue: str, settings: Settings, *, seconds: float) -> Room:
+    """The room for one job of a queue, on the workers that are seen."""
+    space = workers.space(connection, queue=queue, within_seconds=WORKER_SECONDS)
+    memory, scratch = (math.inf if one is None else one for one in (space.memory, space.scratch))
+    return Room(seconds, memory, settings.max_job_release_bytes, scratch)
 
 
 def _admit_seconds(connection: Connection, need: Estimate, *, principal: Principal, limit: float) -> None:
@@ -92,29 +137,62 @@ def _too_large(spec: JobSpec, given: Given, need: Estimate, room: Room) -> JobTo
     if need.bytes > room.bytes:
         needs.append(f"{_bytes(need.bytes)} of memory, and a worker has {_bytes(room.bytes)} for a job")
     if need.seconds > room.seconds:
-        needs.append(f"{_seconds(need.seconds)} of CPU, and a job may take {_seconds(room.seconds)}")
+        most = f"at most {_seconds(need.seconds)} of CPU, often about {_seconds(usual_seconds(spec, need))}"
+        needs.append(
+            f"{most if is_upper(spec) else f'{_seconds(need.seconds)} of CPU'}, and a job may take "
+            f"{_seconds(room.seconds)}"
+        )
+    if need.written > room.written:
+        needs.append(f"{_bytes(need.written)} of files, and those of a release may have {_bytes(room.written)}")
+    if need.scratch > room.scratch:
+        needs.append(f"{_bytes(need.scratch)} of temporary files, and a worker has room for {_bytes(room.scratch)}")
     fitting = _fitting(spec, given, room)
-    field = columns_field(spec)
-    detail = f"this job is expected to need {'; '.join(needs)}. {fitting}"
+    field = items_field(spec) or columns_field(spec)
+    detail = f"this {_NAMES.get(spec.kind, 'job')} is expected to need {'; '.join(needs)}. {fitting}"
     return JobTooLargeError(detail, errors=[FieldError("" if field is None else f"/{field}", detail)])
 
 
 def _fitting(spec: JobSpec, given: Given, room: Room) -> str:
-    """What would fit: fewer columns, or fewer rows."""
-    ways = []
-    field, columns = columns_field(spec), columns_of(spec)
+    """State what would fit."""
+    if fitting := [way.words for way in ways(spec, given, room)]:
+        return f"What would fit: {', or '.join(fitting)}"
+    return "Ask for a smaller search" if items_field(spec) is None else "Ask for less of the release"
 
-    def narrower(many: int) -> Estimate:
-        return estimated(spec.model_copy(update={str(field): columns[:many]}), given)
 
-    fewer = _most(len(columns), narrower, room)
-    if fewer:
-        ways.append(f"{fewer:,} of its {len(columns):,} columns")
+def ways(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
+    """List what would fit in place of a job that does not: less of what a question lists; fewer columns, or rows.
+
+    Parameters
+    ----------
+    spec, given
+        The job, and what it names.
+    room
+        What one job may take.
+    """
+    if (items := items_field(spec)) is not None:
+        yield from _fewer(spec, given, room, items, items)
+        return
+    if (field := columns_field(spec)) is not None:
+        yield from _fewer(spec, given, room, field, "columns")
+    if getattr(spec, "statistics", None):
+        yield from _fewer(spec, given, room, "statistics", "statistics")
+    if isinstance(spec, ReleasingSpec) and room.holds(estimated(alone := spec.model_copy(update=_PARQUET), given)):
+        yield Way("Parquet alone", alone)
     rows = max((one.profile.rows for one in given.datasets.values()), default=0)
-    sampled = _most(rows, lambda many: estimated(spec, given, share=many / rows), room)
-    if sampled:
-        ways.append(f"a sample of about {sampled:,} rows")
-    return f"What would fit: {', or '.join(ways)}" if ways else "Ask for a smaller search"
+    if sampled := _most(rows, lambda many: estimated(spec, given, share=many / rows), room):
+        yield Way(f"a sample of about {sampled:,} rows", spec, rows=sampled)
+
+
+def _fewer(spec: JobSpec, given: Given, room: Room, field: str, what: str) -> Iterator[Way]:
+    """The first of what a field lists, as many as fit."""
+    every = len(getattr(spec, field))
+    if fewer := _most(every, lambda many: estimated(_first(spec, field, many), given), room):
+        yield Way(f"{fewer:,} of its {every:,} {what}", _first(spec, field, fewer))
+
+
+def _first(spec: JobSpec, field: str, many: int) -> JobSpec:
+    """A specification with the first of what a field lists."""
+    return spec.model_copy(update={field: getattr(spec, field)[:many]})
 
 
 def _most(upper: int, need: Callable[[int], Estimate], room: Room) -> int:

@@ -77,10 +77,15 @@ def _progress(record: JobRecord) -> dict[str, Any]:
     return {"fraction": float(record.fraction or 0.0), "stage": record.stage or ""}
 
 
-def _estimate(record: JobRecord) -> dict[str, float | int] | None:
+def _estimate(record: JobRecord) -> dict[str, float | int | None] | None:
     if record.estimated_seconds is None or record.estimated_bytes is None:
         return None
-    return {"cpu_seconds": record.estimated_seconds, "memory_bytes": record.estimated_bytes}
+    return {
+        "cpu_seconds": record.estimated_seconds,
+        "memory_bytes": record.estimated_bytes,
+        "release_bytes": record.estimated_release_bytes,
+        "scratch_bytes": record.estimated_scratch_bytes,
+    }
 
 
 def _spliced(text: str | None) -> Fragment | None:

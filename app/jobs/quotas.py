@@ -54,11 +54,18 @@ def admit_upload(connection: Connection, *, owner: str, size: int, keeper: bool,
 
 
 def admit_job(
-    connection: Connection, spec: JobSpec, *, owner: str, keeper: bool, limits: dict[LimitedResource, float]
+    connection: Connection,
+    spec: JobSpec,
+    *,
+    written: float,
+    owner: str,
+    keeper: bool,
+    limits: dict[LimitedResource, float],
 ) -> None:
     """Refuse a job whose result or release the owner may not keep. The caller holds the lock of its submissions.
 
-    An accepted job ends as it would: what it makes may exceed the limit of bytes, and only the next one is refused.
+    `written` are the bytes that its release is expected to have. An accepted job ends as it would: what it makes may
+    exceed the limit all the same, and the next one is refused.
 
     Raises
     ------
@@ -73,7 +80,7 @@ def admit_job(
         used = made.count + quotas.count_making(connection, owner=owner)
         refuse_above(LimitedResource.RELEASES, used=used, limit=limits[LimitedResource.RELEASES], requested=1, **of)
     kept = there.bytes + made.bytes + quotas.datasets(connection, owner=owner).bytes
-    refuse_above(LimitedResource.BYTES, used=kept, limit=limits[LimitedResource.BYTES], requested=None, **of)
+    refuse_above(LimitedResource.BYTES, used=kept, limit=limits[LimitedResource.BYTES], requested=written or None, **of)
 
 
 def _used(connection: Connection, *, owner: str) -> dict[LimitedResource, float]:

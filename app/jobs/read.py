@@ -98,7 +98,7 @@ def _mine(
     if record.kind != JobKind.QUERY or viewer is None:
         return record
     if not inputs.is_there(connection, job_id=job_id, viewer=viewer):
-        raise NotFoundError("the release that this question was put to is not there for this key any more")
+        raise NotFoundError("This key can no longer read the release.")
     return record
 
 

@@ -9,7 +9,7 @@ that only computing finds too strict (how far apart values of a box are, a share
 keys in two digits or whole percents, whatever the data: halving ends there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from math import ceil, floor, log10
@@ -19,15 +19,18 @@ from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Pr
 from app.contracts.inputs import DatasetInput, Given, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.errors import FieldError, InvalidError, pointer
+from app.methods.columns import beyond
 
 #: Replaces a detail that would reveal more.
-WITHHELD: Final = "the request does not fit these data; a key with the scope jobs:read learns why"
+WITHHELD: Final = "The request does not fit these data. A key with the scope jobs:read learns why."
 #: Of problems with this status the details follow from data, once a job has begun.
 _REFUSED: Final = InvalidError.status
 _UNKNOWN_ROWS: Final = 10**9
 _DIGITS: Final = 2
-#: Numbers of a request that are refused where there are not as many records, or values.
-_COUNTED: Final = frozenset({"/k", "/l", "/cell_size"})
+#: Fields of a request, and lists of them, that are refused where there are not as many records, rows or values.
+_COUNTED: Final = frozenset({"k", "l", "cell_size", "neighbours", "records"})
+#: Those of them that a job may still find too large, for it counts the records that lack no value.
+_GROUP_SIZES: Final = ("k", "cell_size")
 #: Demands in the columns' units, and shares of records or of values: refused where the data cannot meet them.
 _DISTANCES: Final = ("min_separation", "min_width", "min_scale")
 _SHARES: Final = ("t", "alpha", "max_suppressed", "max_suppressed_classes", "suppress_share")
@@ -53,6 +56,7 @@ def refusals(check: Check, spec: JobSpec, given: Given, *, keeper: bool) -> list
     roomy = [one for one in check(spec, _replaced(given, _with_room)) if _is_limit(one)]
     plain = set(_of_unknown_data(check, spec, given))
     errors = [*exact, *roomy, *_days(spec, given), *_too_exact(spec)]
+    errors += _ends(spec, given, apart_from={one.pointer for one in errors})
     plain.update(_too_exact(spec))
     visible = [one if one in plain else FieldError(one.pointer, WITHHELD) for one in errors]
     return list(dict.fromkeys(visible))
@@ -86,8 +90,25 @@ def _of_unknown_data(check: Check, spec: JobSpec, given: Given) -> list[FieldErr
 
 
 def _is_limit(error: FieldError) -> bool:
-    """Whether a refusal is of where a column ends, or how many records or values there are."""
-    return error.pointer in _COUNTED or error.pointer.startswith("/domains/")
+    """Return whether a refusal is of how many records or values there are; `_ends` sees to where columns end."""
+    return bool(error.pointer) and error.pointer.split("/")[1] in _COUNTED
+
+
+def _ends(spec: JobSpec, given: Given, *, apart_from: Collection[str]) -> Iterator[FieldError]:
+    """Domains that do not hold all of a column, with room: also where a job would leave out the records beyond.
+
+    Jobs that fail, one after the other, would otherwise tell where the column ends among the records that take part.
+    """
+    numeric = _with_room(given.profile()).numeric if "dataset_id" in given.datasets else {}
+    for name, domain in getattr(spec, "domains", {}).items():
+        days = any(isinstance(end, date) for end in domain)
+        if (
+            name in numeric
+            and not days
+            and any(beyond(numeric[name], domain))
+            and pointer("domains", name) not in apart_from
+        ):
+            yield FieldError(pointer("domains", name), WITHHELD)
 
 
 def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
@@ -105,6 +126,15 @@ def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:
 
 def _too_exact(spec: JobSpec) -> Iterator[FieldError]:
     """Demands by which asking again and again would tell more than two digits of what the data can meet."""
+    for field in _GROUP_SIZES:
+        counts = getattr(spec, field, None)
+        for index, count in enumerate(counts if isinstance(counts, tuple) else [counts]):
+            if count is not None and int(float(f"{count:.{_DIGITS - 1}e}")) != count:
+                place = pointer(field, index) if isinstance(counts, tuple) else pointer(field)
+                yield FieldError(
+                    place,
+                    f"without the scope jobs:read `{field}` above 99 has {_DIGITS} digits and then zeros, such as 120",
+                )
     for field in _DISTANCES:
         demanded = getattr(spec, field, None)
         named = demanded if isinstance(demanded, Mapping) else {None: demanded}

@@ -11,7 +11,8 @@ from app.db.repositories import jobs
 from app.db.repositories.inputs import insert_inputs
 from app.db.session import UnitOfWork
 from app.errors import TooManyJobsError
-from app.jobs.estimates import Estimate
+from app.jobs.needs import Estimate
+from app.methods.rules import RULES
 from app.queue import JobQueue
 
 #: A client that met the limit is requested to come back after this many seconds.
@@ -77,13 +78,25 @@ def submit(unit: UnitOfWork, *, submission: Submission, broker: JobQueue, max_un
             draw=submission.draw,
             requested_by=submission.key_id,
             expires_at=submission.expires_at,
-            estimated_seconds=None if submission.estimate is None else submission.estimate.seconds,
-            estimated_bytes=None if submission.estimate is None else int(submission.estimate.bytes),
+            **_expected(submission.estimate),
+            warnings=RULES[spec.method].foreseen(spec) if spec.method in RULES else (),
         ),
     )
     insert_inputs(unit.connection, job_id=job_id, inputs=references(spec))
-    unit.after_commit(lambda: _send(broker, job_id, spec.method))
+    unit.after_commit(lambda: _send(broker, job_id, spec.method, submission.queue))
     return job_id
+
+
+def _expected(need: Estimate | None) -> dict[str, Any]:
+    """The columns of an estimate."""
+    if need is None:
+        return {}
+    return {
+        "estimated_seconds": need.seconds,
+        "estimated_bytes": int(need.bytes),
+        "estimated_release_bytes": int(need.written),
+        "estimated_scratch_bytes": int(need.scratch),
+    }
 
 
 def echo(spec: JobSpec) -> dict[str, Any]:
@@ -103,5 +116,5 @@ def _check_limit(unit: UnitOfWork, *, owner: str, max_unfinished: int) -> None:
         )
 
 
-def _send(broker: JobQueue, job_id: str, method: str) -> None:
-    broker.enqueue(job_id, method=method)
+def _send(broker: JobQueue, job_id: str, method: str, queue: str) -> None:
+    broker.enqueue(job_id, method=method, queue=queue)

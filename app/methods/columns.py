@@ -1,16 +1,25 @@
 """What a dataset's profile decides about the columns of a specification, for every method alike."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from app.contracts.columns import LARGEST, NUMERIC_KINDS, ColumnKind, MissingPolicy, is_day, typed
+from app.contracts.advice import beyond_exact
+from app.contracts.columns import (
+    EXACT_INTEGER,
+    LARGEST,
+    NUMERIC_KINDS,
+    ColumnKind,
+    MissingPolicy,
+    is_day,
+    label_numbers,
+    typed,
+)
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile
+from app.contracts.inputs import ReleaseInput
+from app.contracts.releases import ReleaseFormat
 from app.contracts.statistics import ABOUT_VALUES, WITH_INDICATORS, Statistic, StatisticKind
 from app.errors import FieldError, meant, pointer
-
-#: A double represents every integer up to this size.
-EXACT_INTEGER = 2**53
 
 
 class OfColumns(Protocol):
@@ -57,19 +66,56 @@ def wrong_columns(
             yield FieldError(pointer(field, index), wrong)
 
 
-def wrong_domains(spec: OfColumns) -> Iterator[FieldError]:
+def wrong_domains(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
     """Domains of values not among the columns."""
-    return not_quasi_identifiers("domains", spec.domains, spec.quasi_identifiers)
+    return not_quasi_identifiers("domains", spec.domains, spec.quasi_identifiers, named(profile))
 
 
 def not_quasi_identifiers(
-    field: str, names: Iterable[str], quasi_identifiers: Sequence[str], *, or_in: Sequence[str] = ()
+    field: str,
+    names: Iterable[str],
+    quasi_identifiers: Sequence[str],
+    there: Collection[str],
+    *,
+    or_in: Sequence[str] = (),
 ) -> Iterator[FieldError]:
-    """Names in a field by column that are no quasi-identifiers, and none of the other columns that it may name."""
+    """Names in a field by column that are no quasi-identifiers, and none of the other columns that it may name.
+
+    Parameters
+    ----------
+    field, names
+        The field, and the columns that it names.
+    quasi_identifiers, or_in
+        Columns that it may name.
+    there
+        All columns of the data.
+    """
     for name in names:
         if name not in quasi_identifiers and name not in or_in:
-            detail = f"{name!r} is not one of `quasi_identifiers`{meant(name, quasi_identifiers)}"
+            detail = not_used(name, quasi_identifiers, there, "`quasi_identifiers`")
             yield FieldError(pointer(field, name), detail)
+
+
+def not_used(
+    name: str, used: Collection[str], there: Collection[str], fields: str, *, may_be_added: bool = True
+) -> str:
+    """Return the refusal of a column that the job does not use: how to add it, or the one that was perhaps meant.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    used, there
+        Columns of the job, and all those of the data.
+    fields
+        Of the specification, that name columns of the job.
+    may_be_added
+        False of a new version, which has the columns of the release before.
+    """
+    if name in there:
+        way = f"add it to {fields}" if may_be_added else "they are those of the release before"
+        return f"column {name!r} is not among the columns of this job: {way}"
+    return f"{name!r} is not one of {fields}{meant(name, [*used, *there])}"
 
 
 def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
@@ -85,8 +131,8 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
                 f"{missing_values(column)}: `missing_policy: drop` leaves those records out",
             )
         yield from wrong_numbers(pointer("quasi_identifiers", index), column, summary)
-        if name in spec.domains and outside(summary, spec.domains[name]):
-            yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
+        if name in spec.domains and complete_records(spec, profile) == profile.rows:
+            yield from outside_domain(name, spec.domains[name], *beyond(summary, spec.domains[name]))
 
 
 def missing_values(column: DatasetColumn) -> str:
@@ -99,16 +145,81 @@ def infinite_values(label: str, summary: NumericSummary) -> str:
     return f"column {label} has {_counted(summary.infinite, 'infinite')}; upload it with finite numbers"
 
 
+#: What works where a number is infinite: formats that have every number.
+WITHOUT_JSON: Final = 'leave NDJSON out: `formats: ["parquet","csv"]`'
+
+
+def infinite_in_json(
+    names: Iterable[str], formats: Collection[ReleaseFormat], profile: Profile, *, field: str = "keep"
+) -> Iterator[FieldError]:
+    """Refuse columns that a release has unchanged and one of its formats cannot write: JSON has no infinite number.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    formats
+        Of the release.
+    profile
+        Of the data.
+    field
+        The field that lists the columns; one that does not stand for all of them.
+    """
+    if ReleaseFormat.NDJSON not in formats:
+        return
+    for index, name in enumerate(names):
+        summary = profile.numeric.get(name)
+        if summary is not None and summary.infinite:
+            where = pointer(field, index) if field == "keep" else pointer(field)
+            yield FieldError(where, f"{infinite_values(repr(name), summary)}, or {WITHOUT_JSON}")
+
+
+def infinite_before(
+    names: Iterable[str], formats: Collection[ReleaseFormat], releases: Iterable[ReleaseInput]
+) -> Iterator[FieldError]:
+    """Refuse kept columns whose numbers come, or may come, from earlier releases and that JSON cannot write.
+
+    Parameters
+    ----------
+    names, formats
+        As `infinite_in_json`.
+    releases
+        Those whose rows the new one may have. What a deleted dataset had is unknown here: the worker looks.
+    """
+    if ReleaseFormat.NDJSON not in formats:
+        return
+    counts: dict[str, tuple[int, str]] = {}
+    for one in releases:
+        counts = {name: (count, one.id) for name, count in (one.infinite or {}).items()} | counts
+    for index, name in enumerate(names):
+        if name in counts:
+            count, release = counts[name]
+            there = f"column {name!r} has {_counted(count, 'infinite')} in the data of {release}"
+            yield FieldError(pointer("keep", index), f"{there}; {WITHOUT_JSON}")
+
+
 def _counted(count: int, kind: str) -> str:
     return f"1 {kind} value" if count == 1 else f"{count} {kind} values"
 
 
-def wrong_numbers(where: str, column: DatasetColumn, summary: NumericSummary) -> Iterator[FieldError]:
-    """Numbers of a column that a computation with doubles cannot take; `where` is the pointer to its name."""
+def wrong_numbers(
+    where: str, column: DatasetColumn, summary: NumericSummary, *, as_values: bool = False
+) -> Iterator[FieldError]:
+    """Refuse numbers of a column that a computation with doubles cannot take.
+
+    Parameters
+    ----------
+    where
+        The pointer to its name.
+    column, summary
+        The column.
+    as_values
+        Whether the column could be one of values, too.
+    """
     if summary.infinite:
         yield FieldError(where, infinite_values(repr(column.name), summary))
     if column.type is ColumnType.INTEGER and _size(summary) > EXACT_INTEGER:
-        yield FieldError(where, f"column {column.name!r} has integers beyond 2^53 in size")
+        yield FieldError(where, beyond_exact(column.name, as_values=as_values))
     elif _size(summary) > LARGEST:
         detail = f"column {column.name!r} has magnitudes above {LARGEST:g}; give the column in a larger unit"
         yield FieldError(where, detail)
@@ -134,12 +245,13 @@ def k_too_large(k: float, had: str, largest: float, *, bound: str = "") -> str:
     largest
         The largest k that can be had; with `bound` "at most " it may be smaller.
     """
-    return f"k = {k:.16g} required, {had}: the largest k is {bound}{largest}"
+    return f"k = {k:.16g} is too large for {had}: the largest k is {bound}{largest}"
 
 
 def records_of(records: int, rows: int) -> str:
     """How many records can take part, of so many rows."""
-    return f"{records} records" if records == rows else f"at most {records} complete records"
+    counted = "record" if records == 1 else "records"
+    return f"{records} {counted}" if records == rows else f"at most {records} complete {counted}"
 
 
 def too_few(k: float, *, largest: int, rows: int, bound: str = "") -> Iterator[FieldError]:
@@ -152,16 +264,38 @@ def _size(summary: NumericSummary) -> float:
     return max(abs(summary.finite_minimum or 0.0), abs(summary.finite_maximum or 0.0))
 
 
-def outside(summary: NumericSummary, domain: tuple[float, float]) -> bool:
-    """Whether a column has values outside a domain."""
-    lo, hi = domain
-    if summary.finite_minimum is None or summary.finite_maximum is None:
-        return False
-    return summary.finite_minimum < lo or summary.finite_maximum > hi
+def beyond(summary: NumericSummary, domain: tuple[float, float]) -> tuple[bool, bool]:
+    """Return whether a column has values below a domain, and whether it has some above."""
+    least, largest = summary.finite_minimum, summary.finite_maximum
+    return least is not None and least < domain[0], largest is not None and largest > domain[1]
+
+
+def outside_domain(name: str, domain: tuple[Any, Any], below: int, above: int) -> Iterator[FieldError]:
+    """Refuse a domain that released records lie outside of.
+
+    Parameters
+    ----------
+    name, domain
+        The column, and its ends as they are declared.
+    below, above
+        How many records lie on each side; True where there are some and nobody has counted them.
+    """
+    sides = [(count, words) for count, words in ((below, "less than"), (above, "more than")) if count]
+    if not sides:
+        return
+    ends = dict(zip(("less than", "more than"), (str(end).removesuffix(".0") for end in domain), strict=True))
+    (first, words), *others = sides
+    detail = f"{_some(first)} record{' has' if first is not True and first == 1 else 's have'} {words} {ends[words]} "
+    detail += f"in {name!r}" + "".join(f" and {_some(count).lower()} {words} {ends[words]}" for count, words in others)
+    yield FieldError(pointer("domains", name), f"{detail}: widen the domain or leave them out.")
+
+
+def _some(count: int) -> str:
+    return "Some" if count is True else str(count)
 
 
 def unfit(
-    statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False
+    statistic: Statistic, position: int, kind: ColumnKind, *, kept: bool = False, order: Sequence[Any] = ()
 ) -> tuple[tuple[str | int, ...], str] | None:
     """Why a statistic cannot have a column of this kind at this place, and what it could; None where it can.
 
@@ -173,15 +307,18 @@ def unfit(
         Of the column.
     kept
         Whether rows have the column as it is, so that a number is a value too.
+    order
+        Of an ordinal column its values: those that are numbers, or days, have intervals.
 
     Returns
     -------
     tuple
         The field of the statistic that does not fit the column, from the statistic on, and what is wrong.
     """
+    counted = kind_counted(kind, order)
     valued, column = kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL), ("of", position)
     if statistic.interval is not None and position == len(statistic.of) - 1:
-        wrong = _unfit_interval(statistic.interval, kind)
+        wrong = _unfit_interval(statistic.interval, counted)
         return None if wrong is None else (("interval",), wrong)
     if position in ABOUT_VALUES.get(statistic.kind, ()):
         if valued or kept:
@@ -195,6 +332,14 @@ def unfit(
         return None
     detail = f"{statistic.kind} takes numbers here; `share` and `crosstab` are about values, `domain_mean` about groups"
     return column, detail
+
+
+def kind_counted(kind: ColumnKind, order: Sequence[Any]) -> ColumnKind:
+    """Return the type that the values of a column count as: of an order of numbers, or of days, these."""
+    numbers = label_numbers(order) if kind is ColumnKind.ORDINAL and order else None
+    if numbers is None:
+        return kind
+    return ColumnKind.DATE if isinstance(numbers[0], date) else ColumnKind.NUMBER
 
 
 def _unfit_at(value: Any, kind: ColumnKind) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from app.contracts.inputs import BASE, PREVIOUS, Given
 from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
+from app.contracts.warnings import JobWarning
 from app.errors import FieldError, pointer
 from app.methods.catalogue import FOR_ALL, METHODS, Method, answering
 from app.methods.linkage.check import unlinked
@@ -21,6 +22,11 @@ from app.methods.linkage.check import unlinked
 def as_sent(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on the given data
     """The specification itself: none of its defaults hangs on what it names."""
     return spec
+
+
+def nothing_foreseen(spec: Any) -> tuple[JobWarning, ...]:  # noqa: ARG001 - other methods look
+    """Return no warning: of most methods only the result has some."""
+    return ()
 
 
 def nothing_wrong(spec: Any, given: Given) -> list[FieldError]:  # noqa: ARG001 - other methods look
@@ -33,11 +39,12 @@ class Rules:
     """Defaults and checks of one method's specifications.
 
     `fill` sees the named inputs; ids that it fills in are looked up before `check`, which sees everything and returns
-    all that can be determined without computing.
+    all that can be determined without computing. `foreseen` is what a job will disappoint in, by its specification.
     """
 
     check: Callable[[Any, Given], list[FieldError]] = nothing_wrong
     fill: Callable[[Any, Given], Any] = as_sent
+    foreseen: Callable[[Any], tuple[JobWarning, ...]] = nothing_foreseen
 
 
 def _rules_of(method: Method) -> Rules:
@@ -45,7 +52,11 @@ def _rules_of(method: Method) -> Rules:
     if find_spec(name) is None:
         return Rules()
     module = import_module(name)
-    return Rules(getattr(module, f"check_{method.name}"), getattr(module, f"fill_{method.name}", as_sent))
+    return Rules(
+        getattr(module, f"check_{method.name}"),
+        getattr(module, f"fill_{method.name}", as_sent),
+        getattr(module, f"foreseen_{method.name}", nothing_foreseen),
+    )
 
 
 #: method -> its rules.

@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from app.contracts.jobs import Queue
-from app.db.repositories import installation, measures, workers
+from app.db.repositories import installation, measures, stored_objects, unpublished, workers
 from app.db.repositories.installation import Installation
 from app.db.repositories.measures import FinishedJobs, Unfinished
 from app.db.repositories.workers import WorkerSeen
@@ -72,6 +72,8 @@ class JobMetrics(Collector):
                 waiting = measures.unfinished(connection)
                 present = workers.recent(connection, within_seconds=WORKER_SECONDS)
                 known = installation.read(connection)
+                damaged, unchecked = stored_objects.watched(connection)
+                silence, waits = measures.longest_silence(connection), unpublished.longest_wait(connection)
         except UnavailableError:
             up.add_metric([], 0)
             yield up
@@ -81,9 +83,12 @@ class JobMetrics(Collector):
         yield from _ended_families(totals)
         yield from _unfinished_families(waiting)
         yield _stranded_family(waiting, present)
+        yield _silence_family(silence)
+        yield _publication_family(waits)
         yield from _worker_families(present)
         if known is not None:
             yield from _held_families(known)
+        yield from _stored_families(damaged, unchecked)
 
     def _ended(self, connection: Connection) -> Totals:
         settled = measures.now(connection) - SETTLED
@@ -141,6 +146,24 @@ def _stranded_family(waiting: list[Unfinished], present: list[WorkerSeen]) -> Me
     return stranded
 
 
+def _silence_family(seconds: float) -> Metric:
+    """The silence of running jobs: an alarm for a frozen worker, and for housekeeping that takes no job from it."""
+    silence = GaugeMetricFamily(
+        "surebox_job_silence_seconds", "Since the last heartbeat of the running job that is silent for longest."
+    )
+    silence.add_metric([], seconds)
+    return silence
+
+
+def _publication_family(seconds: float) -> Metric:
+    """The longest wait of a publication for storage: an alarm for storage that accepts bytes and never answers."""
+    waits = GaugeMetricFamily(
+        "surebox_publication_wait_seconds", "Since the publication began that waits for storage for longest."
+    )
+    waits.add_metric([], seconds)
+    return waits
+
+
 def _held_families(known: Installation) -> Iterator[Metric]:
     """What waits for an operator to look at it."""
     orphans = GaugeMetricFamily("surebox_orphans_held", "Stored objects without a row that are too many to remove.")
@@ -149,6 +172,18 @@ def _held_families(known: Installation) -> Iterator[Metric]:
     publishing.add_metric([], known.publishing_held_at is not None)
     yield orphans
     yield publishing
+
+
+def _stored_families(damaged: int, unchecked: float) -> Iterator[Metric]:
+    """Damaged and unchecked objects: alarms for bytes that changed at rest, and for a storage that nobody reads."""
+    count = GaugeMetricFamily("surebox_storage_damaged_objects", "Stored objects that are not as written.")
+    count.add_metric([], damaged)
+    seconds = GaugeMetricFamily(
+        "surebox_storage_unchecked_seconds", "Since the comparison of the stored object not compared for longest."
+    )
+    seconds.add_metric([], unchecked)
+    yield count
+    yield seconds
 
 
 def _worker_families(present: list[WorkerSeen]) -> Iterator[Metric]:

@@ -19,7 +19,7 @@ def usable_cores() -> int:
 def threads_each(*, queue: str, concurrency: int, cores: int) -> int:
     """Return how many threads each process of a worker has.
 
-    Processes of jobs share the cores. Those of the interactive queue are seldom busy at once, and a person waits for
-    each: an upload that is alone has all cores.
+    Processes of jobs share the cores; of several one is left to short jobs and is seldom busy. Those of the interactive
+    queue are seldom busy at once, and a person waits for each: an upload that is alone has all cores.
     """
-    return cores if queue == "interactive" else max(1, cores // concurrency)
+    return cores if queue == "interactive" else max(1, cores // max(1, concurrency - 1))

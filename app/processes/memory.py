@@ -12,6 +12,8 @@ _SHARE: Final = 0.75
 #: Less than that and a job cannot even load what it computes with, which takes so much.
 LEAST: Final = 2_000_000_000
 HELD: Final = 1_600_000_000
+#: What a short job may be expected to take: the process of a queue that is left to short ones needs no more than LEAST.
+SHORT: Final = LEAST - HELD
 #: Of a worker's child: the kernel ends it before it ends Postgres, the broker or the API.
 CHILD_SCORE: Final = 500
 
@@ -25,8 +27,10 @@ def usable_bytes() -> int:
     return usable
 
 
-def bytes_each(*, setting: int | None, concurrency: int) -> int:
+def bytes_each(*, setting: int | None, concurrency: int, queue: str) -> int:
     """Return what each of the jobs that a worker runs at a time may take.
+
+    Of several batch processes one is left to short jobs, which need little: the others share what it leaves.
 
     Parameters
     ----------
@@ -34,8 +38,13 @@ def bytes_each(*, setting: int | None, concurrency: int) -> int:
         As the operator states; None for a share of the machine.
     concurrency
         Jobs at a time.
+    queue
+        Of which queue.
     """
-    return setting or max(LEAST, int(usable_bytes() * _SHARE) // concurrency)
+    usable = int(usable_bytes() * _SHARE)
+    if queue == "interactive" or concurrency == 1:
+        return setting or max(LEAST, usable // concurrency)
+    return setting or max(LEAST, (usable - LEAST) // (concurrency - 1))
 
 
 def be_ended_first() -> None:

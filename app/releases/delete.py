@@ -8,7 +8,7 @@ from app.contracts.releases import ReleaseState
 from app.db.repositories import audit, certificates, erasing, families, releases
 from app.db.repositories.inputs import users_of_release
 from app.db.session import Database
-from app.errors import NotFoundError, ReleaseInUseError
+from app.errors import ForbiddenError, NotFoundError, ReleaseInUseError
 from app.jobs.erase import remove_links
 from app.releases import publishing
 from app.storage.protocol import Storage
@@ -18,7 +18,14 @@ _BATCH: Final = 100
 
 
 def delete_release(
-    *, database: Database, storage: Storage, owner: str, release_id: str, now: datetime, key_id: str | None = None
+    *,
+    database: Database,
+    storage: Storage,
+    owner: str,
+    release_id: str,
+    now: datetime,
+    may_withdraw: bool,
+    key_id: str | None = None,
 ) -> None:
     """Delete the owner's release; a published one is withdrawn first. Its bytes are gone when this returns.
 
@@ -26,6 +33,8 @@ def delete_release(
     ------
     NotFoundError
         If there is no such release.
+    ForbiddenError
+        If it is published, and the caller may not withdraw it.
     ReleaseInUseError
         If an unfinished job uses it.
     """
@@ -33,6 +42,11 @@ def delete_release(
         state = releases.lock_state(unit.connection, owner=owner, release_id=release_id)
         if state is None:
             raise NotFoundError("there is no release with this id")
+        if state is ReleaseState.PUBLISHED and not may_withdraw:
+            raise ForbiddenError(
+                "Deleting a published release withdraws it, and this key lacks the scope releases:publish. Use a key "
+                "that has it."
+            )
         _refuse_in_use(users_of_release(unit.connection, release_id=release_id, limit=_NAMED_JOBS))
         releases.mark_deleted(unit.connection, release_id=release_id, now=now)
         erasing.forget_release(unit.connection, release_id=release_id)

@@ -24,6 +24,7 @@ from app.errors import (
     PublishedMeanwhileError,
 )
 from app.releases import permission
+from app.releases.people import RECOGNITION, answered_flags
 
 #: The audit of what all releases of the same data reveal together: always run, accepted by `accept_findings`.
 COMPOSITION: Final = "composition"
@@ -32,6 +33,8 @@ _SINCE: Final = "the published releases of the same data have changed since this
 Certifier: TypeAlias = Callable[[Connection, str], object]
 #: Flag of a release that was published although the composition falls below k.
 COMPOSITION_ACCEPTED: Final = Flag.COMPOSITION_ACCEPTED.value
+#: Flag of a release that was published although its method called the protection failed.
+PROTECTION_FAILED: Final = Flag.PROTECTION_FAILED.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ def record_published(
 
 def standing(findings: Sequence[Finding], *, accepted: Collection[str]) -> list[Finding]:
     """Findings that keep a release from being published."""
-    return [one for one in findings if one.severity is FindingSeverity.HIGH and one.audit not in accepted]
+    known = set(accepted) - {RECOGNITION}
+    return [one for one in findings if one.severity is FindingSeverity.HIGH and one.audit not in known]
 
 
 def publish(
@@ -173,7 +177,7 @@ def publish_reviewed(
     _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
     if release.state is not ReleaseState.DRAFT:
         return
-    kept = [one for one in release.findings if one.audit != COMPOSITION]
+    kept = [one for one in release.findings if one.audit not in {COMPOSITION, RECOGNITION}]
     release = release.reviewed(replace(review, findings=(*kept, *review.findings)))
     releases.set_reviewed(connection, reviewed=release)
     accepted = {*request.accept_findings, COMPOSITION} if release.accepts_composition else set(request.accept_findings)
@@ -209,34 +213,43 @@ def publish_locked(
         connection,
         release_id=release.id,
         readers=request.readers,
-        flag=COMPOSITION_ACCEPTED if COMPOSITION in stood else None,
+        flags=[*_accepted_flags(release, stood), *answered_flags(connection, family_id=release.family_id)],
     )
     record_published(connection, release=release, key_id=key_id, accepted=stood, readers=request.readers)
     certify(connection, release.id)
 
 
+def _accepted_flags(release: ReleaseRow, stood: Collection[str]) -> list[str]:
+    """List the flags of findings that were accepted: of the composition, and of the method itself."""
+    return [
+        flag
+        for audit, flag in ((COMPOSITION, COMPOSITION_ACCEPTED), (release.method, PROTECTION_FAILED))
+        if audit in stood
+    ]
+
+
 def refuse_standing(
     findings: Sequence[Finding], *, accepted: Collection[str], accepts_composition: bool, keeper: bool = True
 ) -> None:
-    """End a publication whose findings are not accepted; only keepers see what they state.
+    """End a publication whose findings are not accepted; only owners see what they state, and what would help.
 
     Raises
     ------
     FindingsStandError
-        With the findings, and how they are accepted.
+        With the findings and their remedies.
     """
     known = {*accepted, COMPOSITION} if accepts_composition else set(accepted)
     left = standing(findings, accepted=known)
     if left:
-        detail = "; ".join(f"{one.audit}: {one.detail}" if keeper else one.audit for one in left)
-        names = ", ".join(f'"{name}"' for name in sorted({one.audit for one in left}))
-        raise FindingsStandError(
-            f'Unresolved findings block publication: {detail}. To publish anyway, send {{"accept_findings": [{names}]}}'
-        )
+        named = ", ".join(dict.fromkeys(one.audit for one in left)) + ". Keys with the scope jobs:read see them."
+        stated = " ".join(part for one in left for part in (f"`{one.audit}`: {one.detail}", *one.remedies))
+        raise FindingsStandError(f"Unresolved findings block publication{f'. {stated}' if keeper else f': {named}'}")
 
 
 def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str | None) -> None:
     """Take back a release: readers find it no more; what it reported counts for its family for ever.
+
+    One that is withdrawn already gets the reason that is given now; without one it keeps its own.
 
     Raises
     ------
@@ -248,9 +261,13 @@ def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, re
     with database.unit_of_work() as unit:
         state = _locked_state(unit.connection, owner=owner, release_id=release_id)
         if state is ReleaseState.DRAFT:
-            raise ConflictError("the release is a draft, which no one but keepers reads: delete it")
+            raise ConflictError("This release is a draft, which only its owner reads. Delete it.")
         if state is ReleaseState.PUBLISHED:
             withdraw_locked(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
+        elif reason is not None and releases.set_withdrawal_reason(
+            unit.connection, release_id=release_id, reason=reason
+        ):
+            _log_withdrawn(unit.connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
 
 
 def withdraw_locked(
@@ -258,6 +275,12 @@ def withdraw_locked(
 ) -> None:
     """Withdraw a published release that is locked."""
     releases.set_withdrawn(connection, release_id=release_id, reason=reason)
+    _log_withdrawn(connection, owner=owner, key_id=key_id, release_id=release_id, reason=reason)
+
+
+def _log_withdrawn(
+    connection: Connection, *, owner: str, key_id: str | None, release_id: str, reason: str | None
+) -> None:
     facts = {"reason": reason}
     log.append(connection, owner=owner, action=LogAction.WITHDRAWN, subject=release_id, key_id=key_id, facts=facts)
 
@@ -300,9 +323,9 @@ def _locked_state(connection: Connection, *, owner: str, release_id: str) -> Rel
 
 def _check(release: ReleaseRow, *, key_id: str, accepted: Collection[str], four_eyes: bool, keeper: bool) -> None:
     if release.state is ReleaseState.WITHDRAWN:
-        raise ConflictError("the release was withdrawn, which is final: make it again")
+        raise ConflictError("This release was withdrawn, which is final. Create a new one.")
     if four_eyes and release.made_by in {None, key_id}:
-        raise ForbiddenError("four eyes: another key than the one that made a release publishes it")
+        raise ForbiddenError("Four-eyes mode: publish this release with a different key than the one that created it.")
     refuse_standing(release.findings, accepted=accepted, accepts_composition=release.accepts_composition, keeper=keeper)
 
 
@@ -319,6 +342,6 @@ def _lock(connection: Connection, *, family_id: str | None, composed_after: int 
         if composed_after is None:
             return
         raise PublishedMeanwhileError(_SINCE)
-    published = families.lock(connection, family_id=family_id)
+    published = families.lock_composed(connection, family_id=family_id)
     if published is None or published != composed_after or families.awaits_comparison(connection, family_id=family_id):
         raise PublishedMeanwhileError(_SINCE)

@@ -1,4 +1,4 @@
-"""Asking a release: an unlisted job on the interactive queue, and the answer that it leaves."""
+"""Asking a release: an unlisted job, on the interactive queue unless it is long, and the answer that it leaves."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -7,14 +7,17 @@ from app.auth.principal import Principal
 from app.contracts.jobs import JobSpec
 from app.contracts.releases import PublishRequest
 from app.db.job_record import JobRecord
+from app.db.repositories import jobs
 from app.db.session import Database
 from app.errors import ConflictError, InvalidError, NotFoundError
 from app.jobs.accept import accept
 from app.methods.catalogue import METHODS
 from app.methods.publication.spec import PublicationSpec
+from app.methods.report.spec import ReleaseReportSpec
 from app.queue import JobQueue
 from app.releases import publishing
 from app.releases.access import viewer_of
+from app.settings import Settings
 
 #: How long the job and its result are there.
 KEPT: Final = timedelta(hours=1)
@@ -22,7 +25,7 @@ _RELEASE: Final = "/release_id"
 
 
 def ask(
-    *, database: Database, broker: JobQueue, principal: Principal, spec: JobSpec, max_unfinished: int, now: datetime
+    *, database: Database, broker: JobQueue, principal: Principal, spec: JobSpec, settings: Settings, now: datetime
 ) -> JobRecord:
     """Accept a question to the release that the specification names, if it is there for whoever asks.
 
@@ -31,10 +34,18 @@ def ask(
     NotFoundError
         If there is no such release, it was deleted, or it is not for this key: drafts are for keepers.
     InvalidError
-        If the question does not fit the release.
+        If the question does not fit the release, or takes more than a job may.
     TooManyJobsError
         If the owner has too many unfinished jobs.
+    TooMuchWorkError
+        If it is a long one, and the owner's jobs of the day take too long.
     """
+    if not principal.key_id and isinstance(spec, ReleaseReportSpec):  # whoever has no key waits with others for a page
+        with database.read() as connection:
+            of = {"owner": principal.owner, "method": spec.method, "release_id": spec.release_id}
+            there = jobs.unfinished_page(connection, **of)
+        if there is not None:
+            return there
     try:
         return accept(
             database=database,
@@ -42,9 +53,10 @@ def ask(
             principal=principal,
             method=METHODS[spec.method],
             spec=spec,
-            max_unfinished=max_unfinished,
+            max_unfinished=settings.max_unfinished_jobs,
             forgotten_at=now + KEPT,
             viewer=viewer_of(principal),
+            settings=settings,
         )
     except InvalidError as error:
         if any(field.pointer == _RELEASE for field in error.errors):

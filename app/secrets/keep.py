@@ -10,9 +10,11 @@ of the owner, sealed as well: neither another owner nor a reader of the database
 import hmac
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from app.db.repositories import entries, families, secrets
+from app.db.repositories import entries, families, recognition, secrets
+from app.db.repositories.recognition import KnownTable
 from app.db.session import Connection, Database
 from app.errors import ConflictError
 from app.secrets.seal import Sealer
@@ -85,8 +87,45 @@ def _kept(database: Database, sealer: Sealer, *, owner: str, names: Sequence[str
     return [sealer.open(sealed[name], owner=owner, name=name) for name in names]
 
 
+def seal_sketch(
+    sealer: Sealer, sketch: bytes, *, owner: str, dataset_id: str, name: str | None = None
+) -> secrets.Sealed:
+    """Seal by what a dataset is recognised, or with the name of a column its persons.
+
+    Parameters
+    ----------
+    sealer
+        The service's.
+    sketch
+        As workers pack it.
+    owner, dataset_id, name
+        What it is about.
+    """
+    return sealer.seal(sketch, owner=owner, name=_about_sketch(dataset_id, name))
+
+
+def open_sketch(sealer: Sealer, known: KnownTable, *, owner: str) -> bytes:
+    """Open what `seal_sketch` has sealed; what is not sealed yet is as it is."""
+    if not known.sealed.under:
+        return known.sealed.body
+    return sealer.open(known.sealed, owner=owner, name=_about_sketch(known.dataset_id, known.name))
+
+
+def _about_sketch(dataset_id: str, name: str | None) -> str:
+    return f"sketch {dataset_id}" if name is None else f"persons' sketch {dataset_id} {name}"
+
+
 def seal_anew(database: Database, sealer: Sealer) -> int:
-    """Seal under the service's present secret whatever the previous one has sealed; how many there were."""
+    """Seal under the service's present secret whatever it has not sealed; how many there were."""
+    count = _seal_secrets(database, sealer) + _seal_sketches(database, sealer)
+    if count:
+        with database.unit_of_work() as unit:
+            entries.mark_all_stale(unit.connection)
+    return count
+
+
+def _seal_secrets(database: Database, sealer: Sealer) -> int:
+    """Seal secrets anew, some at a time."""
     count = 0
     while True:
         with database.unit_of_work() as unit:
@@ -96,8 +135,24 @@ def seal_anew(database: Database, sealer: Sealer) -> int:
                 sealed = sealer.seal(opened, owner=kept.owner, name=kept.name)
                 secrets.replace(unit.connection, kept=secrets.Kept(kept.owner, kept.name, sealed))
         if not due:
-            if count:
-                with database.unit_of_work() as unit:
-                    entries.mark_all_stale(unit.connection)
             return count
         count += len(due)
+
+
+def _seal_sketches(database: Database, sealer: Sealer) -> int:
+    """Seal sketches anew, some of one owner at a time."""
+    with database.read() as connection:
+        left = recognition.owners_sealed_otherwise(connection, under=sealer.name)
+    count = 0
+    while left:
+        owner = left[-1]
+        with database.unit_of_work() as unit:
+            families.lock_recognising(unit.connection, owner=owner)
+            due = recognition.sealed_otherwise(unit.connection, owner=owner, under=sealer.name)
+            for known in due:
+                opened = open_sketch(sealer, known, owner=owner)
+                sealed = seal_sketch(sealer, opened, owner=owner, dataset_id=known.dataset_id, name=known.name)
+                recognition.replace_sketch(unit.connection, kept=replace(known, sealed=sealed))
+        count += len(due)
+        left = left if due else left[:-1]
+    return count

@@ -5,18 +5,21 @@ from urllib.parse import unquote, urlsplit
 
 from app.errors import CannotStartError
 from app.settings import Settings
+from app.storage.digested import DigestedStorage, Digests
 from app.storage.local import LocalStorage
 from app.storage.protocol import Storage
 from app.storage.sealed import SealedStorage, StorageKeys
 
 
-def open_storage(settings: Settings, *, as_stored: bool = False) -> Storage:
+def open_storage(settings: Settings, digests: Digests | None = None, *, as_stored: bool = False) -> Storage:
     """Open the storage at `settings.storage_url`: `file:<folder>` or `s3://<bucket>/<prefix>`.
 
     Parameters
     ----------
     settings
         They name it, and the key under which its objects are sealed.
+    digests
+        What the objects are compared with as they are read; None for marks, listings and copies as they are stored.
     as_stored
         Whether to hand out objects as they are stored, sealed or not: for copying them.
 
@@ -27,9 +30,10 @@ def open_storage(settings: Settings, *, as_stored: bool = False) -> Storage:
     """
     keys = storage_keys(settings)
     inner = _open_inner(settings)
-    if keys is None or as_stored:
+    if as_stored:
         return inner
-    return SealedStorage(inner, keys, sealed_only=settings.storage_sealed_only)
+    opening = inner if keys is None else SealedStorage(inner, keys, sealed_only=settings.storage_sealed_only)
+    return opening if digests is None else DigestedStorage(opening, digests)
 
 
 def storage_keys(settings: Settings) -> StorageKeys | None:
@@ -74,7 +78,7 @@ def _open_s3(settings: Settings, *, bucket: str, prefix: str) -> Storage:
     except ValueError as error:
         raise CannotStartError(f"the client of S3 does not take its settings: {error}") from error
     except ImportError as error:
-        raise CannotStartError("S3 storage needs the extra: pip install 'surebox[s3]'") from error
+        raise CannotStartError("S3 storage needs the extra: pip install 'surebox[s3]' from your index") from error
 
 
 def _authorities(path: Path | None) -> bytes | None:

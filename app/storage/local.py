@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from app.errors import StorageFullError, StorageUnavailableError
-from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
+from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened, write_file
 
 #: No key begins with a dot, so unfinished files cannot be mistaken for objects.
 _PARTIAL = ".partial"
@@ -50,9 +50,7 @@ class LocalStorage:
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a copy of the file."""
-        with path.open("rb", buffering=0) as file, self.writer(key) as writer:
-            while data := file.read(CHUNK_BYTES):
-                writer.write(data)
+        write_file(self.writer(key), path)
 
     def chunks(self, key: str, *, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Bytes of an object."""

@@ -105,6 +105,13 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def write_file(opening: AbstractContextManager[Writer], path: Path) -> None:
+    """Write a copy of the file at `path` by a writer that is about to be opened."""
+    with path.open("rb", buffering=0) as file, opening as writer:
+        while data := file.read(CHUNK_BYTES):
+            writer.write(data)
+
+
 def opened(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The same chunks with the first one read: an absent file is noticed before an answer begins."""
     first = next(chunks, b"")

@@ -7,15 +7,16 @@ killed process leaves is not an object and invisible here: a lifecycle rule of t
 The client runs threads of its own, which do not survive a fork: open the storage in the process that uses it.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.errors import NotTrustedError, StorageFullError, StorageUnavailableError
 from app.processes.tls import certificate_fault
-from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened
+from app.storage.protocol import CHUNK_BYTES, StoredObject, checked_key, checked_prefix, opened, write_file
 
 if TYPE_CHECKING:
     from obstore import WritableFile
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 #: Size of a part: S3 takes at most 10,000 parts, so an object may have up to 80 GB.
 _PART_BYTES = 8 << 20
 _PARTS_IN_FLIGHT = 2
+#: Objects up to this size are written by one request, which has a quarter of a minute.
+_SMALL_BYTES = 1 << 20
+#: A service that has not answered a write for so long hangs.
+_HANGS_SECONDS = 10.0
 #: What S3 services answer when their disks are full.
 _FULL_CODES = ("XMinioStorageFull", "InsufficientStorage", "QuotaExceeded")
+#: What they answer to a range that begins behind the end of the object: an object that was cut off has no such bytes.
+_BEHIND_THE_END = ("InvalidRange", "Range Not Satisfiable")
 
 
 class S3Storage:
@@ -45,34 +52,43 @@ class S3Storage:
 
         options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint}
         options |= credentials or {}
-        client: ClientConfig = {"allow_http": allow_http, "timeout": "60s", "connect_timeout": "5s"}
+        client: ClientConfig = {"allow_http": allow_http, "connect_timeout": "5s"}
         if authorities is not None:
             client["root_certificate"] = authorities
-        self._store = S3Store(
-            bucket,
-            prefix=prefix or None,
-            client_options=client,
-            retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
-            **options,
-        )
+
+        def patient(seconds: int) -> "S3Store":
+            return S3Store(
+                bucket,
+                prefix=prefix or None,
+                client_options={**client, "timeout": f"{seconds}s"},
+                retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=min(seconds, 20))},
+                **options,
+            )
+
+        self._store, self._small = patient(60), patient(15)
+        self._writes = _Writes()
 
     @contextmanager
-    def writer(self, key: str) -> Iterator["WritableFile"]:
+    def writer(self, key: str) -> Iterator["_ObjectWriter"]:
         """Write one object; see :class:`~app.storage.protocol.Storage`."""
         import obstore
 
+        def stream() -> "AbstractContextManager[WritableFile]":
+            return obstore.open_writer(self._store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_IN_FLIGHT)
+
         checked_key(key)
-        with (
-            _translated(),
-            obstore.open_writer(self._store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_IN_FLIGHT) as writer,
-        ):
+        with _translated(), ExitStack() as ending:
+            writer = _ObjectWriter(self._writes, lambda: ending.enter_context(stream()))
             yield writer
+            with self._writes.waiting():
+                if writer.small is not None:
+                    obstore.put(self._small, key, bytes(writer.small), use_multipart=False)
+                ending.close()
+            self._writes.note_answer()
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a copy of the file."""
-        with path.open("rb", buffering=0) as file, self.writer(key) as writer:
-            while data := file.read(CHUNK_BYTES):
-                writer.write(data)
+        write_file(self.writer(key), path)
 
     def chunks(self, key: str, *, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Bytes of an object."""
@@ -126,9 +142,11 @@ class S3Storage:
         return 0
 
     def check(self) -> None:
-        """Ask for an object that need not exist."""
+        """Ask for an object that need not exist; what this process is writing says whether objects are stored."""
         import obstore
 
+        if self._writes.hang():
+            raise StorageUnavailableError("the storage accepts objects and does not answer", retry_after=5)
         with _translated():
             try:
                 obstore.head(self._store, "check")
@@ -150,16 +168,77 @@ class S3Storage:
 
     def _read(self, key: str, start: int, end: int | None) -> Iterator[bytes]:
         import obstore
+        from obstore.exceptions import BaseError
 
         with _translated():
-            if start == 0 and end is None:
-                answer = obstore.get(self._store, key)
-            elif end is None:
-                answer = obstore.get(self._store, key, options={"range": {"offset": start}})
-            else:
-                answer = obstore.get(self._store, key, options={"range": (start, end)})
+            try:
+                if start == 0 and end is None:
+                    answer = obstore.get(self._store, key)
+                elif end is None:
+                    answer = obstore.get(self._store, key, options={"range": {"offset": start}})
+                else:
+                    answer = obstore.get(self._store, key, options={"range": (start, end)})
+            except BaseError as error:
+                if any(sign in str(error) for sign in _BEHIND_THE_END):
+                    return
+                raise
             for data in answer.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(data)
+
+
+class _Writes:
+    """The requests that write, and since when each waits for its answer."""
+
+    def __init__(self) -> None:
+        self._began: dict[object, float] = {}
+        self._answered_at = 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for the service."""
+        mine = object()
+        self._began[mine] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._began[mine]
+
+    def note_answer(self) -> None:
+        """An object is stored."""
+        self._answered_at = time.monotonic()
+
+    def hang(self) -> bool:
+        """Return whether one has waited for too long, and none was answered since it began."""
+        oldest = min(list(self._began.values()), default=None)
+        return oldest is not None and time.monotonic() - oldest > _HANGS_SECONDS and self._answered_at < oldest
+
+
+class _ObjectWriter:
+    """Keeps the bytes of a small object until it ends, streams those of a larger one.
+
+    Attributes
+    ----------
+    small
+        The bytes so far; None where they are streamed.
+    """
+
+    def __init__(self, writes: _Writes, open_stream: "Callable[[], WritableFile]") -> None:
+        self._writes, self._open = writes, open_stream
+        self._stream: WritableFile | None = None
+        self.small: bytearray | None = bytearray()
+
+    def write(self, data: bytes, /) -> int:
+        """Append `data`."""
+        size = len(data)
+        if self.small is not None:
+            self.small += data
+            if len(self.small) <= _SMALL_BYTES:
+                return size
+            data, self.small, self._stream = bytes(self.small), None, self._open()
+        if self._stream is not None:
+            with self._writes.waiting():
+                self._stream.write(data)
+        return size
 
 
 @contextmanager

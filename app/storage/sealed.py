@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import structlog
 
 from app.errors import CannotStartError, StorageDamagedError
-from app.storage.protocol import CHUNK_BYTES, TRASH, Storage, Writer, checked_key, opened
+from app.storage.protocol import TRASH, Storage, Writer, checked_key, opened, write_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -123,9 +123,7 @@ class SealedStorage:
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a copy of the file."""
-        with path.open("rb", buffering=0) as file, self.writer(key) as writer:
-            while data := file.read(CHUNK_BYTES):
-                writer.write(data)
+        write_file(self.writer(key), path)
 
     def chunks(self, key: str, *, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Bytes of an object, opened.

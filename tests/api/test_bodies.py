@@ -130,7 +130,7 @@ def test_half_a_surrogate_pair_is_refused(serve: Serve, text: str, pointer: str)
     body = '{"method": "one", "k": 3, ' + text + "}"
     answer = serve(one=OneSpec).request("POST", "/audits", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-    assert answer.json()["errors"] == [{"pointer": pointer, "detail": "must be valid Unicode"}]
+    assert answer.json()["errors"] == [{"pointer": pointer, "detail": "Must be valid Unicode."}]
 
 
 @pytest.mark.parametrize("methods_of_kind", [method.spec for method in METHODS.values()], ids=list(METHODS))

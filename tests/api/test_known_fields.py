@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from app.api.known_fields import fields_at
-from app.api.openapi import DescribedApi, document, operations
+from app.api.openapi import DescribedApi, operations
 from app.api.surface import include_routes
+from tests.documented import the_document
 
 APP = DescribedApi()
 include_routes(APP)
@@ -27,7 +28,7 @@ def objects(value: Any, *location: str | int) -> Iterator[tuple[tuple[str | int,
 
 def bodies() -> Iterator[tuple[tuple[str, str], Any]]:
     """Every example of every body."""
-    for path, methods in document()["paths"].items():
+    for path, methods in the_document()["paths"].items():
         for method, operation in methods.items():
             kinds = operation.get("requestBody", {}).get("content", {})
             for example in kinds.get("application/json", {}).get("examples", {}).values():

@@ -14,15 +14,16 @@ from fastapi.routing import APIRoute
 
 from app.api import invalid
 from app.api.known_fields import fields_at
-from app.api.openapi import DescribedApi, document, operations
+from app.api.openapi import DescribedApi, operations
 from app.api.problems import translated
 from app.api.surface import include_routes
 from app.errors import InvalidError
+from tests.documented import the_document
 
 APP = DescribedApi()
 include_routes(APP)
 ROUTES = {(path, method): route for path, method, route in operations(APP)}
-DOCUMENT = document()
+DOCUMENT = the_document()
 #: Sentences that pydantic's own messages begin or end with, and the one of ours that says nothing.
 THEIRS = re.compile(
     r"Input |should (be|have|match)|Field required|[Vv]alue error|Extra inputs|Unable to|\bvalid (string|integer|number"

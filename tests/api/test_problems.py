@@ -120,10 +120,10 @@ def test_pointers_lead_into_the_body_as_sent(url: str, body: Any, pointer: str) 
 @pytest.mark.parametrize(
     ("body", "pointer", "detail"),
     [
-        ({"kind": "cat", "k": 1, "live": {}}, "/live", "no such field; did you mean `lives`?"),
-        ({"kind": "cat", "k": 1, PLANTED: 1}, f"/{PLANTED}", "no such field; there are kind, k, lives"),
-        ({"kind": "dog", "of": [{"kind": "cat", "k": 1, "k_": 2}]}, "/of/0/k_", "no such field; did you mean `k`?"),
-        ({"kind": "dog", "lives": {}}, "/lives", "no such field; there are kind, of"),
+        ({"kind": "cat", "k": 1, "live": {}}, "/live", "No such field; did you mean `lives`?"),
+        ({"kind": "cat", "k": 1, PLANTED: 1}, f"/{PLANTED}", "No such field; there are kind, k, lives."),
+        ({"kind": "dog", "of": [{"kind": "cat", "k": 1, "k_": 2}]}, "/of/0/k_", "No such field; did you mean `k`?"),
+        ({"kind": "dog", "lives": {}}, "/lives", "No such field; there are kind, of."),
     ],
 )
 def test_a_field_that_is_not_there_is_answered_with_those_that_are(
@@ -147,7 +147,7 @@ def test_a_body_that_is_not_json_is_told_apart(url: str) -> None:
     other = patient.post(f"{url}/test/pets", content=PLANTED, headers={"content-type": "text/plain"})
     problem(other, 415, "unsupported-media-type")
     absent = problem(patient.post(f"{url}/test/pets", headers=headers), 422, "invalid")
-    assert absent["errors"] == [{"pointer": "", "detail": "this field is required"}]
+    assert absent["errors"] == [{"pointer": "", "detail": "This field is required."}]
 
 
 def test_a_large_json_body_is_refused_with_and_without_a_declared_length(start: Any) -> None:
@@ -280,9 +280,9 @@ def test_a_value_that_can_be_written_in_several_ways_is_refused_once(
         ("anonymizations", {"method": "boxs"}, "/method", "did you mean 'boxes'?"),
         ("anonymizations",
          {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": [], "k": 5}, "/quasi_identifiers",
-         "must have at least 1 element"),
+         "Must have at least 1 element"),
         ("anonymizations", {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": "five"}, "/k",
-         "must be a whole number"),
+         "Must be a whole number"),
         ("anonymizations",
          {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": 5, "quasi_identifers": 1},
          "/quasi_identifers", "did you mean `quasi_identifiers`?"),
@@ -290,12 +290,12 @@ def test_a_value_that_can_be_written_in_several_ways_is_refused_once(
          {"method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "k": 5,
           "statistics": [{"kind": "varience", "of": ["a"]}]}, "/statistics/0/kind", "did you mean 'variance'?"),
         ("audits", {"method": "table", "dataset_id": "ds_1", "quasi_identifiers": ["a"], "threshold": 2}, "/threshold",
-         "must be less than 1"),
+         "Must be less than 1"),
         ("audits", {"method": "table", "dataset_id": "ds_1", "quasi_identifiers": "a"}, "/quasi_identifiers",
-         "must be an array"),
+         "Must be an array"),
         ("audits", {"method": "table", "dataset_id": "ds_1", "quasi_identifiers": [7]}, "/quasi_identifiers/0",
-         "must be text"),
-        ("audits", {"method": "table", "dataset_id": 7, "quasi_identifiers": ["a"]}, "/dataset_id", "must be text"),
+         "Must be text"),
+        ("audits", {"method": "table", "dataset_id": 7, "quasi_identifiers": ["a"]}, "/dataset_id", "Must be text"),
     ],
 )  # fmt: skip
 def test_no_sentence_is_pydantics_and_what_was_meant_is_named(

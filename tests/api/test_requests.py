@@ -63,7 +63,7 @@ def test_a_misspelt_filter_of_a_list_is_refused(client: httpx.Client, path: str)
     problem = answer.json()
     assert problem["type"] == "/problems/invalid"
     assert [error["pointer"] for error in problem["errors"]] == ["?tagg", "?q"]
-    assert problem["errors"][0]["detail"] == "no such parameter; did you mean `tag`?"
+    assert problem["errors"][0]["detail"] == "No such parameter; did you mean `tag`?"
     assert "created_after" in problem["errors"][1]["detail"]
 
 

@@ -19,9 +19,17 @@ from tests import patient
 from tests.api.conftest import SECRET, Api
 
 #: Routes that everybody may ask: nothing else is open.
-OPEN = {"/", "/problems/{code}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/files"} | {
-    "/.well-known/jwks.json"
-}
+OPEN = {
+    "/",
+    "/problems/{code}",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/openapi.json",
+    "/docs",
+    "/docs/files",
+    "/guide",
+} | {"/.well-known/jwks.json"}
 #: State reads: nothing else is unlimited.
 UNLIMITED = {("GET", "/v1/datasets/{dataset_id}"), ("GET", "/v1/jobs/{job_id}"), ("GET", "/v1/jobs/{job_id}/events")}
 #: Objects of Alice, by the name of the path parameter that holds their id.
@@ -31,6 +39,7 @@ ASYNC = {"Prefer": "respond-async"}
 SENT: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", "/v1/datasets/{dataset_id}"): {"json": {"tags": {"a": "b"}}},
     ("POST", "/v1/releases/{release_id}/publish"): {"json": {}},
+    ("POST", "/v1/families/{family_id}/answer"): {"json": {"other_family_id": "fam_bob", "people": "other"}},
     ("POST", "/v1/releases/{release_id}/withdraw"): {"json": {"reason": "wrong"}},
     ("PATCH", "/v1/releases/{release_id}"): {"json": {"tags": {"a": "b"}}},
     ("GET", "/v1/releases/{release_id}/data"): {"params": {"format": "csv"}},
@@ -196,7 +205,8 @@ def test_methods_that_are_not_there_are_405_with_all_that_are(api: Api) -> None:
     walk: Callable[[str], str] = lambda path: path.format(**IDS, code="conflict")  # noqa: E731
     with api.client(api.make_key()) as client:
         for path, methods in known.items():
-            if methods == {"MOUNT"}:
+            methods.discard("MOUNT")
+            if not methods:
                 continue
             answer = client.request("PUT", walk(path))
             assert answer.status_code == 405, path

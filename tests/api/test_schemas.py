@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi import document
 from app.api.schema_names import renamed
 from app.methods.catalogue import METHODS
+from tests.documented import the_document
 
 REFERENCE = "#/components/schemas/"
 #: Fields that answers may do without: what a problem or a key has none of, lists that stand in the whole result only.
@@ -18,21 +18,25 @@ ABSENT = {
     "Problem": {"errors", "unavailable", "quota"},
     "Quota": {"requested"},
     "PublicKey": {"exp", "revoked"},
-    "CountSummary": {"counts"},
+    "CountSummary": {"counts", "base", "n"},
     "ClassificationSummary": {"classes", "probabilities"},
     "SwapsSummary": {"generations", "swap_list", "swap_list_complete"},
     "GroupSummary": {
         "rules", "common", "unreached_terms", "region_columns", "regions", "region_sizes", "signal",
         "auxiliary_signal", "crisp_auxiliary_signal", "outliers", "auxiliary_outliers",
     },
-    "ComputedSummary": {"statistics", "share_single_value"},
+    "ComputedSummary": {"statistics", "value_disclosure"},
     "GroupProfileSummary": {"inputs"},
     "SwapDetectionSummary": {"inputs"},
-    "StatisticResult": {"domain_may_be_empty", "value_known", "reason", "at", "interval"},
-    "RestrictedStatistic": {"domain_may_be_empty", "value_known", "reason", "at", "interval"},
-    "CoreStatistic": {"domain_may_be_empty", "value_known", "reason"},
-    "ComputedStatistic": {"at", "interval"},
-    "FrontierStatistic": {"at", "interval"},
+    "StatisticResult": {
+        "domain_may_be_empty", "value_known", "reason", "at", "interval", "base", "n", "called", "labels",
+    },
+    "RestrictedStatistic": {
+        "domain_may_be_empty", "value_known", "reason", "at", "interval", "base", "n", "called", "labels",
+    },
+    "CoreStatistic": {"domain_may_be_empty", "value_known", "reason", "base", "n", "labels"},
+    "ComputedStatistic": {"at", "interval", "called"},
+    "FrontierStatistic": {"at", "interval", "called"},
     "ReleaseReportSummary": {"html"},
     "JobReportSummary": {"html"},
 }  # fmt: skip
@@ -40,7 +44,7 @@ ABSENT = {
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Any]:
-    return document()
+    return the_document()
 
 
 def operations(made: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ def persons() -> pl.DataFrame:
         "age": age, "hours": draw.integers(0, 80, ROWS), "income": draw.integers(20_000, 90_000, ROWS),
         "who": [f"p{n}" for n in range(ROWS)], "town": draw.choice(["a", "b", "c"], ROWS), "rare": few,
         "street": draw.integers(0, 30, ROWS), "house": draw.integers(0, 30, ROWS), "old": age >= 65,
-        "country": "here",
+        "country": "here", "illness": np.minimum(draw.zipf(1.6, ROWS), 60),
     })  # fmt: skip
 
 
@@ -64,11 +64,19 @@ def test_what_tells_persons_apart_stays_a_draft_until_it_is_accepted(data: Any, 
     assert client.post(address, json={"accept_findings": ["kept_columns"]}).json()["state"] == "published"
 
 
+@pytest.mark.parametrize("demand", [{"l": 1}, {"l": 3}, {"t": 1.0}, {"t": 0.4}, {"alpha": 0.5}], ids=str)
+def test_no_demand_makes_a_sensitive_value_of_an_identifier(data: Any, demand: dict[str, Any]) -> None:
+    keep = ["income"] if "alpha" in demand else ["who"]
+    _, job, state = made(data, f"unique {demand}", keep=keep, sensitive=keep, **demand)
+    assert ({one["audit"] for one in job["findings"]}, state) == ({"kept_columns"}, "draft")
+
+
 @pytest.mark.parametrize(
     "more",
     [
-        {"keep": ["town", "country"]}, {"keep": ["rare"]}, {"keep": ["income"], "sensitive": ["income"], "l": 3},
-        {"keep": ["income"], "sensitive": ["income"], "t": 0.4}, {"keep": ["street"], "k_counts_kept": True, "k": 3},
+        {"keep": ["town", "country"]}, {"keep": ["rare"]}, {"keep": ["illness"], "sensitive": ["illness"], "l": 3},
+        {"keep": ["town", "illness"], "sensitive": ["illness"], "t": 0.4},
+        {"keep": ["street"], "k_counts_kept": True, "k": 3},
     ],
     ids=["towns", "four rows of 800", "l", "t", "counted"],
 )  # fmt: skip

@@ -133,3 +133,52 @@ def test_ranges_of_any_numbers_are_true_and_confirmed(client: httpx.Client, seed
     tried = 5 * scale
     published = [publish(client, np.random.default_rng([seed, turn])) for turn in range(tried)]
     assert sum(published) > tried / 3, "most tables can be released"
+
+
+@pytest.mark.parametrize("end", [-5.2e43, 1e17, 1_700_000_000_000_000_199, -(10**25), 0.5])
+def test_an_interval_is_answered_and_certified_as_it_was_sent(client: httpx.Client, end: float) -> None:
+    start = 1_700_000_000_000_000_000
+    lines = ["age,at_ns,x", *(f"{20 + row % 20},{start + row * 10},{(row - 20) * 1e42!r}" for row in range(40))]
+    data = {"at_ns": [Fraction(start + row * 10) for row in range(40)]}
+    data |= {"x": [Fraction((row - 20) * 1e42) for row in range(40)]}
+    statistics = [
+        {"kind": "share", "of": [name], "interval": interval}
+        for name in data
+        for interval in ([None, end], [end, None])
+    ]
+    dataset = upload(client, "\n".join(lines) + "\n", new_family=True, type=["at_ns:integer", "x:number"])
+    spec = {"quasi_identifiers": ["age"], "keep": ["at_ns", "x"], "k": 2, "formats": FORMATS, "statistics": statistics}
+    body = {
+        "method": "boxes",
+        "dataset_id": dataset["id"],
+        "publish": "auto",
+        "accept_findings": ["composition"],
+    } | spec
+    job = ended(client, client.post("/v1/anonymizations", json=body).raise_for_status().json())
+    assert job["state"] == "succeeded", job["error"]
+    sent = {"statistics": statistics}
+    answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json=sent).raise_for_status()
+    assert str(answer.json()["statistics"][0]["interval"]) == str([None, end])
+    published = client.get(f"/v1/jobs/{job['id']}/result").raise_for_status()
+    for said in (answer, published):
+        answered = [one for one in said.json()["statistics"] if one["interval"] is not None]
+        for statistic, result in zip(statistics, answered, strict=True):
+            assert str(result["interval"]) == str(statistic["interval"])
+            low, high = (Fraction(each) for each in result["guaranteed"])
+            truth = Fraction(inside(data[statistic["of"][0]], statistic["interval"]), 40)
+            assert low <= truth <= high
+            assert high - low < Fraction(1, 100), "kept columns are known"
+    counts = client.post(
+        f"/v1/releases/{job['release_id']}/count",
+        json={"queries": [{each["of"][0]: each["interval"]} for each in statistics]},
+    ).raise_for_status()
+    for statistic, count in zip(statistics, counts.json()["counts"], strict=True):
+        truth = inside(data[statistic["of"][0]], statistic["interval"])
+        assert count["guaranteed"] == [truth, truth]
+    release = client.get(f"/v1/releases/{job['release_id']}").json()
+    accepted = {"accept_findings": sorted({one["audit"] for one in release["findings"]})}
+    if release["state"] == "draft":
+        client.post(f"/v1/releases/{job['release_id']}/publish", json=accepted).raise_for_status()
+    bundle = Bundle(client, job["release_id"])
+    report = bundle.report(as_doubles(bundle.body))
+    assert (list(report.problems), list(report.unchecked)) == ([], [])

@@ -1,4 +1,4 @@
-"""One record that decides what a column is, in the release (docs/attacks.md, "The half hour that changes a type").
+"""A record that decides a type, in the release (docs/explanation/attacks.md, "The half hour that changes a type").
 
 Whole hours with one half among them are numbers, and their boxes have other bounds. A release lists the types that
 the data decided wherever it is described; declared ones show nothing, whichever the record is.
@@ -103,7 +103,7 @@ def test_a_column_that_is_declared_in_part_is_flagged_for_the_others(owner: Star
     client = owner("part")
     job = succeed(client, SPEC | {"dataset_id": upload(client, table().write_csv(), type=TYPES[1:])["id"]})
     (detail,) = said(described(client, job))
-    assert detail.startswith("the types of 'hours' were")
+    assert detail.startswith("The types of 'hours' were")
     assert "type=hours:integer" in detail
 
 
@@ -147,7 +147,7 @@ def test_types_of_a_parquet_file_are_its_own_where_no_value_decides(owner: Start
     assert columns["town"] == ("string", "file")
     job = succeed(client, SPEC | {"dataset_id": answer.json()["id"]})
     (detail,) = said(described(client, job))
-    assert detail.startswith("the types of 'pay' were")
+    assert detail.startswith("The types of 'pay' were")
 
 
 def test_default_statistics_name_all_columns_whatever_one_record_is(owner: Start) -> None:

@@ -1,4 +1,6 @@
-"""The value of one record from the shape of all others: it must not show there (docs/attacks.md, "A left-out record").
+"""The value of one record does not show in the shape of all others.
+
+The story is "The record that was left out" of docs/explanation/attacks.md.
 
 An adversary who knows the others, or only another sample of the population, anonymizes with one record here and there,
 and looks at which place boxes, weights and refusals agree with the published ones. So tables are anonymized with all of
@@ -185,7 +187,7 @@ def same_elsewhere(one: Any, two: Any, who: set[int], *, cells: bool) -> bool:
     (a, said), (b, other) = one, two
     if not cells:  # which boxes leave one value follows from their bounds, as published
         said, other = (
-            each | {"parameters": {**each["parameters"], "share_single_value": None}} for each in (said, other)
+            each | {"parameters": {**each["parameters"], "value_disclosure": None}} for each in (said, other)
         )
     if said["flags"] != other["flags"] or said["parameters"] != other["parameters"] or a.columns != b.columns:
         return False

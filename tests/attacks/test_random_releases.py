@@ -116,7 +116,7 @@ def check_sensitive(rows: pl.DataFrame, spec: dict[str, Any], name: str) -> None
         box = each[name].to_list()
         counts = [box.count(value) for value in values]
         assert sum(count > 0 for count in counts) >= spec.get("l", 0)
-        assert max(counts, default=0) <= spec.get("alpha", 1.0) * len(box) * (1 + 1e-9)
+        assert max(counts, default=0) <= spec.get("alpha", 1.0) * sum(counts) * (1 + 1e-9)
         if name == "ill":
             distance = sum(abs(box.count(v) / len(box) - whole.count(v) / len(whole)) for v in {*whole}) / 2
         else:

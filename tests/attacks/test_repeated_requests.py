@@ -1,6 +1,6 @@
 """A request repeated under a keeper's Idempotency-Key, and what else a lesser key, or a reader, might have seen.
 
-The story is "An Idempotency-Key that another API key used" of docs/attacks.md.
+The story is "An Idempotency-Key that another API key used" of docs/explanation/attacks.md.
 """
 
 import io

@@ -76,20 +76,29 @@ def test_halving_a_domain_ends_at_two_digits_of_the_columns_range(
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"k": 614}, "/k"),
-        ({"k": 601}, "/k"),
+        ({"k": 620}, "/k"),
+        ({"k": 610}, "/k"),
         ({"domains": {"wage": [0, 50_000]}}, "/domains/wage"),
+        (
+            {
+                "quasi_identifiers": ["age", "wage", "gap"],
+                "missing_policy": "drop",
+                "domains": {"wage": [0, LARGEST]},
+            },
+            "/domains/wage",
+        ),
         ({"quasi_identifiers": ["age", "gap"]}, "/quasi_identifiers/1"),
         ({"quasi_identifiers": ["age", "town"], "nominal": {"town": {"values": ["town 1"]}}}, "/nominal/town"),
         ({"quasi_identifiers": ["age"], "sensitive": ["town"], "l": 24}, "/l"),
         ({"quasi_identifiers": ["age"], "sensitive": ["town"], "l": 22}, "/l"),
-        ({"method": "uncertain", "scales": "shared", "cell_size": 607}, "/cell_size"),
+        ({"method": "uncertain", "scales": "shared", "cell_size": 610}, "/cell_size"),
         ({"quasi_identifiers": ["age", "born"], "domains": {"born": ["1929-01-01", "1989-04-17"]}}, "/domains/born"),
     ],
     ids=[
         "more than there are",
         "nearly all",
         "a domain",
+        "a domain of records that are left out or not",
         "missing values",
         "values",
         "distinct values",
@@ -129,7 +138,7 @@ def test_halving_what_only_computing_refuses_ends_at_two_digits(
     spec = boxes(dataset_id, quasi_identifiers=["age", "wage"] if method == "width" else ["age"])
     refused = lesser.post("/v1/anonymizations", json=spec | exact)
     assert (refused.status_code, [one["pointer"] for one in refused.json()["errors"]]) == (422, [place])
-    assert "without the scope jobs:read" in refused.json()["errors"][0]["detail"]
+    assert "the scope jobs:read" in refused.json()["errors"][0]["detail"]
     for client, wanted in ((lesser, exact | coarse), (keeper, exact)):
         answer = client.post("/v1/anonymizations", json=spec | wanted)
         assert answer.status_code == 202, answer.text
@@ -194,6 +203,7 @@ def test_findings_are_named_to_a_publisher_and_told_to_a_keeper(
     said, detail = (one.json()["detail"] for one in answers)
     assert said.startswith("Unresolved findings block publication: table. ")
     assert not any(character.isdigit() for character in said)
+    assert detail.startswith("Unresolved findings block publication. `table`: ")
     assert "500" in detail
 
 

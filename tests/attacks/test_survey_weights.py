@@ -292,7 +292,7 @@ def test_weights_of_boxes_are_published_once_of_the_same_data(client: httpx.Clie
     other = run(client, spec | {"k": 4})
     release = client.get(f"/v1/releases/{other['release_id']}").json()
     assert release["state"] == "draft"
-    assert any("weights of boxes were published" in one["detail"] for one in release["findings"])
+    assert any("Weights of boxes were published" in one["detail"] for one in release["findings"])
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

@@ -96,7 +96,7 @@ def differences(shown: Any, answer: Any, place: str = "$") -> list[str]:
 
 def shorthands() -> str:
     """The block of the quickstart that the other guides lean on."""
-    return next(block for block in blocks_of("docs/quickstart.md") if "field()" in block)
+    return next(block for block in blocks_of("docs/tutorials/quickstart.md") if "field()" in block)
 
 
 def run_blocks(blocks: list[str], service: Service, folder: Path) -> list[str]:

@@ -33,26 +33,6 @@ from tests.service import Service
 BY = ["--quasi-identifiers", "age,hours", "--k", "5"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with a home."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("SUREBOX_URL", "SUREBOX_API_KEY", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
-
-
-@pytest.fixture
-def surebox(
-    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> CommandLine:
-    """The command line of an owner of its own, at the address of a service."""
-    monkeypatch.setenv("SUREBOX_URL", service.address)
-    monkeypatch.setenv("SUREBOX_API_KEY", service.new_key(f"command-line-{folder.name}"))
-    return CommandLine(capsys)
-
-
 def write_people(path: Path, *, rows: int = 400, seed: int = 1, more: int = 0) -> Path:
     """A table of invented persons; `more` rows follow those that the same seed made before."""
     draw = random.Random(seed)
@@ -133,7 +113,7 @@ def test_ctrl_c_ends_a_command_with_130(folder: Path) -> None:
             _, err = process.communicate(timeout=60)
             connection.close()
     assert process.returncode == 130
-    assert err == "surebox: interrupted\n"
+    assert err == "surebox: Interrupted.\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -150,9 +130,9 @@ def test_who_interrupts_a_command_is_told_of_the_job_that_goes_on(
         out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (130, ""), err
         assert err.splitlines()[-3:] == [
-            f"Job {jobs[0]} goes on",
+            f"Job {jobs[0]} goes on.",
             f"To have its answer, and the uploaded rows deleted: surebox wait {jobs[0]}",
-            "surebox: interrupted",
+            "surebox: Interrupted.",
         ]
         assert len(list(service.datasets())) == 1
     assert surebox("wait", jobs[0]).code == 0
@@ -177,7 +157,7 @@ def test_a_release_is_written_in_each_format_and_verified(surebox: CommandLine, 
     again = surebox("download", "latest:table=people", "--out", "again.parquet")
     assert (again.code, again.out) == (0, "again.parquet\n")
     assert (folder / "again.parquet").read_bytes() == (folder / "release.parquet").read_bytes()
-    withdrawn = surebox("withdraw", listed["id"], "--reason", "a trial")
+    withdrawn = surebox("withdraw", listed["id"], "--reason", "a trial", "--json")
     assert (withdrawn.code, withdrawn.json["state"]) == (0, "withdrawn")
 
 
@@ -197,7 +177,7 @@ def test_rows_are_deleted_with_the_answer_unless_they_are_to_be_kept(
         assert kept() == 0
         left = surebox("anonymize", "people.csv", *BY, "--draft", "--no-wait")
         assert (left.code, kept()) == (0, 1), left.err
-        waited = surebox("wait", left.json["job_id"])
+        waited = surebox("wait", left.json["job_id"], "--json")
         assert (waited.code, kept()) == (3, 0), waited.err
         assert waited.json["state"] == "draft"
         assert surebox("anonymize", "people.csv", *BY, "--draft", "--keep-data").code == 3
@@ -221,22 +201,50 @@ def test_a_command_that_is_left_promises_to_delete_rows_that_it_has_uploaded_onl
     assert said["table"] == f"To have its answer: surebox wait {ids['table']}"
 
 
-def test_a_draft_says_why_and_how_to_publish_it(surebox: CommandLine, folder: Path) -> None:
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+def test_an_audit_of_a_file_takes_the_columns_of_the_certificate_next_to_it(
+    surebox: CommandLine, folder: Path, file_format: str
+) -> None:
+    write_people(folder / "people.csv", seed=11)
+    out = f"own.{file_format}"
+    assert surebox("anonymize", "people.csv", *BY, "--out", out, "--certificate").code == 0
+    audited = surebox("audit", out, "--require", "k=2", "--json")
+    assert audited.code == 0, audited.err
+    assert "as its certificate states them" in audited.err
+    write_people(folder / "other.csv", seed=12)
+    (folder / "other.csv.dsse.json").write_bytes((folder / f"{out}.dsse.json").read_bytes())
+    other = surebox("audit", "other.csv", "--require", "k=2")
+    assert other.code == 2, "the certificate is another file's: columns are proposed"
+
+
+def test_a_draft_states_its_findings_and_no_override(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv", rows=300, seed=3)
     done = surebox("anonymize", "people.csv", *BY, "--require", "k=100", "--json", "--out", "release.csv")
     assert done.code == 3
     assert not (folder / "release.csv").exists(), "what is not published is not handed on"
     draft = done.json
-    assert f"surebox publish {draft['id']} --accept table" in done.err
+    assert "`k` is" in done.err
+    assert f"surebox download {draft['id']}" in done.err
+    assert "--accept" not in done.err, "how findings are overridden is in the documents alone"
     refused = surebox("publish", draft["id"])
     assert refused.code == 3, refused.err
-    published = surebox("publish", draft["id"], "--accept", "table")
+    assert "accept" not in refused.err
+    published = surebox("publish", draft["id"], "--accept", "table", "--json")
     assert (published.code, published.json["state"]) == (0, "published")
 
 
 def test_one_idempotency_key_is_one_release(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv", seed=4)
-    order = ["anonymize", "people.csv", *BY, "--version-of", "latest:table=people", "--idempotency-key", "monday"]
+    order = [
+        "anonymize",
+        "people.csv",
+        *BY,
+        "--version-of",
+        "latest:table=people",
+        "--idempotency-key",
+        "monday",
+        "--json",
+    ]
     first, second = (surebox(*order) for _ in range(2))
     assert (first.code, second.code) == (0, 0), second.err
     assert first.json["id"] == second.json["id"]
@@ -249,12 +257,14 @@ def test_one_idempotency_key_is_one_release(surebox: CommandLine, folder: Path) 
 def test_the_marks_of_a_run_are_of_a_secret_and_not_of_what_readers_can_guess(
     surebox: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Readers see a release's tags: whoever tries keys, orders and files must find none of them."""
+    """Tags are a job's alone, and trying keys, orders and files finds none of them."""
     write_people(folder / "people.csv", seed=9)
     order = ["anonymize", "people.csv", *BY]
-    done = surebox(*order, "--idempotency-key", "tuesday")
-    tags = done.json["tags"]
-    assert set(tags) == {"idempotency", "idempotency-order"}
+    done = surebox(*order, "--idempotency-key", "tuesday", "--json")
+    assert done.json["tags"] == {}
+    with Surebox() as service:
+        tags = service.job(done.json["job_id"]).data["tags"]
+    assert set(tags) == {"job.idempotency", "job.idempotency-order"}
     guesses = ["tuesday", "people.csv", (folder / "people.csv").read_text(), ["tuesday"]]
     digests = {
         hashlib.new(kind, text.encode()).hexdigest()[:24]
@@ -264,9 +274,9 @@ def test_the_marks_of_a_run_are_of_a_secret_and_not_of_what_readers_can_guess(
     }
     assert not digests & set(tags.values())
     given = parser_of("anonymize").parse([*order[1:], "--idempotency-key", "tuesday"])
-    assert running.mark(where.marking_key(given), "tuesday") == tags["idempotency"]
+    assert running.mark(where.marking_key(given), "tuesday") == tags["job.idempotency"]
     monkeypatch.setenv("SUREBOX_API_KEY", "sb_of_somebody_else_12345")
-    assert running.mark(where.marking_key(given), "tuesday") != tags["idempotency"]
+    assert running.mark(where.marking_key(given), "tuesday") != tags["job.idempotency"]
 
 
 def test_a_folder_keeps_the_secret_of_its_marks(tmp_path: Path) -> None:
@@ -311,12 +321,14 @@ def test_the_width_of_each_named_statistic_is_shown_for_each_k(surebox: CommandL
     columns = ("--quasi-identifiers", "age,hours,sex")
     done = surebox("frontier", "people.csv", *columns, "--k", "5,50", *named, "--json")
     head, *rows = (re.split(r"  +", line) for line in done.err.splitlines()[-3:])
-    assert head == ["k", "boxes", "released", "lost", "mean(age)", "quantile(hours, 0.5)", "share(sex)"]
+    assert head == ["k", "boxes", "released", "lost", "known", "mean(age)", "quantile(hours, 0.5)", "share(sex)"]
     points = done.json["points"]
     for row, point in zip(rows, points, strict=True):
         mean, median, *shares = (one["width"] for one in point["statistics"])
         assert [float(cell) for cell in row[-3:]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
-    assert float(rows[0][4]) < float(rows[1][4]), "a larger k has wider ranges"
+        known = max(one["exact"] for one in point["value_disclosure"].values())
+        assert float(row[4].rstrip("%")) / 100 == pytest.approx(known, abs=6e-4)
+    assert float(rows[0][5]) < float(rows[1][5]), "a larger k has wider ranges"
 
 
 def test_a_login_is_kept_for_its_owner_only_and_the_key_is_never_shown(
@@ -382,6 +394,7 @@ def started(folder: Path) -> Iterator[Path]:
         stopping.communicate(timeout=120)
 
 
+@pytest.mark.long
 def test_five_commands_at_once_share_one_service_that_stops_at_once(started: Path, folder: Path) -> None:
     write_people(folder / "people.csv")
     order = ["audit", "people.csv", "--quasi-identifiers", "sex", "--require", "k=2", "--json"]

@@ -15,11 +15,11 @@ BASES = ("R08", "R21")
 @pytest.fixture(scope="module")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("group-guide")
-    return folder, run_blocks([shorthands(), *blocks_of("docs/group-anonymity.md")], service, folder)[1:]
+    return folder, run_blocks([shorthands(), *blocks_of("docs/how-to/group-anonymity.md")], service, folder)[1:]
 
 
 def test_every_answer_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
-    shown = shown_after("docs/group-anonymity.md")
+    shown = shown_after("docs/how-to/group-anonymity.md")
     assert sorted(shown) == [1, 2]
     for number, answer in shown.items():
         tried = [differences(answer, document) for document in documents_in(ran[1][number])]

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.guides import blocks_of, differences, documents_in, run_blocks, shell, shorthands, shown_after
+from tests.clients.commands import PROGRAM
+from tests.clients.guides import (
+    blocks_of,
+    differences,
+    documents_in,
+    run_blocks,
+    see_as_an_owner,
+    shell,
+    shorthands,
+    shown_after,
+)
 from tests.meta.project import ROOT
 from tests.service import Service
 
-BLOCKS = blocks_of("docs/quickstart.md")
+BLOCKS = blocks_of("docs/tutorials/quickstart.md")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +40,7 @@ def test_the_second_time_makes_a_job_and_a_release_of_its_own(pasted: tuple[Path
 
 
 def test_every_answer_that_the_guide_shows_comes_back(pasted: tuple[Path, list[list[str]]]) -> None:
-    shown = shown_after("docs/quickstart.md")
+    shown = shown_after("docs/tutorials/quickstart.md")
     assert len(shown) >= 5
     for printed in pasted[1]:
         for number, answer in shown.items():
@@ -77,6 +87,21 @@ def test_a_key_is_made_each_time_and_listed(pasted: tuple[Path, list[list[str]]]
     assert len(re.findall(r"\bportal\b", block)) >= 2
 
 
+def test_the_lines_work_where_the_program_is_on_the_path_and_no_checkout_is_there(
+    service: Service, tmp_path: Path
+) -> None:
+    see_as_an_owner(service, tmp_path)
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "surebox").symlink_to(PROGRAM)
+    run_blocks(["PATH=$PWD/programs:$PATH\n", *BLOCKS], service, tmp_path)
+    assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_no_guide_calls_a_program_by_the_place_that_only_a_checkout_has(page: Path) -> None:
+    assert ".venv/bin/surebox" not in page.read_text(encoding="utf-8")
+
+
 def test_a_problem_is_shown_where_a_pipe_would_swallow_it(service: Service, tmp_path: Path) -> None:
     upload = next(block for block in BLOCKS if "people.csv" in block)
     done = shell(f"{shorthands()}\nKEY=wrong\n{upload}", service, tmp_path)
@@ -102,7 +127,7 @@ def test_the_request_of_the_readme_is_answered_as_it_shows(service: Service, tmp
 
 
 def test_every_other_line_of_code_names_a_target_of_make_that_exists() -> None:
-    for guide in ("README.md", "docs/quickstart.md"):
+    for guide in ("README.md", "docs/tutorials/quickstart.md"):
         text = (ROOT / guide).read_text()
         fenced = re.findall(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         lines = [line for language, block in fenced if not language for line in block.splitlines()]

@@ -295,7 +295,7 @@ class Start(BaseHTTPRequestHandler):
     """Answers each request with its path."""
 
     def do_GET(self) -> None:
-        body = json.dumps({"path": self.path}).encode()
+        body = json.dumps({"path": self.path} if self.path != "/" else {"version": "0.1.0"}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -88,7 +88,7 @@ def test_what_is_written_by_hand_over_the_types_stays_small() -> None:
     written = {line.split('"')[1] for line in (CLIENT / "generate.py").read_text().splitlines() if '.py": ' in line}
     assert "blocking.py" in written
     by_hand = [path for path in package.glob("*.py") if path.name not in written]
-    assert sum(map(code_lines, by_hand)) <= 900
+    assert sum(map(code_lines, by_hand)) <= 1_100
 
 
 def test_the_wheel_is_small_and_has_what_it_needs(tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     folder = tmp_path_factory.mktemp("table-guide")
     for name in ("adult.data", "adult.test"):
         (folder / name).write_bytes(gzip.decompress(ADULT.with_name(f"{name}.gz").read_bytes()))
-    return folder, run_blocks([shorthands(), *blocks_of("docs/publish-a-table.md")], service, folder)[1:]
+    return folder, run_blocks([shorthands(), *blocks_of("docs/tutorials/publish-a-table.md")], service, folder)[1:]
 
 
 def test_everything_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
-    answers, lines = shown_after("docs/publish-a-table.md"), lines_after("docs/publish-a-table.md")
-    assert sorted([*answers, *lines]) == [0, 2, 3, 4, 5, 6, 7, 8, 9]
+    answers, lines = shown_after("docs/tutorials/publish-a-table.md"), lines_after("docs/tutorials/publish-a-table.md")
+    assert sorted([*answers, *lines]) == [0, 2, 3, 4, 5, 6, 7, 8]
     for number, answer in answers.items():
         tried = [differences(answer, document) for document in documents_in(ran[1][number])]
         assert [] in tried, (number, tried)

@@ -13,14 +13,16 @@ from tests.service import Service
 @pytest.fixture(scope="module")
 def ran(service: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("uncertain-guide")
-    start = [block for block in blocks_of("docs/quickstart.md") if "field()" in block or "people.csv" in block]
+    start = [
+        block for block in blocks_of("docs/tutorials/quickstart.md") if "field()" in block or "people.csv" in block
+    ]
     assert len(start) == 2
-    guide = blocks_of("docs/uncertain.md")
+    guide = blocks_of("docs/how-to/uncertain.md")
     return folder, run_blocks([*start, *guide], service, folder)[len(start) :]
 
 
 def test_every_answer_that_the_guide_shows_comes_back(ran: tuple[Path, list[str]]) -> None:
-    shown = shown_after("docs/uncertain.md")
+    shown = shown_after("docs/how-to/uncertain.md")
     assert len(shown) == 4
     for number, answer in shown.items():
         tried = [differences(answer, document) for document in documents_in(ran[1][number])]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.datasets.decoding import PIECE_BYTES, Decoder
 from app.errors import TooLargeError, UnreadableError
+from tests.drawing import examples
 
 
 def decoder(*, gzipped: bool = True, max_bytes: int = 1 << 30, max_ratio: float = 200) -> Decoder:
@@ -26,7 +27,7 @@ def decode(body: bytes, cuts: Sequence[int], made: Decoder) -> bytes:
     return decoded
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     members=st.lists(st.binary(max_size=300), min_size=1, max_size=4).filter(any),
     padding=st.integers(0, 20),
@@ -40,7 +41,7 @@ def test_any_cut_gives_the_same_bytes(members: list[bytes], padding: int, cuts: 
     assert made.sha256 == hashlib.sha256(b"".join(members)).hexdigest()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(size=st.integers(1, 400), cut=st.integers(1, 500), cuts=st.lists(st.integers(0, 2000), max_size=5))
 def test_a_stream_that_is_cut_off_is_noticed_wherever_it_is_cut(size: int, cut: int, cuts: list[int]) -> None:
     whole = gzip.compress(os.urandom(size))
@@ -48,7 +49,7 @@ def test_a_stream_that_is_cut_off_is_noticed_wherever_it_is_cut(size: int, cut: 
         decode(whole[: max(0, len(whole) - cut)], cuts, decoder())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(more=st.binary(min_size=1, max_size=30).filter(lambda b: b.strip(b"\0")), cuts=st.lists(st.integers(0, 500)))
 def test_other_bytes_behind_the_stream_are_noticed(more: bytes, cuts: list[int]) -> None:
     with pytest.raises(UnreadableError):

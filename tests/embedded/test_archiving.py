@@ -1,4 +1,4 @@
-"""The archive of Postgres' log as docs/operations.md has it: a base backup, segments, and back to a moment between."""
+"""The archive of Postgres' log by docs/operate/operations.md: a base backup, segments, a moment between."""
 
 import shutil
 import subprocess

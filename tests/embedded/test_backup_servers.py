@@ -62,6 +62,7 @@ def test_an_entry_that_erasing_rewrites_meanwhile_is_in_the_backup_as_it_is_then
     assert (tmp_path / "backup" / "storage" / key).read_bytes() == b"erased"
 
 
+@pytest.mark.long
 def test_a_listed_bucket_and_a_replaced_database(
     rig: Rig, s3: S3Server, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_what_was_exchanged_is_named_at_the_next_start(folders: Folders) -> None
         assert client.get("/v1/datasets").status_code == 200
 
 
+@pytest.mark.long
 def test_a_database_that_was_dropped_in_its_cluster_is_missed(folders: Folders) -> None:
     folders.put_back()
     prepared = DataFolder(folders.ours).prepared

@@ -73,7 +73,8 @@ def surebox(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[st
 @contextmanager
 def launched(folder: Path, *options: str, **settings: str) -> Iterator[Launched]:
     log = folder.parent / f"out-{secrets.token_hex(4)}.log"
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", *options]
+    port = [] if "--port" in options else ["--port", "0"]
+    command = [sys.executable, "-m", "app.cli", "serve", *port, *options]
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, cwd=ROOT, env=bare_environment(**settings), stdout=output, stderr=subprocess.STDOUT

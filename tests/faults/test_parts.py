@@ -99,7 +99,7 @@ def test_a_part_that_fails_fails_its_whole_with_the_same_problem(rig: Rig) -> No
         rig.worker()
     job_id = rig.submit(steps=2_000, step_seconds=0.02, parts=3, fail_part=1)
     job = rig.wait(job_id, "failed")
-    assert job["error"]["detail"] == "a part cannot be done"
+    assert job["error"]["detail"] == "A part cannot be done."
     wait_until(lambda: all(part["finished_at"] for part in parts_of(rig, job_id)), what="the others stop")
     assert sorted(part["state"] for part in parts_of(rig, job_id)) == ["cancelled", "cancelled", "failed"]
 

@@ -19,10 +19,11 @@ from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.db.repositories.claims import Claim
 from app.db.repositories.releases import ReleaseRow
+from tests.tmpfs import small_file_system
 from workers.engine.ending.provenance import public_document, restricted_document
 from workers.engine.randomness import new_generator, pack_generator, unpack_generator
 from workers.engine.registry import RUNNERS, runner_for
-from workers.engine.scratch import scratch_folder, sweep
+from workers.engine.scratch import room_each, scratch_folder, sweep
 from workers.methods.protocol import Runner, Stepwise
 
 
@@ -54,6 +55,24 @@ def test_a_generator_is_the_stream_cipher_of_its_key() -> None:
 def test_two_generators_share_nothing_and_a_seed_makes_them_equal() -> None:
     assert new_generator(None).random() != new_generator(None).random()
     assert new_generator(5).random(9).tolist() == new_generator(5).random(9).tolist()
+
+
+def test_each_job_has_its_share_of_the_room_and_what_jobs_have_now_is_room(tmp_path: Path) -> None:
+    with small_file_system(tmp_path / "disk", megabytes=8) as disk:
+        empty = room_each(disk / "new" / "scratch", concurrency=1)
+        assert empty is not None
+        assert 6_000_000 < empty <= 8 << 20
+        assert room_each(disk, concurrency=4) == empty // 4
+        (disk / "another's").write_bytes(bytes(3_000_000))
+        left = room_each(disk, concurrency=1)
+        assert left is not None
+        assert left == pytest.approx(empty - 3_000_000, abs=65_536)
+        with scratch_folder(disk) as mine:
+            (mine / "gate").mkdir()
+            (mine / "gate" / "release.csv").write_bytes(bytes(2_000_000))
+            assert room_each(disk, concurrency=1) == pytest.approx(left, abs=65_536)
+            (mine / "elsewhere").symlink_to("/dev/zero")
+            assert room_each(disk, concurrency=1) == pytest.approx(left, abs=65_536)
 
 
 def test_a_scratch_folder_is_private_and_gone_afterwards(tmp_path: Path) -> None:

@@ -124,6 +124,25 @@ def test_postgres_killed_and_started_again_costs_a_running_job_nothing(
     assert worker.process.poll() is None
 
 
+def test_a_result_that_waits_for_the_database_is_not_too_late(
+    rig_on: Callable[..., Rig], own_postgres: PostgresServer, redis_url: str
+) -> None:
+    limit = 20.0
+    rig = rig_on(Databases(own_postgres).fresh(), redis_url, job_time_limit_seconds=limit, heartbeat_timeout_seconds=90)
+    rig.housekeeping()
+    rig.worker()
+    journal = rig.journal()
+    job_id = rig.submit(steps=20, step_seconds=0.05, release=True, journal=str(journal))
+    wait_until(lambda: len(steps(journal)) >= 5)
+    began = time.monotonic()
+    own_postgres.kill()
+    wait_until(lambda: "finished" in journal.read_text(), what="computing goes on without the database")
+    time.sleep(max(0.0, began + limit + 2.0 - time.monotonic()))
+    own_postgres.start()
+    assert rig.wait(job_id)["state"] == "succeeded"
+    assert rig.outcomes(job_id) == ["succeeded"]
+
+
 def test_while_postgres_stands_still_every_request_is_503_within_seconds_and_all_goes_on_after_it(
     rig_on: Callable[..., Rig], own_postgres: PostgresServer, redis_url: str
 ) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.drawing import LONG
 from tests.faults.rig import Process, Rig
 from tests.servers import wait_until
 
-KILLS = 12
+KILLS = 12 if LONG else 6
 JOBS = 17 * KILLS
 #: Where a job is when it is killed: computing, computed, and within the transaction that publishes its release.
 PLACES = ("step", "finish", "record")
@@ -65,7 +66,7 @@ def traps(tmp_path: Path) -> Path:
     return folder
 
 
-def test_two_hundred_jobs_while_workers_are_killed(rig: Rig, traps: Path) -> None:
+def test_many_jobs_while_workers_are_killed(rig: Rig, traps: Path) -> None:
     rig.settings_more["max_attempts"] = 50
     rig.housekeeping()
     workers = [rig.worker(concurrency=2, ready=False), rig.worker(concurrency=2, ready=False)]

@@ -1,20 +1,26 @@
 """What Celery's own tools show of real workers: the commands of the operations page, and events where they are on."""
 
+import base64
+import json
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
+import redis
+
+from app.contracts.jobs import Queue
 from app.methods.catalogue import SPECS
-from app.queue import make_celery
+from app.queue import JobQueue, make_celery
 from tests.faults.rig import Rig
 from tests.meta.project import ROOT
 from tests.servers import wait_until
 
-COMMANDS = re.findall(r"^celery (.* --timeout \d+)$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+COMMANDS = re.findall(r"^celery (.* --timeout \d+)$", (ROOT / "docs/operate/operations.md").read_text(), re.MULTILINE)
 
 
 def celery(rig: Rig, command: str) -> str | None:
@@ -69,10 +75,12 @@ def test_events_say_of_which_method_an_id_is_and_nothing_else_of_its_job(
     assert "a path of ours" not in str(seen)
 
 
-def test_ids_go_where_their_methods_are_run(rig: Rig) -> None:
-    """By Celery's own router, as a message is sent."""
-    router = make_celery(rig.settings).amqp.router
-    sent_to = {method: router.route({}, f"surebox.{method}")["queue"].name for method in SPECS}
-    assert sent_to == {method: spec.queue.value for method, spec in SPECS.items()}
-    assert {sent_to["count"], sent_to["ingest"], sent_to["boxes"]} == {"interactive", "batch"}
-    assert router.route({}, "surebox.of a newer version")["queue"].name == "batch"
+def test_ids_go_to_the_queue_that_their_job_was_admitted_to(rig: Rig) -> None:
+    """Whatever its method is: a long question is of the batch queue."""
+    sender = JobQueue(rig.settings)
+    with redis.Redis.from_url(rig.redis_url) as client:
+        for number, (method, queue) in enumerate(product(SPECS, Queue)):
+            client.flushdb()
+            assert sender.enqueue(f"job_{number}", method=method, queue=queue)
+            assert [sender.depth(each) for each in Queue] == [int(each is queue) for each in Queue]
+            assert f"job_{number}" in str(base64.b64decode(json.loads(client.lindex(queue, 0))["body"]))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import FileFormat
 from app.contracts.releases import ReleaseFormat
+from tests.drawing import examples
 from tests.frames.reading import read
 from workers.frames.columns import numeric_columns, take_rows
 from workers.frames.release import write_release
@@ -50,7 +51,7 @@ def test_kept_columns_come_in_the_order_given(tmp_path: Path) -> None:
 texts = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     data=st.integers(1, 8).flatmap(
         lambda n: st.tuples(

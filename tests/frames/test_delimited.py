@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import ReadOptions
 from app.errors import UnreadableError
+from tests.drawing import examples
 from workers.frames.upload.delimited import DelimitedReader
 
-SETTINGS = settings(deadline=None, max_examples=300)
+SETTINGS = settings(deadline=None, max_examples=examples(300))
 Rows = list[tuple[int, list[str]]]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.contracts.datasets import ReadOptions
 from app.errors import TooLargeError, UnreadableError
+from tests.drawing import examples
 from tests.frames.reading import read, types
 from workers.frames.upload.cells import MISSING
 from workers.frames.upload.objects import ObjectReader
@@ -26,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("objects")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     rows=st.lists(st.dictionaries(keys, values, max_size=5), min_size=1, max_size=6),
     ascii_only=st.booleans(),

@@ -235,5 +235,8 @@ def test_words_that_occur_often_are_warned_of_as_in_text(tmp_path: Path) -> None
     table = {"a": pa.array([cell or None for cell in cells]), "b": pa.array([cell or None for cell in nearly])}
     expected, _ = read(tmp_path, body.encode(), format="csv", missing_values=["NA"], delimiter=";")
     profile, _ = read(tmp_path, encoded(table), format="parquet", missing_values=["NA"])
-    assert {warning.code for warning in expected.warnings} == {"nearly_numeric", "spreadsheet_cells"}
-    assert profile.warnings == expected.warnings
+    both = [[one for one in each.warnings if one.code == "spreadsheet_cells"] for each in (expected, profile)]
+    assert both[0] == both[1]
+    assert len(both[0]) == 1
+    pointers = [[one.pointer for one in each.warnings] for each in (expected, profile)]
+    assert pointers[0] == pointers[1]

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidError
+from tests.drawing import examples
 from tests.frames.reading import read, types
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
@@ -82,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("types")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(columns)
 @example(["9007199254741000e-2"])
 def test_a_column_has_the_type_and_values_plain_python_gives_it(folder: Path, cells: list[str]) -> None:

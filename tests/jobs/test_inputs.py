@@ -150,7 +150,7 @@ def test_a_default_that_was_deleted_is_told_as_one(service: Service) -> None:
     with pytest.raises(InvalidError) as refused:
         ask(service, release_id=release_id)
     assert pointers(refused.value) == ["/dataset_id"]
-    assert "by default" in refused.value.detail
+    assert "y default this is" in refused.value.detail
     assert original in refused.value.detail
     ask(service, release_id=release_id, dataset_id=service.dataset())
 

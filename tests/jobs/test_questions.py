@@ -1,14 +1,17 @@
 """Questions to releases: unlisted jobs that are waited for, and whose outcome is the answer."""
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from app.contracts.jobs import JobState
 from app.db.repositories import expiry
+from app.db.tables.releases import release
 from tests.jobs.many import SECONDS, published
 from tests.jobs.service import Service
 from tests.servers import wait_until
@@ -163,3 +166,75 @@ def test_whoever_asks_can_read_the_answer_and_no_other_job(service: Service, rel
         assert bea.get(f"/v1/jobs/{question}").status_code == 403
     with service.client("ada", "datasets:read") as other:
         assert other.get(f"/v1/jobs/{question}").status_code == 403
+
+
+def enlarge(service: Service, release_id: str, *, rows: int) -> None:
+    """The release has so many rows, as far as its own row says."""
+    with service.database.unit_of_work() as unit:
+        unit.connection.execute(update(release).where(release.c.id == release_id).values(rows=rows))
+
+
+def regressions(many: int) -> dict[str, Any]:
+    """Lines, each read at another place: what is asked twice is computed once."""
+    return {"statistics": [{"kind": "prediction", "of": ["age", "hours"], "at": [at]} for at in range(many)]}
+
+
+def test_a_long_question_is_a_job_of_its_owner_and_counts_as_one(serve: Callable[..., Service]) -> None:
+    """Small ones, answered at once, are not counted among what may be taken in a day."""
+    service = serve(max_owner_cpu_seconds=100.0)
+    _, release_id = published(service, service.dataset())
+    path = f"/v1/releases/{release_id}"
+    with service.client() as client:
+        small = [client.post(f"{path}/count", json=BODY, headers=ASYNC).json() for _ in range(3)]
+        used = client.get("/v1/usage").json()["quotas"]
+        enlarge(service, release_id, rows=1_000_000)
+        long = client.post(f"{path}/statistics", json=regressions(2), headers=ASYNC)
+        assert long.status_code == 202, long.text
+        assert long.headers["location"] == f"/v1/jobs/{long.json()['id']}"
+        assert all(0 < one["estimate"]["cpu_seconds"] < 1 for one in small)
+        assert 5 < long.json()["estimate"]["cpu_seconds"] < 100
+        assert {service.row(one["id"]).queue for one in small} == {"interactive"}
+        assert service.row(long.json()["id"]).queue == "batch"
+        more = client.get("/v1/usage").json()["quotas"]
+        before, after = (next(one["used"] for one in each if one["resource"] == "cpu_seconds") for each in (used, more))
+        assert after - before == pytest.approx(long.json()["estimate"]["cpu_seconds"])
+        refused = client.post(f"{path}/statistics", json=regressions(2), headers=ASYNC)
+        assert (refused.status_code, refused.json()["type"]) == (429, "/problems/too-much-work")
+        assert client.post(f"{path}/count", json=BODY, headers=ASYNC).status_code == 202
+
+
+@pytest.mark.parametrize("scopes", [("admin",), ("releases:read",)])
+def test_what_even_a_job_could_not_do_is_refused_with_what_would_fit(
+    service: Service, release_id: str, scopes: tuple[str, ...]
+) -> None:
+    enlarge(service, release_id, rows=10_000_000)
+    path = f"/v1/releases/{release_id}/statistics"
+    with service.client("ada", *scopes) as client:
+        refused = client.post(path, json=regressions(100), headers=ASYNC)
+        assert (refused.status_code, refused.json()["type"]) == (422, "/problems/job-too-large")
+        detail = refused.json()["detail"]
+        assert "question is expected to need" in detail
+        assert "a job may take 3,600 s" in detail
+        fitting = int(detail.split("What would fit: ")[1].split(" of its")[0])
+        assert 0 < fitting < 100
+        assert client.post(path, json=regressions(fitting), headers=ASYNC).status_code == 202
+        assert client.post(path, json=regressions(fitting + 1), headers=ASYNC).status_code in (422, 429)
+
+
+def test_a_page_of_a_public_release_takes_nothing_from_its_owners_day(serve: Callable[..., Service]) -> None:
+    service = serve(max_owner_cpu_seconds=1.0)
+    made_by, release_id = published(service, service.dataset())
+    service.store_provenance(made_by, {})
+    with service.client() as client:
+        client.patch(f"/v1/releases/{release_id}", json={"readers": "public"})
+        enlarge(service, release_id, rows=100_000_000)
+        page = httpx.get(
+            f"{service.url}/v1/releases/{release_id}/report", headers={"Prefer": "wait=0"}, timeout=SECONDS
+        )
+        assert page.status_code == 503
+        job_id = unfinished(service)
+        assert job_id is not None
+        assert service.row(job_id).queue == "batch"
+        assert next(
+            one["used"] for one in client.get("/v1/usage").json()["quotas"] if one["resource"] == "cpu_seconds"
+        ) < 1.0  # fmt: skip

@@ -92,6 +92,13 @@ def test_bytes_are_those_of_uploads_releases_and_results(shared: Service) -> Non
         assert (refused.status_code, refused.json()["quota"]["resource"]) == (403, "bytes")
         assert client.delete(f"/v1/jobs/{job_id}").status_code == 204
         assert used(client, "bytes") == 501
+        refused = client.post("/v1/anonymizations", json=body(dataset_id))
+        quota = refused.json()["quota"]
+        assert (refused.status_code, quota["used"]) == (403, 501), "its files are not expected to fit"
+        assert 100 * 2 * 3 < quota["requested"] < 100_000, "100 rows of 2 columns in three formats"
+        with shared.client(None, "jobs:write") as lesser:
+            assert lesser.post("/v1/anonymizations", json=body(dataset_id)).json()["quota"].get("requested") is None
+        allow(shared, "bytes", 501 + quota["requested"])
         assert client.post("/v1/anonymizations", json=body(dataset_id)).status_code == 202
 
 

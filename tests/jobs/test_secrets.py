@@ -1,12 +1,14 @@
 """Secrets of owners' data in the database: the same for the same values, sealed, and sealed anew when asked."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import text
 
-from app.db.repositories import families, secrets
+from app.db.repositories import families, recognition, secrets
 from app.db.session import Database
 from app.errors import ConflictError, SureboxError
-from app.secrets.keep import column_secrets, seal_anew
+from app.secrets.keep import column_secrets, open_sketch, seal_anew, seal_sketch
 from app.secrets.seal import Sealer
 
 OLD, NEW = b"o" * 40, b"n" * 40
@@ -94,5 +96,39 @@ def test_secrets_are_the_values_own_and_outlive_a_change_of_the_services_secret(
                 unit.connection.execute(text(f"UPDATE {table} SET owner = 'three' WHERE owner = 'two'"))
         with pytest.raises(SureboxError, match="not as written"):
             kept(database, Sealer(NEW), "three")
+    finally:
+        database.close()
+
+
+def test_sketches_are_sealed_anew_with_the_services_secret_those_of_before_too(database_url: str) -> None:
+    """Of two owners, of tables and of persons; one of them is not sealed at all."""
+    database = Database(database_url, pool_size=1)
+    try:
+        with database.unit_of_work() as unit:
+            for owner in ("one", "two"):
+                family_id = families.create(unit.connection, owner=owner)
+                for at in range(3):
+                    named = {"owner": owner, "dataset_id": f"ds_{owner}_{at}"}
+                    sealed = seal_sketch(Sealer(OLD), b"a table", **named)
+                    recognition.remember(unit.connection, family_id=family_id, sealed=sealed, **named)
+                    sealed = seal_sketch(Sealer(OLD), b"persons", **named, name="id")
+                    recognition.remember_persons(
+                        unit.connection, family_id=family_id, name="id", sealed=sealed, **named
+                    )  # fmt: skip
+            unit.connection.execute(
+                text("UPDATE table_sketch SET sealed_under = NULL, sketch = 'bare' WHERE dataset_id = 'ds_one_0'")
+            )
+            assert recognition.has_unsealed(unit.connection)
+        assert seal_anew(database, Sealer(NEW, OLD)) == 12
+        assert seal_anew(database, Sealer(NEW, OLD)) == 0
+        with database.read() as connection:
+            assert not recognition.has_unsealed(connection)
+            tables = list(recognition.tables(connection, owner="one", dataset_ids=[f"ds_one_{at}" for at in range(3)]))
+            persons = recognition.persons(connection, owner="two", besides="")
+        assert [open_sketch(Sealer(NEW), one, owner="one") for one in tables] == [b"bare", b"a table", b"a table"]
+        assert [open_sketch(Sealer(NEW), one, owner="two") for one in persons] == [b"persons"] * 3
+        for moved, owner in ((tables[1], "two"), (replace(tables[1], dataset_id="ds_one_2"), "one")):
+            with pytest.raises(SureboxError, match="not as written"):
+                open_sketch(Sealer(NEW), moved, owner=owner)
     finally:
         database.close()

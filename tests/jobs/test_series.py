@@ -54,7 +54,7 @@ def test_all_that_is_not_said_is_the_bases() -> None:
             {},
             {"statistics": [{"kind": "mean", "of": ["hours"]}]},
             "/statistics/0/of/0",
-            "not one of `quasi_identifiers`",
+            "add it to `quasi_identifiers`",
         ),
         (
             {},
@@ -65,7 +65,7 @@ def test_all_that_is_not_said_is_the_bases() -> None:
         ({"method": "uncertain"}, {}, "/base_release_id", "uncertain"),
         ({"state": ReleaseState.DRAFT}, {}, "/base_release_id", "publish it first"),
         ({"state": ReleaseState.WITHDRAWN}, {}, "/base_release_id", "withdrawn"),
-        ({"survey_weight_column": "w"}, {}, "/base_release_id", "POST /v1/releases/{release_id}/statistics"),
+        ({"survey_weight_column": "w"}, {}, "/base_release_id", "POST /v1/releases/rel_1/statistics"),
         ({"rare_records": "weigh"}, {}, "/base_release_id", "one release with all columns"),
         ({"dataset_id": None, "base_release_id": "rel_0"}, {}, "/base_release_id", "rel_0"),
     ],

@@ -109,7 +109,7 @@ def test_a_lost_key_is_in_the_signed_list_and_nothing_that_it_signed_alone_is_tr
     assert status(service, envelope) is KeyStatus.VALID
     keys = {each["kid"]: each for each in read_key_set(database=service.database)["keys"]}
     assert keys[lost]["revoked"]["reason"] == "stolen"
-    with pytest.raises(NotFoundError, match="signs nothing"):  # the old key is all that these settings have
+    with pytest.raises(NotFoundError, match="does not sign releases"):  # the old key is all that these settings have
         read_revocations(database=service.database, settings=service.settings)
 
 

@@ -53,8 +53,8 @@ def test_warnings_stand_in_the_job_and_in_the_release_read_or_listed(working: tu
     quiet, job_id = rig.submit(release=True), rig.submit(release=True, warn=True)
     rig.wait(quiet)
     release_id = rig.wait(job_id)["release_id"]
-    on_job = [{"code": "one_column", "pointer": "/spec/steps", "detail": "the job says"}]
-    on_release = [{"code": "one_column", "pointer": None, "detail": "the release says"}]
+    on_job = [{"code": "one_column", "pointer": "/spec/steps", "detail": "The job says."}]
+    on_release = [{"code": "one_column", "pointer": None, "detail": "The release says."}]
     with service.client() as client:
         assert client.get(f"/v1/jobs/{job_id}").json()["warnings"] == on_job
         assert {job["id"]: job["warnings"] for job in client.get("/v1/jobs").json()["items"]} == {

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("api", "build", "client", "demo", "dev", "uv", "verify", "verify-ranges", "worker")
+LOCKS = ("api", "build", "client", "demo", "dev", "site", "standalone", "uv", "verify", "verify-ranges", "worker")
 
 
 def tracked(*patterns: str) -> list[Path]:

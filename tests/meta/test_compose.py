@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -39,6 +40,27 @@ REACHED = {
 
 def option(command: list[str], name: str) -> str | None:
     return command[command.index(name) + 1] if name in command else None
+
+
+def test_the_guide_is_built_of_what_the_image_has(tmp_path: Path) -> None:
+    """A page that links to a file that is not copied ends the build of every image."""
+    made = DOCKERFILE.partition(" AS wheel")[2].partition("\nFROM ")[0]
+    for line in re.findall(r"^COPY (.*)$", made, re.MULTILINE):
+        *sources, target = line.split()
+        for source in sources:
+            there, to = ROOT / source, tmp_path / target
+            if there.is_dir():
+                shutil.copytree(there, to, ignore=shutil.ignore_patterns("__pycache__", "guide"))
+            else:
+                to = to / there.name if target.endswith("/") else to
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(there, to)
+    (tmp_path / "staged").mkdir()
+    script = "from pathlib import Path; from guide import stage; stage(Path('staged'))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "docs")}
+    command = [sys.executable, "-P", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-400:]
 
 
 def test_the_file_is_valid_by_the_compose_specification() -> None:
@@ -289,10 +311,16 @@ def test_the_bytes_are_shared_by_all_who_use_them() -> None:
 
 
 def test_the_images_run_without_root_and_have_health_checks() -> None:
-    assert set(re.findall(r"^FROM runtime AS (\w+)$", DOCKERFILE, re.MULTILINE)) == {"worker", "api"}
+    assert set(re.findall(r"^FROM runtime AS (\w+)$", DOCKERFILE, re.MULTILINE)) == {"worker", "api", "standalone"}
     runtime = DOCKERFILE.split("AS runtime")[1]
     assert "USER 10001:10001" in runtime.split("\nFROM ")[0]
-    assert runtime.count("HEALTHCHECK") == 2
+    assert runtime.count("HEALTHCHECK") == 3
     assert set(re.findall(r'CMD \["surebox", "(\w+)"', runtime)) <= set(COMMANDS)
     for arguments in re.findall(r"pip install (.*)", DOCKERFILE):
         assert "--require-hashes" in arguments or "--no-deps --no-index" in arguments
+
+
+def test_the_image_of_everything_takes_its_servers_from_a_lock_by_their_hashes() -> None:
+    stage = DOCKERFILE.split("FROM worker-packages AS standalone-packages")[1].split("\nFROM ")[0]
+    assert "--require-hashes --requirement standalone.txt" in stage
+    assert "pip check" in stage  # the build fails where a package lacks what it needs

@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.api.kinds import CAUSE_AND_REMEDY
+from app.auth.principal import Scope
 from app.contracts.flags import Flag
 from app.contracts.warnings import WarningCode
 from app.errors import PHRASES, SureboxError
@@ -52,7 +53,7 @@ def test_no_module_takes_a_phrase_from_the_python_it_runs_on() -> None:
 
 def test_every_setting_is_documented() -> None:
     printed = subprocess.run([sys.executable, "docs/settings.py"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "settings.md").read_text() == printed.stdout, "make settings"
+    assert (ROOT / "docs/reference/settings.md").read_text() == printed.stdout, "make settings"
     undescribed = [name for name, field in Settings.model_fields.items() if not field.description]
     assert not undescribed
 
@@ -60,15 +61,29 @@ def test_every_setting_is_documented() -> None:
 def test_every_flag_is_documented_with_the_methods_that_raise_it() -> None:
     command = [sys.executable, "docs/release_flags.py"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "flags.md").read_text() == printed.stdout, "make flags"
+    assert (ROOT / "docs/reference/flags.md").read_text() == printed.stdout, "make flags"
     assert all(re.fullmatch("[a-z-]+", flag) for flag in Flag)
     assert "|  |" not in printed.stdout, "a flag that no method raises"
+
+
+def test_every_scope_is_documented_with_the_operations_that_require_it() -> None:
+    printed = subprocess.run(
+        [sys.executable, "docs/key_scopes.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert (ROOT / "docs/reference/scopes.md").read_text() == printed.stdout, "make scopes"
+    for scope in Scope:
+        assert f"| `{scope.value}` | {scope.meaning} |" in printed.stdout
+        assert scope.meaning.endswith(".")
+    operations = json.loads((ROOT / "openapi" / "openapi.json").read_text())["paths"]
+    for path, methods in operations.items():
+        for method in methods:
+            assert f"`{method.upper()} {path}`" in printed.stdout
 
 
 def test_every_code_of_a_warning_is_documented() -> None:
     command = [sys.executable, "docs/warning_codes.py"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "warnings.md").read_text() == printed.stdout, "make warnings"
+    assert (ROOT / "docs/reference/warnings.md").read_text() == printed.stdout, "make warnings"
     assert all(re.fullmatch("[a-z_]+", code) for code in WarningCode)
     assert all(f"`{code}`" in printed.stdout and code.meaning.endswith(".") for code in WarningCode)
 
@@ -76,7 +91,7 @@ def test_every_code_of_a_warning_is_documented() -> None:
 def test_every_error_is_documented_with_cause_and_remedy() -> None:
     command = [sys.executable, "docs/problem_codes.py"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "errors.md").read_text() == printed.stdout, "make errors"
+    assert (ROOT / "docs/reference/errors.md").read_text() == printed.stdout, "make errors"
     assert all(cause.endswith(".") and remedy.endswith(".") for cause, remedy in CAUSE_AND_REMEDY.values())
 
 
@@ -85,6 +100,13 @@ def test_documents_quote_figures_as_they_were_measured() -> None:
     assert ROOT / "README.md" in pages
     for page in pages:
         assert page.read_text() == filled(page.read_text()), f"{page.relative_to(ROOT)}: make figures"
+
+
+def test_no_figure_begins_a_line() -> None:
+    """A line that begins with a comment ends the paragraph before it, and is none of the next."""
+    begins = re.compile(r"^ *<!-- (?!table |end -->).*", re.MULTILINE)
+    assert begins.findall("It is\n<!-- real.key:.1f -->1.2<!-- --> wide.\n<!-- end -->")
+    assert {str(page.relative_to(ROOT)): lines for page in GUIDES if (lines := begins.findall(page.read_text()))} == {}
 
 
 def test_recorded_figures_name_their_command_and_no_machine() -> None:
@@ -123,3 +145,41 @@ def test_the_readme_shows_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text()
     assert re.search(r"^make demo", text, re.MULTILINE)
     assert re.search(r"^make test", text, re.MULTILINE)
+
+
+#: A command that installs ours by a name alone: whoever registers that name first would be installed.
+BY_NAME = re.compile(r"pip3? install[^\n`]*?[\s'\"](surebox[\w-]*)(?:\[[^\]]*\])?(?:['\"\s`.,]|$)[^\n]{0,40}")
+
+
+def unsafe_installs(text: str) -> list[str]:
+    """Lines that install ours from whatever index is set, and do not name yours as the place."""
+    return [
+        match[0]
+        for match in BY_NAME.finditer(text)
+        if "your index" not in text[max(0, match.start() - 40) : match.end()]
+    ]
+
+
+def test_no_document_or_message_installs_a_name_that_is_not_ours_yet() -> None:
+    wrong = {
+        str(path.relative_to(ROOT)): lines
+        for path in tracked("*.md", "*.py", "*.ipynb", "*.json", "*.yml", "Dockerfile")
+        if path.relative_to(ROOT).parts[0] != "tests" and (lines := unsafe_installs(path.read_text(encoding="utf-8")))
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("    - pip install surebox-client\n", True),
+        ("pip install 'surebox-verify[ranges]'", True),
+        ("run `pip install --quiet surebox`.", True),
+        ("pip install ./verify './openapi/sdk/python[polars]'", False),
+        ("pip install wheels/surebox_client-*.whl", False),
+        ("pip install 'surebox[s3]' from your index", False),
+        ("pip install scikit-learn", False),
+    ],
+)
+def test_an_install_by_name_is_noticed(text: str, wrong: bool) -> None:
+    assert bool(unsafe_installs(text)) is wrong

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi import document
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import methods_of
 from tests.clients.conformity import DOCUMENT, Conformity
+from tests.documented import the_document
 from tests.meta.project import ROOT
 
-MADE: dict[str, Any] = document()
+MADE: dict[str, Any] = the_document()
 CONFORMITY = Conformity(MADE)
 #: Contents that JSON cannot show: bytes.
 BYTES = {"application/vnd.apache.parquet", "application/gzip", "application/zip", "application/timestamp-reply"}

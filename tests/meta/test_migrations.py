@@ -1,6 +1,8 @@
 """The migrations make exactly the tables the models describe."""
 
+import ast
 import json
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -40,6 +42,24 @@ def test_a_database_of_before_the_first_release_is_refused_in_one_sentence(datab
         databases.drop(url)
 
 
+@pytest.mark.parametrize("revision", ["9f3c2a1b7d10", "0030", "1"])
+def test_a_database_that_another_program_has_migrated_is_refused_in_one_sentence(
+    databases: Databases, revision: str
+) -> None:
+    url = databases.empty("of_others")
+    try:
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
+            connection.execute("INSERT INTO alembic_version VALUES (%s)", (revision,))
+            connection.execute("CREATE TABLE job (id integer)")
+        with pytest.raises(
+            CannotStartError, match=r"no version of Surebox has made: it has no table `\w+`\. Name a data"
+        ):
+            migrate.upgrade(url)
+    finally:
+        databases.drop(url)
+
+
 def test_releases_of_before_the_column_of_parameters_get_them_from_their_provenance(databases: Databases) -> None:
     """Numbers stay as they were written, deleted releases get nothing, and one step back loses nothing else."""
     url, parameters = databases.empty("parameters"), '{"domains": {"income": [0, 1e+300]}, "k": 5}'
@@ -69,3 +89,15 @@ def test_releases_of_before_the_column_of_parameters_get_them_from_their_provena
             assert connection.execute(read).fetchall() == [("rel_1", parameters), ("rel_2", None)]
     finally:
         databases.drop(url)
+
+
+def test_migrations_only_add() -> None:
+    """Processes of before go on with the database of a newer version until they are restarted."""
+    paths = sorted(Path(migrate.config("").get_main_option("script_location") or "").glob("versions/*.py"))
+    assert paths
+    for path in paths:
+        upgrade = next(x for x in ast.parse(path.read_text()).body if getattr(x, "name", "") == "upgrade")
+        calls = [
+            x.func.attr for x in ast.walk(upgrade) if isinstance(x, ast.Call) and isinstance(x.func, ast.Attribute)
+        ]
+        assert [one for one in calls if one.startswith("drop_")] == [], path.name

@@ -48,4 +48,4 @@ def test_no_name_is_a_former_one() -> None:
     own = {Path(__file__), ROOT / "docs/contributing/names.md"}
     for path in [*tracked("*.py"), *tracked("*.md"), ROOT / "openapi/openapi.json"]:
         if path not in own and (former := FORMER.search(path.read_text())):
-            pytest.fail(f"{path.relative_to(ROOT)}: {former[0]} has another name now, see docs/contributing/names.md")
+            pytest.fail(f"{path.relative_to(ROOT)}: {former[0]} is a former name, see docs/contributing/names.md")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.meta.project import ROOT
-from tests.meta.test_science import BOOK
+from tests.meta.test_science import EQUATIONS
 
-SECTION = BOOK.split("\n## The papers, row by row\n")[1].split("\n## ")[0]
+SECTION = EQUATIONS.read_text().split("\n## The papers, row by row\n")[1].split("\n## ")[0]
 HEAD = "| row | what it is | function | over HTTP | test | figure, or why not |"
 ROWS = [
     tuple(cell.strip() for cell in line.strip("|").split(" | "))

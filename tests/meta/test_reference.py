@@ -39,6 +39,17 @@ def test_a_summary_is_a_verb_and_its_object() -> None:
         assert len(summary.split()) > 1, summary
 
 
+def test_no_two_operations_have_the_same_summary() -> None:
+    summaries = [one["summary"] for one in operations()]
+    assert sorted(set(summaries)) == sorted(summaries)
+
+
+def test_no_description_has_a_sentence_twice() -> None:
+    for text in descriptions(DOCUMENT):
+        sentences = [each.strip() for each in re.split(r"(?<=[.:;,])\s", text) if len(each.split()) > 4]
+        assert len(set(sentences)) == len(sentences), text
+
+
 def test_descriptions_are_sentences_and_become_longer() -> None:
     texts = descriptions(DOCUMENT)
     short = sorted(text for text in texts if len(text.split()) < 5)

@@ -83,7 +83,7 @@ def tags(text: str) -> set[tuple[str, int]]:
 
 @cache
 def listed_tags() -> set[tuple[str, int]]:
-    return tags(BOOK.split("\n### Tags\n")[1].split("\n### ")[0])
+    return tags(EQUATIONS.read_text().split("\n## Tags\n")[1].split("\n## ")[0])
 
 
 def wrong_tags(text: str) -> list[str]:

@@ -73,12 +73,14 @@ class Bench:
         self.jobs: dict[str, JobInput] = {}
         self.files: dict[tuple[InputFile, str], Path] = {}
 
-    def upload(self, name: str, frame: pl.DataFrame, **options: Any) -> str:
+    def upload(
+        self, name: str, frame: pl.DataFrame, *, form: FileFormat = FileFormat.CSV, **options: Any
+    ) -> str:  # fmt: skip
         """Read a table as the service does."""
-        source, copy = self.folder / f"{name}.csv", self.folder / f"{name}.parquet"
-        frame.write_csv(source)
+        source, copy = self.folder / f"{name}.sent", self.folder / f"{name}.parquet"
+        (frame.write_csv if form is FileFormat.CSV else frame.write_parquet)(source)
         profile = read_upload(
-            source, ReadOptions(format=FileFormat.CSV, **options), copy, max_columns=_LIMITS.max_columns,
+            source, ReadOptions(format=form, **options), copy, max_columns=_LIMITS.max_columns,
             max_field_bytes=_LIMITS.max_field_bytes, max_bytes=_LIMITS.max_upload_bytes, tick=lambda _: None,
         )  # fmt: skip
         return self._dataset(name, profile, copy)
@@ -92,7 +94,7 @@ class Bench:
                 name=one.name,
                 type=ColumnType(_TYPES[one.dtype.base_type()]),
                 missing=one.null_count(),
-                distinct=one.n_unique(),
+                distinct=one.rename("values").drop_nulls().n_unique(),  # a name may look like a pattern
             )
             for one in frame.get_columns()
         )
@@ -104,7 +106,7 @@ class Bench:
         return self._dataset(name, Profile(rows=len(frame), columns=columns, numeric=numeric), path)
 
     def _dataset(self, name: str, profile: Profile, path: Path) -> str:
-        self.datasets[name] = DatasetInput(id=name, sha256=name, profile=profile, key=name)
+        self.datasets[name] = DatasetInput(id=name, sha256=name, profile=profile, key=name, bytes=path.stat().st_size)
         self.files[InputFile.DATASET, name] = path
         return name
 
@@ -175,7 +177,8 @@ class Bench:
             id=name, method=done.spec.method, dataset_id=getattr(done.spec, "dataset_id", None), rows=draft.rows,
             columns=tuple(ReleaseColumn(**column) for column in draft.columns), flags=tuple(draft.flags),
             spec=echo(done.spec), key=name, sha256=draft.files[ReleaseFormat.PARQUET].sha256,
-            link_key=None if draft.link is None else name,
+            link_key=None if draft.link is None else name, merged_as=draft.parameters.get("merged_as"),
+            bytes=max(file.bytes for file in draft.files.values()), read_bytes=draft.files[ReleaseFormat.PARQUET].bytes,
         )  # fmt: skip
         self.files[InputFile.RELEASE, name] = draft.files[ReleaseFormat.PARQUET].path
         if (original := self.files.get((InputFile.DATASET, getattr(done.spec, "dataset_id", "") or ""))) is not None:

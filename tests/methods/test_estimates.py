@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from app.jobs.estimates import Estimate, estimated
+from app.jobs.estimates import estimated
+from app.jobs.needs import Estimate
 from tests.methods.in_process import Bench
 
 COLUMNS = ["a", "b", "c"]
@@ -69,15 +70,50 @@ def test_a_table_needs_what_its_sets_of_columns_need_of_which_there_are_not_too_
     assert need(bench, **audit, quasi_identifiers=every).seconds < 100.0  # of ten million rows it looks at smaller sets
 
 
-def test_linkage_of_noisy_rows_takes_longer_with_many_columns(bench: Bench) -> None:
+@pytest.fixture(scope="module")
+def by_columns(bench: Bench) -> Bench:
+    """Noisy rows of 5 columns and of 24."""
     values = np.random.default_rng(1).normal(size=(400, 24)).round(3)
     bench.dataset("wide", pl.DataFrame(values, schema=[f"x{at}" for at in range(24)]))
-    for name, columns in (("narrow noise", 8), ("wide noise", 24)):
+    for columns in (5, 24):
         names = [f"x{at}" for at in range(columns)]
-        bench.release(name, {"method": "uncertain", "dataset_id": "wide", "quasi_identifiers": names, "k": 5.0})
-    audit = {"method": "linkage", "knowledge_dataset_id": "wide"}
-    narrow, wide = (need(bench, **audit, release_id=name) for name in ("narrow noise", "wide noise"))
-    assert wide.seconds == pytest.approx(3 * narrow.seconds, rel=0.1)
+        bench.release(f"noise {columns}", noise(columns) | {"quasi_identifiers": names})
+    return bench
+
+
+def noise(columns: int) -> dict[str, Any]:
+    """A job of noisy rows."""
+    names = [f"x{at}" for at in range(columns)]
+    return {"method": "uncertain", "dataset_id": "wide", "quasi_identifiers": names, "k": 5.0}
+
+
+def test_in_few_columns_the_near_records_are_compared_and_in_many_all(by_columns: Bench) -> None:
+    """Ten times as many records: of all pairs there are a hundred times as many."""
+    for columns, least, most in ((5, 10.0, 50.0), (24, 80.0, 110.0)):
+        audit = {"method": "linkage", "knowledge_dataset_id": "wide", "release_id": f"noise {columns}"}
+        few, many = (need(by_columns, **audit, share=share) for share in (250.0, 2_500.0))
+        assert least < many.seconds / few.seconds < most
+        few, many = (need(by_columns, **noise(columns), share=share) for share in (2_500.0, 25_000.0))
+        assert least < many.seconds / few.seconds < most
+
+
+def test_regressions_that_compete_are_proven_for_all_and_each_alone(bench: Bench) -> None:
+    line = {"kind": "regression", "of": COLUMNS}
+    one, three = (
+        need(bench, **(BOXES | {"statistics": [line | {"weight": 1.0 + at} for at in range(many)]}), share=1.0)
+        for many in (1, 3)
+    )
+    assert three.seconds > 3 * one.seconds
+
+
+def test_a_regression_takes_long_of_few_boxes_too_and_longer_with_more_predictors(bench: Bench) -> None:
+    def seconds(of: list[str]) -> float:
+        body = {"method": "statistics", "release_id": "boxes", "statistics": [{"kind": "regression", "of": of}]}
+        return need(bench, **body, share=1.0).seconds
+
+    two, one = seconds(COLUMNS), seconds(COLUMNS[:2])
+    assert two > 1.0  # measured: 1 to 3 s of 100 boxes as of 800
+    assert two > 2 * one
 
 
 def test_linkage_of_boxes_is_counting_and_of_rows_searching(bench: Bench) -> None:

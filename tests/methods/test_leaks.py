@@ -139,6 +139,10 @@ def published(service: Service, client: httpx.Client) -> Published:
         query = {"new_family": True, "name": SOURCE}
         dataset_id = str(upload(client, moved.sample(fraction=1.0, shuffle=True).write_csv(), **query)["id"])
         jobs[name] = succeed(client, spec | {"dataset_id": dataset_id, "formats": FORMATS})
+        if name == "swaps":  # its protection is not reached, which somebody takes upon themselves
+            release = f"/v1/releases/{jobs[name]['release_id']}"
+            answer = client.post(f"{release}/publish", json={"accept_findings": ["swaps"]})
+            assert answer.status_code == httpx.codes.OK, answer.text
         marks |= {
             *moved["wealth"],
             *moved["debt"],

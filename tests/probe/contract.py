@@ -13,6 +13,7 @@ class ProbeSpec(ReleasingSpec):
     steps: int = 1
     step_seconds: float = 0.0
     kernel_seconds: int = 0
+    burnt_rounds: int = 0
     finish_seconds: float = 0.0
     fail: Literal["", "infeasible", "value", "memory", "nan", "record", "cancel", "allocate"] = ""
     parts: int = 0
@@ -20,6 +21,8 @@ class ProbeSpec(ReleasingSpec):
     release: bool = False
     warn: bool = False
     result_bytes: int = 0
+    filled_bytes: int = 0
+    scattered_bytes: int = 0
     journal: str = ""
     traps: str = ""
 

@@ -65,7 +65,11 @@ class ProbeRunner:
         if spec.kernel_seconds:
             _note(spec, "kernel")
             _libc.sleep(spec.kernel_seconds)  # without the GIL, and not back before it is done
+        if spec.burnt_rounds:
+            _note(spec, "burn")
+            hashlib.pbkdf2_hmac("sha256", b"", b"", spec.burnt_rounds)  # without the GIL, and all of it CPU
         _fail(spec.fail)
+        _take(filled=spec.filled_bytes, scattered=spec.scattered_bytes)
         state = replace(state, drawn=np.append(state.drawn, job.rng.random()))
         _note(spec, f"{state.name}step {len(state.drawn)}")
         return state
@@ -126,6 +130,19 @@ def _fall_into(spec: ProbeSpec, place: str) -> None:
         return
     while True:
         time.sleep(60)
+
+
+#: Bytes of a piece that the C library takes from its heap, and how many of them are freed for one that stays.
+_PIECE, _FREED = 64_000, 50
+#: What stays of scattered pieces.
+_KEPT: list[NDArray[np.uint8]] = []
+
+
+def _take(*, filled: int, scattered: int) -> None:
+    """Take memory in one piece, and in many of which a few stay between those that are freed."""
+    np.ones(filled, dtype=np.uint8)
+    pieces = [np.ones(_PIECE, dtype=np.uint8) for _ in range(scattered // _PIECE)]
+    _KEPT.extend(pieces[::_FREED])
 
 
 def _fail(kind: str) -> None:

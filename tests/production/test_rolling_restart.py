@@ -89,7 +89,7 @@ def test_every_accepted_job_ends_once(stack: Stack, own_postgres: PostgresServer
     with patient.Client(base_url=second, headers=headers) as http:
         dataset = patient.post(
             f"{first}/v1/datasets?name=people",
-            content=people(5_000),
+            content=people(2_000),
             headers=headers | {"Content-Type": "text/csv"},
             timeout=60,
             trust_env=False,

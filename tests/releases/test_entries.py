@@ -1,15 +1,26 @@
 """What a publication writes to storage before it is answered: learnt again by a database that has forgotten it."""
 
+import io
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
+from app.contracts.releases import PublishRequest
 from app.db import copying
 from app.db.repositories import entries
-from app.releases.entries import catch_up, refresh, write_entry
+from app.db.repositories import releases as releases_table
+from app.releases.entries import Publication, catch_up, refresh, sweep_unpublished
+from app.releases.publishing import publish_locked
+from app.settings import Settings
+from app.storage.protocol import Storage, Writer
+from tests.drawing import seeds
 from tests.releases.conftest import Releases
 from tests.releases.test_publishing import draft
 
@@ -82,20 +93,135 @@ def test_a_long_double_comes_back_as_a_double(published: Releases, tmp_path: Pat
         assert json.loads(stored.scalar_one(), parse_int=str) == statistics
 
 
+def publishing(releases: Releases, release_id: str, publication: Publication, *, then: Callable[[], None]) -> None:
+    """Publish a draft in one transaction, which ends with `then`."""
+    with releases.processes.database.unit_of_work() as unit:
+        publish_locked(
+            unit.connection,
+            release=releases_table.lock(unit.connection, owner=releases.owner, release_id=release_id),
+            key_id=None,
+            request=PublishRequest(),
+            certify=publication.end,
+        )
+        then()
+
+
+def new_publication(releases: Releases, storage: Storage | None = None) -> Publication:
+    settings = Settings(server_secret="x" * 40)
+    return Publication(settings, database=releases.processes.database, storage=storage or releases.storage)
+
+
 def test_a_publication_that_is_rolled_back_leaves_nothing(published: Releases) -> None:
     release_id = draft(published)
 
     def fail_late() -> None:
-        with published.processes.database.unit_of_work() as unit:
-            write_entry(unit.connection, storage=published.storage, release_id=release_id)
-            assert written(published).keys() == {1}
-            raise ZeroDivisionError
+        assert written(published).keys() == {1}
+        raise ZeroDivisionError
 
+    publication = new_publication(published)
     with pytest.raises(ZeroDivisionError):
-        fail_late()
+        publication.run(lambda: publishing(published, release_id, publication, then=fail_late))
     assert written(published) == {}
     assert publish(published, release_id).status_code == 200
     assert written(published).keys() == {1}
+
+
+#: Locks of this database that are held by transactions which do nothing: other tests have databases of their own.
+_WAITING = """
+    SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
+      AND datname = current_database() AND state = 'idle in transaction'
+"""
+
+
+class Watching:
+    """A storage that notes how many transactions are open whenever it is used."""
+
+    def __init__(self, releases: Releases) -> None:
+        self._inner, self._database = releases.storage, releases.processes.database
+        self.open: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        with self._database.read() as connection:
+            self.open.append(connection.exec_driver_sql(_WAITING).scalar_one())
+        return getattr(self._inner, name)
+
+
+def test_no_lock_is_held_while_storage_is_used(published: Releases) -> None:
+    release_id, storage = draft(published), Watching(published)
+    publication = new_publication(published, storage)  # type: ignore[arg-type]
+    publication.run(lambda: publishing(published, release_id, publication, then=lambda: None))
+    assert len(storage.open) >= 2
+    assert not any(storage.open)
+    assert written(published)[1]["rows"]["release"][0]["state"] == "published"
+
+
+class Killed(BaseException):
+    """The end of a process that is killed: it does nothing more."""
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_whoever_is_killed_at_whatever_moment_publishes_once_or_not_at_all(
+    published: Releases, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drafts are published one after the other, each by a process that may be killed at any use of storage."""
+    draw = np.random.default_rng([4305, seed])
+    forget, database, storage = forgetting(published, tmp_path), published.processes.database, published.storage
+    drafts = [draft(published) for _ in range(4)]
+    for release_id in drafts:
+        publication = new_publication(published, Dying(storage, after=int(draw.integers(0, 8))))  # type: ignore[arg-type]
+        monkeypatch.setattr(publication, "_give_up", lambda: None)  # who is killed tidies nothing up
+        with suppress(Killed):
+            publication.run(partial(publishing, published, release_id, publication, then=lambda: None))
+    old = "UPDATE unpublished_entry SET at = at - interval '3 minutes'"
+    with database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql(old)
+    sweep_unpublished(database=database, storage=storage)
+    refresh(database=database, storage=storage)
+    states = {each: shown(published, each)["state"] for each in drafts}
+    entries_written = written(published)
+    assert sorted(entries_written) == list(range(1, len(entries_written) + 1))
+    assert {one["release_id"] for one in entries_written.values()} == {
+        each for each, state in states.items() if state == "published"
+    }
+    assert len(list(storage.list("publications/"))) >= len(entries_written)
+    before = {each: shown(published, each) for each, state in states.items() if state == "published"}
+    forget()
+    assert catch_up(database=database, storage=storage, owner=published.owner) == len(before)
+    assert {each: shown(published, each) for each in before} == before
+
+
+class Dying:
+    """A storage at whose use number `after` its process is killed: before the use, or once it has happened."""
+
+    def __init__(self, inner: Storage, *, after: int) -> None:
+        self._inner, self._left, self._before = inner, after // 2, after % 2 == 0
+
+    def list(self, prefix: str) -> Any:
+        return self._used(lambda: list(self._inner.list(prefix)))
+
+    def delete(self, key: str) -> None:
+        self._used(lambda: self._inner.delete(key))
+
+    @contextmanager
+    def writer(self, key: str) -> Iterator[Writer]:
+        content = io.BytesIO()
+        yield content
+
+        def write() -> None:
+            with self._inner.writer(key) as out:
+                out.write(content.getvalue())
+
+        self._used(write)
+
+    def _used(self, use: Callable[[], Any]) -> Any:
+        self._left -= 1
+        if self._left < 0 and self._before:
+            raise Killed
+        result = use()
+        if self._left < 0:
+            raise Killed
+        return result
 
 
 def test_deleting_and_withdrawing_reach_what_was_written(published: Releases) -> None:

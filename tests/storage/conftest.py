@@ -2,12 +2,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 
+from app.db.digests import DatabaseDigests
+from app.db.session import Database
+from app.db.tables.storage import stored_object
 from app.settings import Settings
+from app.storage.digested import DigestedStorage
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
 from app.storage.sealed import SealedStorage, StorageKeys
 from tests.s3 import S3Server
+from tests.servers import Databases
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +47,39 @@ def s3_sealed_storage(s3_storage: Storage) -> Storage:
     return SealedStorage(s3_storage, StorageKeys("k" * 32))
 
 
-@pytest.fixture(params=["local", "s3", "local_sealed", "s3_sealed"])
+@pytest.fixture(scope="session")
+def digests_database(databases: Databases) -> Iterator[Database]:
+    url = databases.fresh()
+    database = Database(url, pool_size=4)
+    yield database
+    database.close()
+    databases.drop(url)
+
+
+@pytest.fixture
+def digests(digests_database: Database) -> DatabaseDigests:
+    """Digests that begin with none: storages of two tests have objects of the same keys."""
+    with digests_database.unit_of_work() as unit:
+        unit.connection.execute(delete(stored_object))
+    return DatabaseDigests(digests_database)
+
+
+@pytest.fixture
+def local_digested_storage(local_storage: Storage, digests: DatabaseDigests) -> Storage:
+    return DigestedStorage(local_storage, digests)
+
+
+@pytest.fixture
+def s3_digested_storage(s3_storage: Storage, digests: DatabaseDigests) -> Storage:
+    return DigestedStorage(s3_storage, digests)
+
+
+@pytest.fixture
+def local_sealed_digested_storage(local_sealed_storage: Storage, digests: DatabaseDigests) -> Storage:
+    return DigestedStorage(local_sealed_storage, digests)
+
+
+@pytest.fixture(params=["local", "s3", "local_sealed", "s3_sealed", "local_digested", "s3_digested"])
 def storage(request: pytest.FixtureRequest) -> Storage:
     backend = request.getfixturevalue(f"{request.param}_storage")
     assert not list(backend.list("staging/"))

@@ -100,11 +100,11 @@ def signed_statistics(body: dict[str, Any]) -> dict[str, Any]:
 
 def statement(files: dict[str, bytes], statistics: list[dict[str, Any]]) -> dict[str, Any]:
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    digests["statistics.json"] = hashlib.sha256(rfc8785.dumps({"statistics": statistics})).hexdigest()
+    digests["statistics.json"] = hashlib.sha256(rfc8785.dumps(exact({"statistics": statistics}))).hexdigest()
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in digests.items()],
-        "predicateType": "urn:surebox:certificate:2",
+        "predicateType": "urn:surebox:certificate:3",
         "predicate": {
             "issued_at": ISSUED_AT,
             "release": {"id": "rel_made", "columns": [{"name": name, "type": "number"} for name in BOUNDS]},

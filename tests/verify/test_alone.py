@@ -65,7 +65,7 @@ def test_it_computes_every_range_of_a_release_and_takes_little_room(alone: Path,
     assert done.returncode == 0, done.stderr + done.stdout
     assert {each["finding"] for each in json.loads(done.stdout)["statistics"]} == {"verified"}
     names = ["mean(age)", "variance(hours)", "covariance(age,hours)", "quantile(age,0.5)"]
-    done = run("surebox-certify", *(part for each in names for part in ("--statistic", each)))
+    done = run("surebox-certify", "--json", *(part for each in names for part in ("--statistic", each)))
     assert done.returncode == 0, done.stderr
     statistics = json.loads(done.stdout)["statistics"]
     assert [each["kind"] for each in statistics] == ["mean", "variance", "covariance", "quantile"]

@@ -231,7 +231,7 @@ def test_what_has_no_answer_says_why() -> None:
     assert "no numbers" in reasons[0]
     assert "days" in reasons[1]
     assert "numeric" in reasons[2]
-    assert "no released record can have" in reasons[3]
+    assert "is shown" in reasons[3]
     for one in odd[:2]:
         with pytest.raises(UnreadableError):
             answers(table, [one])
@@ -252,13 +252,14 @@ def test_of_many_texts_only_those_that_are_named_are_values() -> None:
         {"kind": "domain_mean", "of": ["pay", "name"]},
         {"kind": "regression", "of": ["pay", "name"]},
         {"kind": "share", "of": ["name"], "values": [1.0]},
+        {"kind": "share", "of": ["name"], "values": ["nobody"]},
     ]
     for one in refused:
         with pytest.raises(UnreadableError, match="'name'"):
             finished(answering(boxes, kept, [question(one)]))
     share, mean = (
         {"kind": "share", "of": ["name"], "values": ["p1", "1.0"]},
-        {"kind": "domain_mean", "of": ["pay", "name"], "values": ["p0", "1", "nobody"]},
+        {"kind": "domain_mean", "of": ["pay", "name"], "values": ["p0", "1"]},
     )
     ((of_two,), (of_pay,)) = finished(answering(boxes, kept, [question(share), question(mean)]))
     assert of_two["guaranteed"] == pytest.approx([2 / rows] * 2)
@@ -309,13 +310,23 @@ def test_intervals_that_are_none_are_refused(text: str) -> None:
         parse_question(text)
 
 
+def test_what_the_command_cannot_do_is_an_error_in_json_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        certify_command([str(tmp_path / "missing.csv"), "--json", "--statistic", "mean(age)"])
+    said = capsys.readouterr()
+    assert end.value.code == 2
+    assert json.loads(said.out) == {"statistics": [], "error": said.err.strip()}
+
+
 def test_the_command_reads_kept_columns_from_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty text is a value, a missing one is none."""
     path = tmp_path / "release.csv"
     path.write_text('box,age_lo,age_hi,note,pay\n1,1,2,"",5\n1,1,2,,7\n2,3,4,a,\n2,3,4,a,9\n')
     wanted = {"share(note=a)": 2 / 3, "mean(pay)": 7.0, "share(pay=..7)": 2 / 3}
     with pytest.raises(SystemExit) as end:
-        certify_command([str(path), *(part for each in wanted for part in ("--statistic", each))])
+        certify_command([str(path), *(part for each in wanted for part in ("--json", "--statistic", each))])
     assert end.value.code == 0
     statistics = json.loads(capsys.readouterr().out)["statistics"]
     for one, value in zip(statistics, wanted.values(), strict=True):

@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surebox_verify.expected import distribution, expected_values
+from tests.drawing import examples
 
 MAGNITUDES = st.integers(-40, 40)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(
     boxes=st.lists(
         st.tuples(st.floats(-10, 10), MAGNITUDES, st.floats(0, 10), MAGNITUDES, st.integers(-12, 0)),

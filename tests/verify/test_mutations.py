@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surebox_verify.cli import ENVELOPE as INSIDE
-from surebox_verify.cli import _files
+from surebox_verify.bundle import ENVELOPE as INSIDE
+from surebox_verify.bundle import unpacked
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.keys import read_keys
 from surebox_verify.report import Finding, Report
@@ -292,9 +292,11 @@ def test_a_byte_of_a_bundle_is_found_or_changes_nothing_that_is_read(tmp_path: P
     for _ in range(2_000):
         path.write_bytes(flipped(whole, draw) if draw.random() < 0.8 else cut(whole, draw))
         try:
-            files, envelope = _files(path, None)
+            bundle = unpacked(path)
         except UnreadableError:
             continue
-        if not replace(TRUE, files=files, envelope=envelope).named():
-            assert envelope == ENVELOPE
-            assert set(files.values()) <= set(FILES.values())
+        if bundle.envelope is None or not bundle.files:
+            continue
+        if not replace(TRUE, files=bundle.files, envelope=bundle.envelope).named():
+            assert bundle.envelope == ENVELOPE
+            assert set(bundle.files.values()) <= set(FILES.values())

@@ -10,6 +10,7 @@ f : N / (N - ddof), by which variances and covariances of the sample form (ddof 
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from surebox_core.extremes import extremes
 from surebox_core.types import BoolArray, FloatArray
 
 _BLOCK = 8192
-_LARGEST = 1e70  # sums of fourth powers must stay finite: the variance of a variance has them
+#: Largest size of a number: sums of fourth powers must stay finite, for the variance of a variance has them.
+LARGEST: Final = 1e70
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def check_records(x: FloatArray) -> None:
     for column in range(x.shape[1]):
         if not (np.isfinite(low[column]) and np.isfinite(high[column])):
             raise InvalidColumnError(column, "missing or infinite values")
-        if max(abs(low[column]), abs(high[column])) > _LARGEST:
+        if max(abs(low[column]), abs(high[column])) > LARGEST:
             raise InvalidColumnError(column, "magnitudes above 1e70; give the column in a larger unit")
 
 

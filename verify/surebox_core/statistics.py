@@ -17,7 +17,7 @@ N dC_ab/dx_i = [a = i] u_b + [b = i] u_a with u = x - E:  b_i(x) = g_i + 2 sum_j
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -55,7 +55,7 @@ _SIZES: dict[str, tuple[int, int | None]] = {
 #: Places in `of` that take columns of values: nominal ones, and ordinal ones.
 _OF_VALUES = {"share": (0,), "crosstab": (0, 1), "domain_mean": (1,)}
 #: Kinds that take nominal columns by their indicators (readings): two values anywhere, any number as predictors.
-_DUMMIES = ("covariance", "correlation", "regression", "prediction")
+BY_INDICATORS: Final = ("covariance", "correlation", "regression", "prediction")
 _BINARY = 2
 #: Statistics that are functions of E and C, the others being counts, means of domains and order statistics.
 OF_MOMENTS: frozenset[Kind] = frozenset(
@@ -64,9 +64,8 @@ OF_MOMENTS: frozenset[Kind] = frozenset(
 #: Statistics of a target and its predictors, in this order.
 OF_LINES: frozenset[Kind] = frozenset(("regression", "prediction"))
 _POWER = {"variance": 1.0, "covariance": 1.0, "standard_deviation": 0.5}  # of f
-_LEAST_VARIANCE = (
-    1e-150  # below it derivatives of regressions overflow, and digits are lost: the column counts as constant
-)
+#: Below it derivatives of regressions and correlations overflow, and digits are lost: the column counts as constant.
+LEAST_VARIANCE: Final = 1e-150
 _COLLINEAR = 1e-10  # smallest eigenvalue of the predictors' correlation matrix that is distinguished from 0
 
 
@@ -119,6 +118,7 @@ def check_statistics(
     columns: int,
     codebooks: Sequence[int] = (),
     ranks: Sequence[int | None] = (),
+    fewest: int = _BINARY,
 ) -> None:
     """Refuse statistics whose wording is wrong.
 
@@ -128,6 +128,8 @@ def check_statistics(
     columns : numeric ones.
     codebooks : number of values of each nominal column; these follow the numeric ones in `of`.
     ranks : number of values of each numeric column that is ordinal, None of the others; empty where none is.
+    fewest : values that a nominal column must have where its indicator is taken; 0 where a statistic of fewer has no
+        answer instead.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def check_statistics(
         fault = _fault(statistic, columns, codebooks) or _values_fault(statistic, columns, values)
         if fault:
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, fault)
-        several = _without_indicator(statistic, columns, codebooks)
+        several = _without_indicator(statistic, columns, codebooks, fewest)
         if several is not None:
             reason = f"nominal with {codebooks[several - columns]} values: it takes {_BINARY} here, as 0 and 1"
             raise UndefinedStatisticError(index, statistic.kind, statistic.of, reason, (several,))
@@ -154,7 +156,7 @@ def _values_fault(statistic: Statistic, columns: int, values: Sequence[int | Non
     """The faults of the columns of a statistic, numeric or not, about its values or its p."""
     about = _OF_VALUES.get(statistic.kind, ())
     for place, column in enumerate(statistic.of):
-        if column >= columns and statistic.kind in _DUMMIES:
+        if column >= columns and statistic.kind in BY_INDICATORS:
             continue
         if values[column] is None if place in about else column >= columns:
             return f"column {column} of it must be {'nominal or ordinal' if place in about else 'numeric'}"
@@ -177,12 +179,12 @@ def _at_fault(statistic: Statistic, columns: int, values: Sequence[int | None]) 
     return None
 
 
-def _without_indicator(statistic: Statistic, columns: int, codebooks: Sequence[int]) -> int | None:
+def _without_indicator(statistic: Statistic, columns: int, codebooks: Sequence[int], fewest: int) -> int | None:
     """A nominal column that is no single number: only predictors may have several values."""
-    if statistic.kind not in _DUMMIES:
+    if statistic.kind not in BY_INDICATORS:
         return None
     of = statistic.of[:1] if statistic.kind in OF_LINES else statistic.of
-    return next((c for c in of if c >= columns and codebooks[c - columns] != _BINARY), None)
+    return next((c for c in of if c >= columns and not fewest <= codebooks[c - columns] <= _BINARY), None)
 
 
 def _fault(statistic: Statistic, numeric: int, codebooks: Sequence[int]) -> str | None:
@@ -217,7 +219,7 @@ def undefined_because(statistic: Statistic, moments: Moments) -> Fault | None:
     """What leaves the statistic without a value or a default scale at these moments; None if nothing does."""
     if depends_on_ddof(statistic.kind) and not np.isfinite(moments.inflation):
         return Fault((), "one record has no sample form; ddof 1 takes two records or more")
-    zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > _LEAST_VARIANCE]
+    zero = [i for i in statistic.of if moments.constant[i] or not moments.covariance[i, i] > LEAST_VARIANCE]
     constant = "constant (standard deviation 0)"
     if zero and statistic.kind in ("standard_deviation", "correlation"):
         return Fault((zero[0],), constant)

@@ -20,9 +20,10 @@ import pyarrow as pa
 
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.intervals import Interval
+from surebox_core.moments import LARGEST
 from surebox_verify.boxes import Meaning
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.questions import MisplacedValueError, Question, computed
+from surebox_verify.questions import MisplacedValueError, Question, computed, unanswered
 from surebox_verify.released.beside import (
     MOST_VALUES,
     Beside,
@@ -36,6 +37,7 @@ from surebox_verify.released.beside import (
 )
 from surebox_verify.released.boxes import ReleasedBoxes
 from surebox_verify.released.codebooks import Codebook, codebooks_of
+from surebox_verify.released.naming import as_value, named
 
 #: The codebooks of boxes with some columns next to them.
 Books = Callable[[ReleasedBoxes, Sequence[str]], Mapping[str, Codebook]]
@@ -48,11 +50,15 @@ _ATTAINED_BY_MASSES: Final = ("mean", "share", "quantile", "crosstab", "domain_m
 
 @dataclass(frozen=True)
 class _Formed:
-    """A question with the forms of the columns that it is about, in the order of the file, and of the boxes' own."""
+    """A question with the forms of the columns that it is about, in the order of the file, and of the boxes' own.
+
+    `within` has the values of an order that are in the question's interval; None where it is about none.
+    """
 
     question: Question
     forms: tuple[Form, ...] = ()
     own: tuple[Form, ...] = ()
+    within: tuple[Any, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,6 +66,8 @@ class _Formed:
 
     def as_computed(self) -> Question:
         """The question about columns in these forms."""
+        if self.within is not None:
+            return replace(self.question, values=self.within, interval=None)
         if any(form.is_condition for form in (*self.forms, *self.own)):
             return replace(self.question, values=(True,), interval=None)
         return self.question
@@ -100,7 +108,8 @@ def answering(
     boxes, questions, meaning, by_value : as of `questions.computing`.
     kept : the columns that rows have as they are, a row for each of the release's.
     books : the codebooks of boxes with some columns next to them.
-    refuse : whether a question about such columns that has no answer is refused; else it is answered by a `reason`.
+    refuse : whether a question about such columns whose wording does not fit them is refused; else it is answered by a
+        `reason`, as is all that the values leave without an answer.
 
     Returns
     -------
@@ -123,7 +132,7 @@ def answering(
         except UnreadableError as error:
             if refuse:
                 raise MisplacedValueError(place, str(error)) from None
-            answers[place] = [_unanswered(each, str(error))]
+            answers[place] = [unanswered(each, str(error))]
         else:
             groups.setdefault((one.forms, one.own), []).append((place, one))
     for number, ((forms, own), some) in enumerate(groups.items()):
@@ -131,6 +140,8 @@ def answering(
         try:
             share = number / len(groups)
             entries_of = yield from _within(work.group(formed), share, len(groups))
+        except UnanswerableError as error:
+            entries_of = [[unanswered(one.question, str(error))] for one in formed]
         except (UndefinedStatisticError, UnreadableError) as error:
             if refuse or not (forms or own):
                 raise _placed_error(error, [place for place, _ in some]) from None
@@ -159,26 +170,6 @@ def _placed_error(error: Exception, places: Sequence[int]) -> Exception:
     return MisplacedValueError(places[0], str(error))
 
 
-def _unanswered(each: Question, reason: str) -> dict[str, Any]:
-    """A question without an answer, and why."""
-    return {
-        "kind": each.kind,
-        "of": list(each.of),
-        "values": None if each.values is None else list(each.values),
-        "interval": None if each.interval is None else list(each.interval),
-        "p": each.p,
-        "at": None if each.at is None else list(each.at),
-        "ddof": None,
-        **dict.fromkeys(("estimate", "first_order", "guaranteed", "attained")),
-        "sharp": False,
-        "gap": None,
-        "domain_may_be_empty": None,
-        "value_known": False,
-        "reason": reason,
-        "terms": None,
-    }
-
-
 @dataclass(frozen=True)
 class _Work:
     """What questions are answered from."""
@@ -192,23 +183,29 @@ class _Work:
     def formed(self, each: Question) -> _Formed:
         """A question with the forms of its columns."""
         about, own = _BY_VALUES.get(each.kind, ()), {*self.boxes.numeric, *self.boxes.nominal}
-        forms, conditions = [], []
+        forms, conditions, within = [], [], None
         for place, name in enumerate(each.of):
             is_last = place == len(each.of) - 1
             if name in own:
                 if is_last and each.interval is not None:
-                    conditions.append(self._on_own(name, each.interval))
+                    within = self._within_order(name, each.interval)
+                    conditions += [self._on_own(name, each.interval)] if within is None else []
             elif name in self.kept.column_names:
                 interval = each.interval if is_last else None
                 forms.append(self._form(each, name, interval, by_value=place in about))
         order = {name: index for index, name in enumerate(self.kept.column_names)}
-        return _Formed(each, tuple(sorted(forms, key=lambda form: order[form.name])), tuple(conditions))
+        return _Formed(each, tuple(sorted(forms, key=lambda form: order[form.name])), tuple(conditions), within)
+
+    def _within_order(self, name: str, interval: tuple[Any, Any]) -> tuple[Any, ...] | None:
+        """The values of an order of numbers that are in an interval; None of any other column."""
+        order = self.boxes.orders.get(name)
+        return None if order is None or order.by_rank else order.within(interval)
 
     def _on_own(self, name: str, interval: tuple[Any, Any]) -> Form:
         if name not in self.boxes.numeric or name in self.boxes.orders:
             msg = f"column {name!r} has no numbers and no days: name `values`, not an `interval`"
             raise UnreadableError(msg)
-        return Form(name, interval=interval)
+        return Form(name, interval=interval, step=self.meaning.step(self.boxes.numeric.index(name)))
 
     def _form(self, each: Question, name: str, interval: tuple[Any, Any] | None, *, by_value: bool) -> Form:
         """How a column next to the boxes takes part."""
@@ -216,7 +213,7 @@ class _Work:
             return Form(name, interval=interval)
         of_masses = self.boxes.survey_ends is not None and each.kind == "domain_mean"
         if by_value and of_masses and each.values is not None:
-            return Form(name, values=each.values)
+            return Form(name, values=tuple(map(named, each.values)))
         is_numeric = has_numbers(self.kept, name)
         if is_numeric and not by_value:
             return Form(name)
@@ -224,8 +221,8 @@ class _Work:
         if count <= MOST_VALUES:
             return Form(name, by_value=is_numeric)
         is_nameable = by_value and each.kind != "crosstab"
-        if is_nameable and each.values is not None and None not in each.values:
-            return Form(name, values=each.values)
+        if is_nameable and each.values is not None and None not in map(as_value, each.values):
+            return Form(name, values=tuple(map(named, each.values)))
         remedy = "leave it out"
         if is_nameable:
             remedy = "name `values` or an `interval`" if is_numeric else "name `values`"
@@ -245,7 +242,7 @@ class _Work:
             (entries,) = yield from self.group([one])
         except (UndefinedStatisticError, UnreadableError) as error:
             reason = error.reason if isinstance(error, UndefinedStatisticError) else str(error)
-            return [_unanswered(one.question, reason)]
+            return [unanswered(one.question, reason)]
         return entries
 
     def group(self, some: Sequence[_Formed]) -> Answers:
@@ -253,7 +250,7 @@ class _Work:
         first = some[0]
         if not first.names:
             return (yield from self._computed(self.boxes, some, self.meaning))
-        columns = [_finite(beside(self.kept, form)) for form in first.forms]
+        columns = [_computable(beside(self.kept, form)) for form in first.forms]
         if self.boxes.survey_ends is None:
             return (yield from self._computed(divided(self.boxes, columns, first.own), some))
         if not columns:  # of the boxes alone
@@ -310,11 +307,18 @@ class _Work:
         return iter([each if isinstance(each, bool | int | float) else str(each) for each in column.values])
 
 
-def _finite(column: Beside) -> Beside:
-    """A column, refused where it has infinite numbers: they have no mean, and nothing follows from what they add to."""
-    if column.ends is not None and not all(np.isfinite(each).all() for each in column.ends):
-        msg = f"column {column.name!r} has values that are not finite: ask for `share` or within an `interval` of it"
-        raise UnreadableError(msg)
+class UnanswerableError(UnreadableError):
+    """Values of a column next to the boxes leave every question about its numbers without an answer."""
+
+
+def _computable(column: Beside) -> Beside:
+    """A column, without an answer where its numbers are infinite or too large for sums of their products."""
+    if column.ends is not None and not all((np.abs(each) <= LARGEST).all() for each in column.ends):
+        msg = (
+            f"column {column.name!r} has numbers above {LARGEST:g} in size, or infinite ones: "
+            "ask for `share` or within an `interval` of it"
+        )
+        raise UnanswerableError(msg)
     return column
 
 

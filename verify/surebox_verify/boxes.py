@@ -7,10 +7,23 @@ S_j(b) : set of values that box b leaves of nominal column j, a row of booleans 
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from surebox_core.types import BoolArray, FloatArray, IntArray
+
+#: What the values of a column are: whole multiples of a step, or some numbers in ascending order, of an ordinal one.
+Lattice: TypeAlias = float | tuple[float, ...]
+
+
+def even_step(numbers: tuple[float, ...]) -> float | None:
+    """The distance of all neighbours among some ascending numbers, as they are written; None where there is not one."""
+    exact = [Fraction(repr(float(number))) for number in numbers]
+    apart = {after - before for before, after in pairwise(exact)}
+    return float(next(iter(apart))) if len(apart) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -20,12 +33,12 @@ class Meaning:
     Attributes
     ----------
     attained : whether every bound is some record's value, and every value of a set some record's (tight boxes).
-    steps : of each numeric column the step whose multiples its values and bounds are (1 for whole numbers, days and
-        ranks), None for real numbers; empty where nothing is known of any.
+    steps : of each numeric column the step whose multiples its values and bounds are (1 for whole numbers and days),
+        None for real numbers and orders; empty where nothing is known of any.
     probable_steps : steps by which values are expected, where no more is known than how the bounds are written: they
         move estimates and no range. Empty where they are those of `steps`.
-    ranks : of each numeric column that is an order the number of its values, numbered from 0; None for the others, and
-        empty where nothing is known of any.
+    labels : of each numeric column that is an order what its values count as, ascending; None for the others, and empty
+        where nothing is known of any.
     least : k: estimates of cells and domains with fewer records are not made.
     percentage : p of the p %-rule: nor are those of domains whose largest value would be reported within this
         percentage.
@@ -35,21 +48,27 @@ class Meaning:
     steps: tuple[float | None, ...] = ()
     least: int = 0
     percentage: float = 0.0
-    ranks: tuple[int | None, ...] = ()
+    labels: tuple[tuple[float, ...] | None, ...] = ()
     probable_steps: tuple[float | None, ...] = ()
 
+    def lattice(self, column: int) -> Lattice | None:
+        """Grid of the values of a numeric column; None for any numbers."""
+        return self.labels_of(column) or self.step(column)
+
     def step(self, column: int) -> float | None:
-        """Step of a numeric column."""
+        """Step of a numeric column; None for real numbers and orders."""
         return self.steps[column] if column < len(self.steps) else None
 
     def probable_step(self, column: int) -> float | None:
         """Step of a numeric column as far as estimates go."""
-        known = self.step(column)
+        known = self.lattice(column)
+        if isinstance(known, tuple):
+            return even_step(known)
         return known if known is not None or column >= len(self.probable_steps) else self.probable_steps[column]
 
-    def ranked(self, column: int) -> int | None:
-        """Values of an ordinal column; None of any other numeric one."""
-        return self.ranks[column] if column < len(self.ranks) else None
+    def labels_of(self, column: int) -> tuple[float, ...] | None:
+        """Numbers that the values of an ordinal column count as; None of any other numeric one."""
+        return self.labels[column] if column < len(self.labels) else None
 
 
 @dataclass(frozen=True)
@@ -84,6 +103,11 @@ class PublishedBoxes:
     def half_width(self) -> FloatArray:
         """(B, n), D_i of each box as published."""
         return 0.5 * (self.upper - self.lower)
+
+    @property
+    def are_weighed(self) -> bool:
+        """Return whether records weigh differently: means are then not those of records that count the same."""
+        return self.survey is not None or self.survey_ends is not None
 
     def present(self, column: int) -> BoolArray:
         """(B,), boxes whose records have a value in a column, numbered as in the Notation."""

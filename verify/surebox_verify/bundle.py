@@ -11,6 +11,8 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -36,8 +38,26 @@ _DAMAGED: Final = (
 )  # fmt: skip
 
 
-def unpacked(path: Path) -> dict[str, bytes]:
-    """Data files, statistics, envelope, revocations and timestamp of a bundle; its keys are no reason to trust it.
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was read.
+
+    Attributes
+    ----------
+    files : data files and statistics, by name.
+    envelope, revocations, timestamp : the certificate, and what there is next to it; None where it is not there.
+    not_covered : names of the entries that the certificate does not state: anyone may have changed them.
+    """
+
+    files: Mapping[str, bytes]
+    envelope: bytes | None
+    revocations: bytes | None = None
+    timestamp: bytes | None = None
+    not_covered: Sequence[str] = ()
+
+
+def unpacked(path: Path) -> Bundle:
+    """Read a bundle; its keys are no reason to trust it.
 
     Parameters
     ----------
@@ -59,7 +79,9 @@ def unpacked(path: Path) -> dict[str, bytes]:
         raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
     if fault is not None:
         raise UnreadableError(f"{path} {fault}")
-    return files
+    envelope, revocations, timestamp = (files.pop(name, None) for name in (ENVELOPE, REVOCATIONS, TIMESTAMP))
+    beside = tuple(each.filename for each in entries if each.filename in _BESIDE)
+    return Bundle(files, envelope, revocations, timestamp, beside)
 
 
 def _fault(entries: list[zipfile.ZipInfo]) -> str | None:

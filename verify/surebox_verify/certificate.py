@@ -11,8 +11,8 @@ import rfc8785
 from surebox_verify.envelope import LARGEST, REVOCATIONS, STATEMENT, Envelope, UnreadableError
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:surebox:certificate:2"
-_BEFORE = "urn:surebox:certificate:1"
+PREDICATE_TYPE = "urn:surebox:certificate:3"
+_BEFORE = ("urn:surebox:certificate:1", "urn:surebox:certificate:2")
 STATISTICS = "statistics.json"
 
 
@@ -65,8 +65,11 @@ def read_certificate(envelope: Envelope) -> Certificate:
     """
     body = envelope.body()
     known = (envelope.payload_type, body.get("_type"), body.get("predicateType"))
-    if known == (STATEMENT, STATEMENT_TYPE, _BEFORE):
-        msg = "the certificate was made by an unreleased version of Surebox with other field names: nothing is checked"
+    if known[:2] == (STATEMENT, STATEMENT_TYPE) and known[2] in _BEFORE:
+        msg = (
+            f"the certificate ({known[2]}) is of an unreleased version of Surebox, whose fields and numbers meant "
+            "something else: the surebox-verify of that version reads it, this one checks nothing of it"
+        )
         raise UnreadableError(msg)
     if known != (STATEMENT, STATEMENT_TYPE, PREDICATE_TYPE):
         msg = "the envelope contains no certificate of a release that this version can read"

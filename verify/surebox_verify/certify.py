@@ -9,6 +9,8 @@ The frame is one of polars, pandas or pyarrow: whatever hands its columns over a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +32,7 @@ from surebox_verify.released.boxes import (
     weight_of,
 )
 from surebox_verify.released.codebooks import Codebook, codebooks_of
+from surebox_verify.released.frames import frame_of, is_ambiguous, is_text
 
 __all__ = ["bounded_columns", "certify"]
 
@@ -57,16 +60,18 @@ def certify(
     means: bool = False,
     ddof: int = 0,
     nominal: Mapping[str, Any] | None = None,
-    certificate: bytes | None = None,
+    certificate: bytes | str | PathLike[str] | None = None,
 ) -> list[dict[str, Any]]:
     """Compute certain ranges of statistics of a release of boxes, and of the columns that it keeps next to them.
 
     Parameters
     ----------
-    frame : the release's rows: a polars or pandas data frame, or a pyarrow table.
+    frame : the release's rows: the path of its file, a polars or pandas data frame, or a pyarrow table. Frames that
+        were read from CSV are understood as the file is. pandas reads missing values and texts such as `NA` as one:
+        where a statistic is of such a column, give the path.
     statistics : such as ``mean(age)`` or ``regression(income, age)``.
     columns : those that were anonymized; by default all that have `<column>_lo` and `<column>_hi`, or
-        `<column>_set`, but those of texts in an order: a file does not state it.
+        `<column>_set`, but those of texts or truths in an order: a file does not state it.
     weight : True where rows weigh what the column `weight` states, or, of a survey, boxes an interval about it
         (`weight_mean_lo`, `weight_mean_hi`); the column's name where it has another; False where rows are not
         weighed. By default such columns next to the bounds are refused, for they may have been kept.
@@ -75,30 +80,33 @@ def certify(
     ddof : 1 for the sample form of variances, standard deviations and covariances.
     nominal : codebooks and hierarchies of columns without numbers, as the release's `parameters` have them. Without it
         a value that no set has may be under `other`, and a class of a hierarchy cannot be queried.
-    certificate : the release's envelope. It states all that the other arguments state, what bounds mean, and the order
-        of texts: ranges and estimates are those of `POST /v1/releases/{id}/statistics`. Its signature, and whether the
-        rows are those that it is about, are for `surebox-verify` to check.
+    certificate : the release's envelope, or the path of its file. It states all that the other arguments state, what
+        bounds mean, and the order of texts: ranges and estimates are those of `POST /v1/releases/{id}/statistics`. Its
+        signature, and whether the rows are those that it is about, are for `surebox-verify` to check.
 
     Returns
     -------
     list of dict
         One a statistic, and one for each value, in `values`, of a share, a mean within values or a cross-table that
         names none: `estimate`, `first_order`, `guaranteed` (certain to contain the value of the released records),
-        `attained` (reached by data consistent with the boxes), `sharp`, `gap`; of a `domain_mean` also
-        `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
+        `attained` (reached by data consistent with the boxes), `sharp`, `gap`, `base` and `n` (which released records
+        it counts, each once or by its weight, and how many have a value in each of its columns); of a `domain_mean`
+        also `domain_may_be_empty`: where it is true, ranges are about the mean if there is a record with the values.
 
     Raises
     ------
     UnreadableError
         The frame is no release of boxes, or a statistic cannot be read.
     """
-    table = _table(frame)
-    if certificate is None:
+    certified = _certificate(certificate)
+    table = frame_of(frame, None if certified is None else certified.columns)
+    if certified is None:
         said = _as_written(table, columns, weight, means=means, nominal=nominal)
     else:
-        said = _as_certified(read_certificate(read_envelope(certificate)))
+        said = _as_certified(certified)
     questions = [each if isinstance(each, Question) else parse_question(each, ddof=ddof) for each in statistics]
-    bounded = said.names if certificate is not None or columns is not None else bounded_columns(table.column_names)
+    _refuse_ambiguous(frame, table, questions)
+    bounded = said.names if certified is not None or columns is not None else bounded_columns(table.column_names)
     plain = _plain(table, bounded, said.weights)
     boxes = boxes_of(plain, said.names, weight=said.weights, orders=said.orders, means=said.means)
     classed = [name for name in boxes.nominal if name in table.column_names]
@@ -109,6 +117,35 @@ def certify(
 
     answers = finished(answering(boxes, kept, questions, said.meaning, books))
     return [entry for each in answers for entry in each]
+
+
+def _certificate(given: bytes | str | PathLike[str] | None) -> Certificate | None:
+    if given is None:
+        return None
+    return read_certificate(read_envelope(given if isinstance(given, bytes) else Path(given).read_bytes()))
+
+
+def _refuse_ambiguous(frame: Any, table: pa.Table, questions: Sequence[Question]) -> None:
+    """Refuse statistics of columns in which pandas has read texts as missing, for all that can be seen.
+
+    Raises
+    ------
+    UnreadableError
+        There is one.
+    """
+    for name in dict.fromkeys(name for question in questions for name in question.of):
+        sides = [f"{name}{end}" for end in (_LO, _HI) if _is_bound_of_texts(table, f"{name}{end}")]
+        for column in (name, *sides):
+            if column in table.column_names and is_ambiguous(frame, table.column(column)):
+                msg = (
+                    f"column {column!r} has missing cells, and pandas reads texts such as `NA` and empty ones as "
+                    "missing too: give certify the path of the file, or a frame of polars"
+                )
+                raise UnreadableError(msg)
+
+
+def _is_bound_of_texts(table: pa.Table, name: str) -> bool:
+    return name in table.column_names and is_text(table.schema.field(name).type)
 
 
 def _as_certified(certificate: Certificate) -> _Said:
@@ -198,31 +235,25 @@ def bounded_columns(names: Sequence[str]) -> list[str]:
 
 
 def _readable(table: pa.Table, names: Sequence[str]) -> list[str]:
-    """Those of them that are no columns of texts in an order, which the file does not state."""
-    lower = {name: f"{name}{_LO}" for name in names if f"{name}{_SET}" not in table.column_names}
-    return [name for name in names if name not in lower or not _is_text(table.schema.field(lower[name]).type)]
+    """Those of them that are no columns of texts or truths in an order, which the file does not state."""
+    ends = {name: (f"{name}{_LO}", f"{name}{_HI}") for name in names if f"{name}{_SET}" not in table.column_names}
+    return [name for name in names if not any(_is_word(table.schema.field(end).type) for end in ends.get(name, ()))]
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def _is_word(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+        return _is_word(kind.value_type)
+    return bool(
+        pa.types.is_boolean(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or kind == pa.string_view()
+    )
 
 
 def _averages(name: str, before: Sequence[str]) -> bool:
     """Whether a column is the lower end of means: it is right after the upper bound of what they are of."""
     return bool(before) and name.endswith(_MEAN + _LO) and before[-1] == name.removesuffix(_MEAN + _LO) + _HI
-
-
-def _table(frame: Any) -> pa.Table:
-    """The columns of a frame, as it hands them over."""
-    if isinstance(frame, pa.Table):
-        return frame
-    try:
-        return pa.table(frame)
-    except (TypeError, ValueError, pa.ArrowException):
-        msg = f"a {type(frame).__name__} is no frame of polars, pandas or pyarrow"
-        raise UnreadableError(msg) from None
 
 
 def _plain(table: pa.Table, names: Sequence[str], weight: str | tuple[str, str] | None) -> pa.Table:

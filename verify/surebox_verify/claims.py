@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from surebox_core.types import FloatArray, IntArray
+from surebox_verify.boxes import even_step
 from surebox_verify.certificate import Certificate
 from surebox_verify.findings import CORE
 from surebox_verify.other_methods import Unboxed
@@ -208,10 +209,17 @@ def _wrong_means(held: Held, boxes: ReleasedBoxes) -> Iterator[str]:
     if (low > high).any() or (low < boxes.lower).any() or (high > boxes.upper).any():
         yield "box_means: means are outside their boxes, or their lower end is above the upper one"
     elif held.said.get("box_means") == "exact":
-        steps = np.array([float((held.said.get("value_step") or {}).get(name, 1.0)) for name in boxes.numeric])
+        steps = np.array([_sum_step(held, boxes, name) for name in boxes.numeric])
         play = np.where([_is_whole(held, name) for name in boxes.numeric], 2.0 * steps, 0.0) / boxes.counts[:, None]
         if (high - low > play * (1.0 + _ROUNDED) + _ROUNDED * size).any():
             yield "box_means: `exact` published, those of the file are rounded"
+
+
+def _sum_step(held: Held, boxes: ReleasedBoxes, name: str) -> float:
+    """Number whose multiples the sums of a column's values, less the lower bound of their box each, are."""
+    if name in boxes.orders:
+        return even_step(boxes.orders[name].numbers) or 0.0
+    return float((held.said.get("value_step") or {}).get(name, 1.0))
 
 
 def _wrong_names(held: Held) -> Iterator[str]:
@@ -307,6 +315,19 @@ def _wrong_layout(held: Held, boxes: ReleasedBoxes) -> Iterator[str]:
             yield "bounds: `tight` published, a box has more ends or values than records"
 
 
+def _unseen(held: Held) -> Iterator[str]:
+    """Values that statistics name, that no box has, and that may be among those which the codebook does not list."""
+    words, boxes = held.said.get("merged_as") or {}, held.boxes
+    for name, book, sets in () if boxes is None else zip(boxes.nominal, boxes.codebooks, boxes.sets, strict=True):
+        shown = np.atleast_1d(sets.any(axis=0)).tolist()
+        unseen = [value for value, seen in zip(book, shown, strict=True) if not seen and value is not None]
+        if name in words and unseen:
+            yield (
+                f"that {', '.join(map(repr, unseen))} of {name!r} {'is' if len(unseen) == 1 else 'are'} not among "
+                f"{words[name]!r}: statistics take it that no released record has what no box shows"
+            )
+
+
 def _is_compared(held: Held, boxes: ReleasedBoxes) -> bool:
     """Whether boxes are disjoint, and few enough to see it; unions of boxes, or over fewer columns, may overlap."""
     made_from = held.said.get("base_release_id"), held.said.get("previous_release_id")
@@ -316,7 +337,7 @@ def _is_compared(held: Held, boxes: ReleasedBoxes) -> bool:
 
 
 def _is_whole(held: Held, name: str) -> bool:
-    """Whether bounds are both included: whole numbers, days and ranks."""
+    """Return whether bounds are both included: whole numbers, days and orders."""
     return name in (held.said.get("ordinal") or {}) or held.certificate.columns.get(f"{name}_lo") != "number"
 
 
@@ -401,6 +422,7 @@ def _beyond(held: Held) -> Iterator[str]:
         yield "the moments of `weighed_by` beyond what weights show: they are of all boxes, those left out among them"
     if said.get("survey_weight_column") is not None:
         yield "the design weights of single records; ranges are about those that the boxes have"
+    yield from _unseen(held)
     if held.boxes is None:
         yield "bounds: this format does not have the types that they are read back by"
     elif not _is_compared(held, held.boxes):

@@ -3,13 +3,15 @@
 import argparse
 import json
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surebox_verify.bundle import ENVELOPE, REVOCATIONS, TIMESTAMP, unpacked
+from surebox_verify.bundle import ENVELOPE, Bundle, unpacked
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.extra import INSTALL, is_lacking
 
@@ -24,25 +26,36 @@ _VERDICTS = (
     "IN DOUBT: ranges were found by another version of the search, or are wrong.",
 )
 _ENDING = ".dsse.json"
+_HEADS = ("statistic", "certain range", "estimate")
 _STAMP = ".tsr"
 
 
 def verify(arguments: Sequence[str] | None = None) -> None:
-    """Run `surebox-verify`; the exit code states the result (docs/certificates.md)."""
-    _run(_verify, arguments)
+    """Run `surebox-verify`; the exit code states the result (docs/how-to/certificates.md)."""
+    _run(_verify, arguments, lambda message: {"problems": [], "unchecked": [message], "verdict": "unchecked"})
 
 
 def certify(arguments: Sequence[str] | None = None) -> None:
     """Run `surebox-certify`."""
-    _run(_certify, arguments)
+    _run(_certify, arguments, lambda message: {"statistics": [], "error": message})
 
 
-def _run(command: Any, arguments: Sequence[str] | None) -> None:
+def _sentence(message: str) -> str:
+    """Return a message with a stop, and with a capital unless it begins with a file or a statistic."""
+    word = re.match(r"[a-z]+(?=[ :,])", message)
+    text = message if word is None else message[0].upper() + message[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _run(
+    command: Callable[[list[str]], int], arguments: Sequence[str] | None, failed: Callable[[str], Mapping[str, Any]]
+) -> None:
+    """Run a command; what it could not do goes to the errors and, where JSON is expected, to the output too."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         sys.exit(command(given))
     except UnreadableError as error:
-        message = str(error)
+        message = _sentence(str(error))
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except ModuleNotFoundError as error:
@@ -51,7 +64,7 @@ def _run(command: Any, arguments: Sequence[str] | None) -> None:
         message = f"{error.name} is not installed, and ranges take it: {INSTALL}"
     sys.stderr.write(f"{message}\n")
     if "--json" in given:
-        _print_json({"problems": [], "unchecked": [message], "verdict": "unchecked"})
+        _print_json(failed(message))
     sys.exit(2)
 
 
@@ -77,19 +90,21 @@ def _verify(arguments: list[str]) -> int:
     from surebox_verify import verification
     from surebox_verify.keys import read_keys
 
-    files, envelope = _files(given.file, given.certificate)
-    bundled = files.pop(REVOCATIONS, None)
-    revocations = given.revocations.read_bytes() if given.revocations else bundled
-    keys = read_keys(given.keys.read_bytes())
-    stamp = _timestamp(given, files.pop(TIMESTAMP, None))
-    report = verification.verify(files, envelope, keys, revocations=revocations, timestamp=stamp)
+    bundle = _given(given.file, given.certificate)
+    revocations = given.revocations.read_bytes() if given.revocations else bundle.revocations
+    keys, stamp = read_keys(given.keys.read_bytes()), _timestamp(given, bundle.timestamp)
+    report = verification.verify(
+        bundle.files, bundle.envelope or b"", keys,
+        revocations=revocations, timestamp=stamp, not_covered=bundle.not_covered,
+    )  # fmt: skip
     _print_json(report.as_json()) if given.json else _print(report)
     return report.exit_code
 
 
-def _certify(arguments: list[str]) -> int:
+def _certifying() -> argparse.ArgumentParser:
+    """The command line of `surebox-certify`."""
     parser = argparse.ArgumentParser(
-        prog="surebox-certify", description="Certain ranges of statistics from a release of boxes alone, as JSON."
+        prog="surebox-certify", description="Certain ranges of statistics from a release of boxes alone."
     )
     parser.add_argument("--version", action="version", version=_version())
     parser.add_argument("file", type=Path, help="a data file of the release")
@@ -100,7 +115,12 @@ def _certify(arguments: list[str]) -> int:
     weighed.add_argument("--not-weighed", action="store_true", help="these columns were kept")
     parser.add_argument("--means", action="store_true", help="`…_mean_lo`, `…_mean_hi` contain the means of the boxes")
     parser.add_argument("--certificate", type=Path, help="the release's envelope; by default FILE.dsse.json")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _certify(arguments: list[str]) -> int:
+    given = _certifying().parse_args(arguments)
     from surebox_core.errors import UndefinedStatisticError
     from surebox_verify.certify import certify, weights_in
     from surebox_verify.released.files import format_of, rows
@@ -112,6 +132,11 @@ def _certify(arguments: list[str]) -> int:
     weights = weights_in(table.column_names)
     named = {weights} if isinstance(weights, str) else set(weights)
     there = bool(named & set(table.column_names)) and not given.not_weighed
+    if envelope is None and there and not given.weighed:
+        raise UnreadableError(
+            f"{min(named & set(table.column_names))!r} may have the weights of the rows, or be a column that was "
+            "kept. Give the certificate (--certificate), or state which: --weighed or --not-weighed."
+        )
     try:
         statistics = certify(
             table,
@@ -123,7 +148,7 @@ def _certify(arguments: list[str]) -> int:
         )
     except UndefinedStatisticError as error:
         raise UnreadableError(f"{given.statistic[error.index]}: {error.reason}") from None
-    _print_json({"statistics": statistics})
+    _print_json({"statistics": statistics}) if given.json else _print_ranges(statistics)
     return 0
 
 
@@ -142,18 +167,17 @@ def _columns_of(envelope: bytes, data: bytes, path: Path) -> Mapping[str, str]:
     return certificate.columns
 
 
-def _files(path: Path, certificate: Path | None) -> tuple[dict[str, bytes], bytes]:
-    """The data files by name, and the envelope."""
+def _given(path: Path, certificate: Path | None) -> Bundle:
+    """A bundle, or a data file with the certificate next to it."""
     if path.suffix.lower() == ".zip":
-        files = unpacked(path)
-        inside = files.pop(ENVELOPE, None)
-        if certificate is None and inside is None:
+        bundle = unpacked(path)
+        if certificate is None and bundle.envelope is None:
             raise UnreadableError(f"{path} has no {ENVELOPE}, and no --certificate is given")
-        return files, certificate.read_bytes() if certificate else inside or b""
+        return replace(bundle, envelope=certificate.read_bytes()) if certificate else bundle
     beside = certificate or path.with_name(path.name + _ENDING)
     if not beside.exists():
         raise UnreadableError(f"no certificate: give --certificate, or put it next to the file as {beside.name}")
-    return {path.name: path.read_bytes()}, beside.read_bytes()
+    return Bundle({path.name: path.read_bytes()}, beside.read_bytes())
 
 
 def _timestamp(given: argparse.Namespace, bundled: bytes | None) -> "Given":
@@ -176,12 +200,62 @@ def _print(report: "Report") -> None:
     sys.stdout.write(f"timestamp   {stamp.status}{when}\n")
     sys.stdout.write(f"revocation  {report.revocation}\n")
     for each in report.statistics:
-        sys.stdout.write(f"{each.finding:<11} {each.name}{_of_the_domain(each)}\n")
+        range_shown = "" if each.published is None else f"  {_shown(each.published)}"
+        sys.stdout.write(f"{each.finding:<11} {each.name}{range_shown}{_of_records(each)}{_of_the_domain(each)}\n")
     for line in report.beyond_the_file:
-        sys.stdout.write(f"- not to be seen in the file: {line}\n")
+        sys.stdout.write(f"- cannot be checked from the file: {line}\n")
     for line in (*report.problems, *report.unchecked, *report.doubtful):
         sys.stdout.write(f"! {line}\n")
-    sys.stdout.write(_VERDICTS[report.exit_code] + "\n")
+    for name in report.not_covered:
+        sys.stdout.write(f"not covered {name}: the certificate does not state it, so anyone may have changed it\n")
+    verdict = _VERDICTS[report.exit_code]
+    if report.not_covered:
+        verdict += f" Not covered by the certificate: {', '.join(report.not_covered)}."
+    sys.stdout.write(verdict + "\n")
+
+
+def _of_records(statistic: "StatisticFinding") -> str:
+    """Name the records that a statistic counts."""
+    from surebox_verify.bases import counted_in_words
+
+    words = counted_in_words(statistic.base, statistic.n)
+    return f" of {words}" if words else ""
+
+
+def _print_ranges(statistics: Sequence[Mapping[str, Any]]) -> None:
+    """A line a statistic: its name, its certain range, and the estimate within it."""
+    from surebox_verify.questions import name_of
+
+    names = [name_of(each) for each in statistics]
+    ranges = [_shown(each["guaranteed"]) for each in statistics]
+    estimates = [_estimated(each.get("estimate")) for each in statistics]
+    left, middle = (max(map(len, column)) for column in ((_HEADS[0], *names), (_HEADS[1], *ranges)))
+    for name, certain, about in (_HEADS, *zip(names, ranges, estimates, strict=True)):
+        sys.stdout.write(f"{name:<{left}}  {certain:<{middle}}  {about}".rstrip() + "\n")
+
+
+def _estimated(estimate: Any) -> str:
+    """An estimate as people read it; of a regression one a predictor."""
+    if isinstance(estimate, list | tuple):
+        return ", ".join("none" if each is None else _end(each) for each in estimate)
+    return "" if estimate is None else _end(estimate)
+
+
+def _shown(guaranteed: Any) -> str:
+    """A range as people read it; of a statistic with several, each of them."""
+    if guaranteed is None:
+        return "no range"
+    if not isinstance(guaranteed, Mapping | list | tuple):
+        return _end(guaranteed)
+    if isinstance(guaranteed, Mapping):
+        return ", ".join(f"{name} {_shown(each)}" for name, each in guaranteed.items())
+    if guaranteed and all(each is None or isinstance(each, list | tuple) for each in guaranteed):
+        return ", ".join(_shown(each) for each in guaranteed)
+    return f"[{', '.join(_end(each) for each in guaranteed)}]"
+
+
+def _end(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else "unbounded" if value is None else str(value)
 
 
 def _of_the_domain(statistic: "StatisticFinding") -> str:

@@ -200,5 +200,8 @@ def _quantile_guess(reading: Reading, statistic: Statistic) -> Guess:
     about = np.maximum(np.minimum(after, p + _ABOUT) - np.maximum(after - reading.share[order], p - _ABOUT), 0.0)
     half = 0.5 * (side.upper - side.lower)[order]
     value = float(side.expected.mean[order][place])
-    step = reading.meaning.probable_step(statistic.of[0])
-    return Guess(value if step is None else step * round(value / step), float(about @ half) / float(about.sum()))
+    delta = float(about @ half) / float(about.sum())
+    lattice = reading.meaning.lattice(statistic.of[0]) or reading.meaning.probable_step(statistic.of[0])
+    if isinstance(lattice, tuple):
+        return Guess(min(lattice, key=lambda label: abs(label - value)), delta)
+    return Guess(value if lattice is None else lattice * round(value / lattice), delta)

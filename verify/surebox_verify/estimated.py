@@ -10,10 +10,17 @@ from surebox_core.errors import UndefinedStatisticError
 from surebox_verify.certify import bounded_columns, certify
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.files import rows
+from surebox_verify.released.naming import in_words
 
 #: Columns of texts, also where all are missing.
-_TEXTS: Final = ("statistic", "kind", "columns", "about", "reason")
+_TEXTS: Final = ("statistic", "kind", "columns", "about", "base", "reason")
 _NUMBERS: Final = ("estimate", "guaranteed", "attained")
+_ENDS: Final = ("lower", "upper", "attained_lower", "attained_upper")
+#: Why a release with weights has no count.
+_WEIGHTED: Final = (
+    "the rows have weights, so that no number of records follows from a share: ask for `share`, or for a cell of "
+    "`crosstab`, which is a sum of weights"
+)
 
 
 def estimated(data: bytes, form: str, certificate: bytes, statistics: Sequence[str] | None, ddof: int) -> pa.Table:
@@ -41,7 +48,7 @@ def estimated(data: bytes, form: str, certificate: bytes, statistics: Sequence[s
             computed.append(certify(table, [each], ddof=ddof, certificate=certificate))
         except UndefinedStatisticError as error:
             raise UnreadableError(f"{wording}: {error.reason}") from None
-    listed = [row for one, entries in zip(wanted, computed, strict=True) for row in _rows(one, entries, len(table))]
+    listed = [row for one, entries in zip(wanted, computed, strict=True) for row in _rows(one, entries)]
     names = {name: pa.string() if name in _TEXTS else None for row in listed for name in row}
     return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in names.items()})
 
@@ -61,7 +68,7 @@ def _all(table: Any, columns: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _rows(statistic: str, entries: Sequence[Mapping[str, Any]], records: int) -> Iterator[dict[str, Any]]:
+def _rows(statistic: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """A statistic's numbers, with what each is about."""
     for entry in entries:
         terms = entry.get("terms") or [{"column": name, "value": None} for name in (None, *entry["of"][1:])]
@@ -77,24 +84,29 @@ def _rows(statistic: str, entries: Sequence[Mapping[str, Any]], records: int) ->
                 **dict(zip(("lower", "upper"), one["guaranteed"] or (None, None), strict=True)),
                 **dict(zip(("attained_lower", "attained_upper"), one["attained"] or (None, None), strict=True)),
                 "sharp": entry["sharp"],
+                "base": entry["base"],
+                "n": entry["n"],
                 "reason": entry["reason"],
             }
-            yield _counted(row, records) if _is_count(statistic) else row
+            yield _counted(row) if _is_count(statistic) else row
 
 
 def _about(entry: Mapping[str, Any], term: Mapping[str, Any] | None) -> str | None:
     """The values, the interval or the coefficient that a number is about."""
     if term is not None:
         name = term["column"] or "intercept"
-        return name if term["value"] is None else f"{name}={term['value']}"
+        return name if term["value"] is None else f"{name}={in_words(term['value'])}"
     if entry.get("interval") is not None:
         return "..".join("" if end is None else str(end) for end in entry["interval"])
     values = entry.get("values")
-    return None if values is None else " | ".join("(missing)" if each is None else str(each) for each in values)
+    return None if values is None else " | ".join("(missing)" if each is None else in_words(each) for each in values)
 
 
-def _counted(row: dict[str, Any], records: int) -> dict[str, Any]:
-    """Shares as numbers of records, which are whole."""
+def _counted(row: dict[str, Any]) -> dict[str, Any]:
+    """Shares as numbers of records, which are whole; a share of weights is none of records."""
+    records = row["n"] or 0
+    if str(row["base"]).startswith("weighted"):
+        return {**row, "kind": "count", **dict.fromkeys(_ENDS), "estimate": None, "sharp": False, "reason": _WEIGHTED}
     within = {"lower": math.ceil, "attained_upper": math.floor, "upper": math.floor, "attained_lower": math.ceil}
     whole = {
         name: None if row[name] is None else to(row[name] * records + (1e-6 if to is math.floor else -1e-6))

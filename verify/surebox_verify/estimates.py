@@ -19,6 +19,7 @@ from surebox_core.influence import half_width_sums, influences
 from surebox_core.intervals import Interval
 from surebox_core.moments import inflation, moments
 from surebox_core.statistics import OF_LINES, OF_MOMENTS, Statistic, undefined_because
+from surebox_verify.bases import Base
 from surebox_verify.counted import Guess, counted_work, guesses, may_be_empty
 from surebox_verify.ranges.column import BoxColumn
 from surebox_verify.ranges.guaranteed import Range, combine
@@ -30,7 +31,7 @@ from surebox_verify.ranges.regression import prediction_work, regression_work
 from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.ranges.steps import RangeSteps, Work
 from surebox_verify.readings import Axis, Reading, Readings
-from surebox_verify.reasons import Reason, no_estimate, no_range
+from surebox_verify.reasons import Reason, no_estimate, no_range, with_too_few_values
 
 _WORK = 100_000_000  # boxes visited per range, about 0.2 s; a pass costs _PASS besides
 _ALL_WORK = 12_000_000_000
@@ -57,6 +58,7 @@ class Estimate:
     domain_may_be_empty : of a mean within a set, whether data consistent with the boxes have no record in it: the
         ranges are about the mean if there is one, and None where no data have. None of other statistics.
     reason : why there is no range or no estimate; None where there are both.
+    base : the records that it is about.
     """
 
     estimate: float | None
@@ -67,6 +69,7 @@ class Estimate:
     exact: bool
     domain_may_be_empty: bool | None = None
     reason: Reason | None = None
+    base: Base | None = None
 
     @property
     def is_known(self) -> bool:
@@ -126,7 +129,7 @@ def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT
     """
     reading = readings.of(statistic.of)
     values = len(statistic.of) * len(reading.boxes.counts)
-    if len(reading.boxes.counts) == 0:
+    if len(reading.boxes.counts) == 0 or with_too_few_values(statistic, reading):
         return RangeSteps(_nothing(statistic, readings), values)
     if statistic.kind not in OF_MOMENTS:
         return RangeSteps(counted_work(reading, statistic), values)
@@ -134,7 +137,7 @@ def reading_steps(statistic: Statistic, readings: Readings, effort: int = EFFORT
 
 
 def _nothing(statistic: Statistic, readings: Readings) -> Work:
-    """No record has the columns."""
+    """No record has the columns, or all have one value of them."""
     yield 1
     return (Range(None, None, None),) * components_of(statistic, readings)
 
@@ -143,7 +146,7 @@ def components_of(statistic: Statistic, readings: Readings) -> int:
     """How many numbers a statistic has."""
     n = readings.boxes.lower.shape[1]
     if statistic.kind == "regression":
-        return 1 + sum(1 if c < n else readings.size(c) - 1 for c in statistic.of[1:])
+        return 1 + sum(1 if c < n else max(readings.size(c) - 1, 0) for c in statistic.of[1:])
     if statistic.kind == "crosstab":
         return readings.size(statistic.of[0]) * readings.size(statistic.of[1])
     if statistic.kind in ("share", "domain_mean") and not statistic.values and statistic.perhaps is None:
@@ -165,7 +168,7 @@ def _prepared(reading: Reading, statistic: Statistic, effort: int, ddof: int) ->
         return guaranteed
     if statistic.kind in OF_LINES:  # what it reaches need not be such data
         return tuple(Range(each.outer, None, None) for each in guaranteed)
-    first, second = (Bounds(*reading.bounds(axis), reading.step(axis)) for axis in axes)
+    first, second = (Bounds(*reading.bounds(axis), reading.lattice(axis)) for axis in axes)
     kind: PairKind = "covariance" if statistic.kind == "covariance" else "correlation"
     inner = yield from reached(kind, first, second, reading.counts, reading.weights, attained=reading.meaning.attained)
     form = ddof if statistic.kind == "covariance" else 0
@@ -216,7 +219,7 @@ def _meeting(one: Range, other: Range) -> Range:
 
 def _restricted(reading: Reading, statistic: Statistic) -> bool:
     """Whether data must be on a grid, or at the ends of their boxes."""
-    return reading.meaning.attained or any(reading.step(axis) is not None for axis in reading.axes(statistic))
+    return reading.meaning.attained or any(reading.lattice(axis) is not None for axis in reading.axes(statistic))
 
 
 def _work(statistic: Statistic, used: tuple[BoxColumn, ...], effort: int, ddof: int) -> Work:
@@ -278,13 +281,14 @@ def estimates(
     """
     reading = readings.of(statistic.of)
     empty = may_be_empty(reading, statistic) if statistic.kind == "domain_mean" else (None,) * len(guaranteed)
-    if len(reading.boxes.counts) == 0:
+    if len(reading.boxes.counts) == 0 or with_too_few_values(statistic, reading):
         guessed: Sequence[Guess] = [Guess(None, None)] * len(guaranteed)
     elif statistic.kind in OF_MOMENTS:
         guessed = _of_moments(statistic, reading, len(guaranteed), ddof)
     else:
         guessed = guesses(reading, statistic)
-    parts = [_estimate(*each) for each in zip(guaranteed, guessed, empty, strict=True)]
+    base = readings.base(statistic.of)
+    parts = [replace(_estimate(*each), base=base) for each in zip(guaranteed, guessed, empty, strict=True)]
     if all(part.guaranteed is not None and part.estimate is not None for part in parts):
         return tuple(parts)
     without = no_range(statistic, reading) if any(part.guaranteed is None for part in parts) else None

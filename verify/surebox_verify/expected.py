@@ -56,9 +56,10 @@ def expected_values(lower: FloatArray, upper: FloatArray, mass: FloatArray, step
     """
     room = 0.0 if step is None else 0.5 * step  # a whole number represents all that round to it
     origin, unit = float(lower.min()) - room, float(upper.max()) - float(lower.min()) + 2.0 * room
-    if not unit > _LEAST:  # all boxes are one point, or as good as one
+    low, high = lower - room - origin, upper + room - origin
+    if not (unit > _LEAST and high.max() > low.min()):  # all boxes are one point, or as good as one
         return Expected(0.5 * (lower + upper), np.zeros(len(lower)))
-    edges, first, last, density = _density((lower - room - origin) / unit, (upper + room - origin) / unit, mass)
+    edges, first, last, density = _density(low / unit, high / unit, mass)
     middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
     inside = _inside(density, first, last, mass / mass.sum())
     mean = _within(density * middle, first, last) / inside

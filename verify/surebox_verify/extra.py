@@ -6,7 +6,7 @@ Without them signatures, digests, timestamps and revocations are checked.
 from typing import Final
 
 _MODULES: Final = ("llvmlite", "numba", "numpy", "pyarrow")
-INSTALL: Final = "pip install 'surebox-verify[ranges]'"
+INSTALL: Final = "pip install 'surebox-verify[ranges]' from your index"
 
 
 def is_lacking(error: ModuleNotFoundError) -> bool:

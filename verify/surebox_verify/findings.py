@@ -5,7 +5,7 @@ last place of its larger end, or 2^-44 of its width. It is `consistent` where it
 what data consistent with the boxes reach (`attained`, as it is computed again): another version of the search may have
 found it, or it is a wrong claim. Where the range computed again is exact there is no such doubt. Else it is
 `contradicted`, and so is a statistic whose estimate, first-order range, `attained`, `gap`, `sharp` or `value_known`
-does not follow.
+does not follow, nor what it is called where it is of ranks, nor the values that a quantile is.
 A mean within values has no range where no box can contain a record with them: `certainly empty`.
 """
 
@@ -30,6 +30,7 @@ _EXACT: Final = 1e-9
 CORE: Final = "core"
 _OF_ALL: Final = (
     "estimate", "first_order", "guaranteed", "attained", "sharp", "gap", "domain_may_be_empty", "value_known", "reason",
+    "labels", "base", "n",
 )  # fmt: skip
 
 
@@ -55,6 +56,8 @@ def judged(
         recomputed=None if again is None else again["guaranteed"],
         domain_may_be_empty=None if again is None else again["domain_may_be_empty"],
         reason=reason,
+        base=published.get("base") if again is None else again.get("base"),
+        n=published.get("n") if again is None else again.get("n"),
     )
 
 
@@ -95,7 +98,8 @@ def _verdict(
         # Coefficients without a number may be of values that only suppressed records had.
         reason = _wrong_gap(published, parts) or _wrong_words(published, parts)
         return (Finding.NOTHING_CLAIMED, None) if reason is None else (Finding.CONTRADICTED, reason)
-    if (reason := _wrong_of_the_domain(published, again) or _wrong_terms(published, again)) is not None:
+    wrong = _wrong_of_the_domain(published, again) or _wrong_terms(published, again) or _wrong_unit(published, again)
+    if (reason := wrong or _wrong_base(published, again)) is not None:
         return Finding.CONTRADICTED, reason
     if len(parts) != len(others):
         return Finding.CONTRADICTED, f"{len(parts)} numbers published, {len(others)} follow"
@@ -131,6 +135,28 @@ def _wrong_terms(published: Mapping[str, Any], again: Mapping[str, Any]) -> str 
     if said is None or case is None or list(said) == list(case):
         return None
     return "coefficients of other values published"
+
+
+def _wrong_unit(published: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
+    """Ranks that are not called ranks, or numbers that are, and values that a quantile is not."""
+    said, case = published.get("called"), again.get("called")
+    if said != case:
+        return f"called {said or 'as its kind'} published, {case or 'its kind'}"
+    said, case = published.get("labels"), again.get("labels")
+    if not isinstance(said, Mapping) or not isinstance(case, Mapping):
+        return None if said is case else f"values {said} of a quantile published, {case}"
+    ends = [name for name in case if name != "attained" or said.get(name) is not None]
+    differing = next((name for name in ends if said.get(name) != case[name]), None)
+    return None if differing is None else f"{differing} {said.get(differing)} published as values, {case[differing]}"
+
+
+def _wrong_base(published: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
+    """Records that are said to be counted and are not."""
+    for name in ("base", "n"):
+        said, case = published.get(name), again.get(name)
+        if said is not None and case is not None and said != case:
+            return f"{name}: {said} published, {case}"
+    return None
 
 
 def _wrong_gap(published: Mapping[str, Any], parts: Sequence[_Part]) -> str | None:

@@ -5,11 +5,13 @@ searched for, and flags about the data, are listed for the reader: no file shows
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from surebox_verify.certificate import Certificate
-from surebox_verify.released.boxes import ReleasedBoxes, single_values
+from surebox_verify.disclosure import days_of, value_disclosure
+from surebox_verify.released.boxes import ReleasedBoxes, meaning_of
+from surebox_verify.released.naming import may_be_merged
 
 _WORDS: Final[Mapping[str, frozenset[str]]] = {
     "method": frozenset({"boxes", "uncertain", "condensation", "swaps"}),
@@ -40,7 +42,9 @@ _SEARCH: Final = (
 #: The same of releases without boxes.
 _NOISE: Final = ("density", "min_scale", "scaling_units", "suppress_share", "cell_size", "k_column", "search")
 _DEMANDS: Final = ("l", "t", "alpha")
-_BY_COLUMN: Final = ("domains", "min_separation", "min_width", "nominal", "ordinal", "t_distance", "value_step")
+_BY_COLUMN: Final = (
+    "domains", "merged_as", "min_separation", "min_width", "nominal", "ordinal", "t_distance", "value_step",
+)  # fmt: skip
 _NOT_KEPT: Final = frozenset({"suppress", "weigh"})
 _OF_VALUES: Final = frozenset({"share", "crosstab", "domain_mean"})
 _SAME: Final = ("kind", "of", "p", "at", "interval")
@@ -52,7 +56,7 @@ _OF_THE_FILE: Final = frozenset({
 })  # fmt: skip
 _OF_THE_DATA: Final = frozenset({
     "reproducible", "codebook-from-data", "outer-bounds-from-data", "types-from-data", "repeated-release",
-    "composition-accepted", "declared-data", "new-version",
+    "composition-accepted", "protection-failed", "declared-data", "new-version",
 })  # fmt: skip
 _ROUNDED: Final = 1e-9
 _OUTER: Final = "outer-bounds-from-data"
@@ -102,7 +106,8 @@ class Parameters:
         if self.said.get("method") == "boxes":
             yield from self._wrong_statistics()
             yield from self._wrong_outer()
-            yield from self._wrong_shares()
+            yield from self._wrong_disclosure()
+            yield from self._wrong_words()
 
     def _wrong_statistics(self) -> Iterator[str]:
         """Published statistics that are none of the requested ones, or say what such statistics have not."""
@@ -133,18 +138,37 @@ class Parameters:
         if (bool(open_ended) and said.get("bounds") != "tight") != (_OUTER in flags):
             yield f"flags: {_OUTER!r} is {'' if _OUTER in flags else 'not '}published, and not as `domains` say"
 
-    def _wrong_shares(self) -> Iterator[str]:
-        """Shares of rows whose box leaves one value that are not those of the boxes."""
-        published = self.said.get("share_single_value")
-        if published is None or self.boxes is None:
+    def _wrong_disclosure(self) -> Iterator[str]:
+        """Yield shares of values given away that are not those of the boxes."""
+        published, boxes = self.said.get("value_disclosure"), self.boxes
+        if published is None or boxes is None:
             return
-        again = single_values(self.boxes)
-        if set(again) != set(published):
-            yield "share_single_value: published of other columns than the boxes have"
+        columns = self.certificate.columns
+        meaning = meaning_of(self.said, columns)
+        again = value_disclosure(boxes, meaning, boxes.numeric, boxes.nominal, days_of(columns))
+        if not isinstance(published, Mapping) or set(again) != set(published):
+            yield "value_disclosure: published of other columns than the boxes have"
             return
-        for name, share in again.items():
-            if abs(share - float(published[name])) > _ROUNDED:
-                yield f"share_single_value: {published[name]} of {name!r} published, the file has {share:g}"
+        for name, shown in again.items():
+            for figure, number in asdict(shown).items():
+                claimed = published[name].get(figure) if isinstance(published[name], Mapping) else None
+                if not _agrees(claimed, number):
+                    yield f"value_disclosure: {figure} {claimed} of {name!r} published, the file has {number}"
+
+    def _wrong_words(self) -> Iterator[str]:
+        """Words for values that a codebook does not list: of one that was declared, or a word that is none."""
+        words, said = self.said.get("merged_as"), self.said
+        if not isinstance(words, Mapping):
+            return
+        declared = said.get("nominal") if isinstance(said.get("nominal"), Mapping) else {}
+        for name, word in words.items():
+            one = (declared or {}).get(name) or {}
+            lists_all = bool(one.get("values") or one.get("hierarchy"))
+            if lists_all or not may_be_merged(word) or (self.boxes is not None and name not in self.boxes.nominal):
+                yield f"merged_as: {word!r} of {name!r} published, which no codebook has in the place of rare values"
+        flags = self.certificate.flags
+        if words and flags is not None and "codebook-from-data" not in flags:
+            yield "flags: 'codebook-from-data' is not published, and not as `merged_as` says"
 
     def beyond_the_file(self) -> Iterator[str]:
         """What is said and no file shows."""
@@ -170,10 +194,20 @@ class Parameters:
             yield "that `domains` reach as far as they say, beyond the bounds of the file"
         if said.get("value_step") and said.get("bounds") == "grid":
             yield "that values are multiples of their `value_step`"
+        if kept := said.get("keep"):
+            yield f"that the values of {', '.join(map(repr, kept))} are those of the records: they stand as they are"
         if said.get("survey_weight_column") is not None:
             yield f"that weights are those of the column {said['survey_weight_column']!r}"
         if said.get("sensitive") and not any(said.get(name) is not None for name in _DEMANDS):
             yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
+
+
+def _agrees(claimed: Any, number: float | None) -> bool:
+    """Return whether a published figure is the one computed again, but for rounding."""
+    if number is None or claimed is None:
+        return claimed is number
+    is_number = isinstance(claimed, int | float) and not isinstance(claimed, bool)
+    return is_number and abs(claimed - number) <= _ROUNDED * max(1.0, abs(number))
 
 
 def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any], names: Collection[str]) -> bool:

@@ -4,7 +4,7 @@ How far a range is searched for depends on all that is requested together and on
 (estimates.affordable): whoever asks the same of the same boxes has the same ranges.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import product
@@ -12,22 +12,27 @@ from typing import Any, get_args
 
 import numpy as np
 
+from surebox_core.moments import LARGEST
+from surebox_core.spellings import in_normal_form
 from surebox_core.statistics import OF_LINES, Kind, Statistic, check_statistics, depends_on_ddof
+from surebox_verify.bases import said_of
 from surebox_verify.boxes import Meaning
 from surebox_verify.counted import cell_of
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.estimates import Estimate, affordable, estimates, reading_steps, reason_of
 from surebox_verify.readings import Readings
+from surebox_verify.reasons import NO_RECORD
 from surebox_verify.released.boxes import ReleasedBoxes
-from surebox_verify.released.codebooks import Codebook, Meant, codebooks_of, same
+from surebox_verify.released.codebooks import Codebook, Meant, as_shown, codebooks_of, same
 from surebox_verify.released.grammar import parse_statistic
-from surebox_verify.released.intervals import number_of, wrong_interval
+from surebox_verify.released.intervals import as_sent, number_of, wrong_interval
+from surebox_verify.released.naming import CLASS, as_value, as_written, named
+from surebox_verify.released.orders import LABELLED, Order, called, labels
 
 KINDS: tuple[str, ...] = get_args(Kind)
 #: Kinds about a set of values of a column, nominal or ordinal.
 _OF_VALUES = ("share", "domain_mean")
 _SYMMETRIC = ("covariance", "correlation")
-_LARGEST = 1e70  # of what can be computed with
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ def parse_question(text: str, *, ddof: int = 0) -> Question:
 
 
 def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
-    """Read a statistic from its JSON object; errors as of `parse_question`."""
+    """Read a statistic from its JSON object, its texts as they compare; errors as of `parse_question`."""
+    spec = _compared(spec)
     kind, of = spec.get("kind"), spec.get("of")
     if kind not in KINDS:
         msg = f"statistics of kind {kind!r} cannot be computed here; those that can: {', '.join(KINDS)}"
@@ -101,6 +107,8 @@ def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
     if kind == "prediction" and not (isinstance(at, list | tuple) and 0 < len(at) == len(of) - 1):
         msg = "a prediction has the target first and is `at` a value of each predictor: prediction(income, age=40)"
         raise UnreadableError(msg)
+    if isinstance(interval, list | tuple) and len(interval) == 2:
+        interval = as_sent(interval)
     if interval is not None and (fault := wrong_interval(str(kind), values, interval)) is not None:
         raise UnreadableError(fault)
     return Question(
@@ -114,10 +122,19 @@ def question(spec: Mapping[str, Any], *, ddof: int = 0) -> Question:
     )
 
 
+def _compared(value: Any) -> Any:
+    """A JSON value with its texts in normal form."""
+    if isinstance(value, str):
+        return in_normal_form(value)
+    if isinstance(value, Mapping):
+        return {name: _compared(each) for name, each in value.items()}
+    return [_compared(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def name_of(published: Mapping[str, Any]) -> str:
-    """A published statistic as a person writes it; of a cross-table's cell the value of each column."""
+    """A published statistic as a person writes it; of ranks what it is called, of a cell the value of each column."""
     kind, of = str(published.get("kind")), [str(each) for each in published.get("of") or ()]
-    values = [str(each) for each in published.get("values") or ()]
+    values = [as_written(each) for each in published.get("values") or ()]
     if (interval := published.get("interval")) is not None and of:
         values = ["..".join("" if end is None else str(end) for end in interval)]
     if kind == "crosstab":
@@ -128,6 +145,8 @@ def name_of(published: Mapping[str, Any]) -> str:
         of[-1] += f"={'|'.join(values)}"
     if published.get("p") is not None:
         of.append(str(published["p"]))
+    if published.get("called") is not None:
+        return f"{published['called']} of {', '.join(of)}"
     return f"{kind}({', '.join(of)})"
 
 
@@ -155,8 +174,8 @@ def computing(
     -------
     list
         An object a question, as releases publish them: `estimate`, `first_order`, `guaranteed`, `attained`, `sharp`,
-        `gap`, `value_known`, `reason`, and of a `domain_mean` `domain_may_be_empty`, whether data that fit the boxes
-        have no record with the values.
+        `gap`, `value_known`, `reason`, `base` and `n` (which records it counts, and how many), and of a `domain_mean`
+        `domain_may_be_empty`, whether data that fit the boxes have no record with the values.
 
     Raises
     ------
@@ -180,8 +199,9 @@ def computed(
     """The objects of each question; as `computing`."""
     books = codebooks_of(boxes) if books is None else books
     statistics = [_placed(each, boxes, books, index) for index, each in enumerate(questions)]
-    check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], boxes.ranks)
-    readings = Readings(boxes, replace(meaning or Meaning(), ranks=boxes.ranks), boxes.weights)
+    check_statistics(statistics, len(boxes.numeric), [len(each) for each in boxes.codebooks], _sizes(boxes), fewest=0)
+    meaning = replace(meaning or Meaning(), labels=boxes.labels)
+    readings = Readings(boxes, meaning, boxes.weights, released=len(boxes.of_row))
     results: list[list[dict[str, Any]]] = []
     for index, (each, statistic) in enumerate(zip(questions, statistics, strict=True)):
         effort = affordable(statistic, statistics, len(boxes.counts))
@@ -190,26 +210,67 @@ def computed(
             steps.step()
             yield index / len(questions)
         parts = estimates(statistic, readings, steps.ranges, each.ddof)
+        if not parts:
+            results.append([unanswered(each, NO_RECORD)])
+            continue
         if each.kind == "crosstab" and each.values is not None:
             cell = [books[name].meant(value) for name, value in zip(each.of, each.values, strict=True)]
             parts = (_cell(statistic, readings, parts, cell),)
         if by_value and each.values is None and each.kind in (*_OF_VALUES, "crosstab"):
-            cells = _cells(each, boxes)
-            results.append(
-                [_entry(replace(each, values=cell), (part,)) for cell, part in zip(cells, parts, strict=True)]
-            )
+            entries = [_entry(cell, (part,), boxes) for cell, part in zip(_cells(each, books), parts, strict=True)]
+            unsure = [place for place, cell in enumerate(_codes_of_cells(each, books)) if _is_unsure(each, cell, books)]
+            if unsure:  # each of them by its name: it may be a value, or a class
+                again = [replace(each, values=tuple(entries[place]["values"])) for place in unsure]
+                of_names = yield from computed(boxes, again, meaning, books, by_value=False)
+                for place, (entry,) in zip(unsure, of_names, strict=True):
+                    entries[place] = entry
+            results.append(entries)
             continue
-        results.append([{**described(each, parts), "terms": _terms(each, boxes)}])
+        results.append([{**described(each, parts, boxes.orders), "terms": _terms(each, boxes, books)}])
     return results
 
 
-def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
+def _sizes(boxes: ReleasedBoxes) -> list[int | None]:
+    """Number of values in the order of each numeric column; None of a column without one."""
+    return [None if labels is None else len(labels) for labels in boxes.labels]
+
+
+def unanswered(each: Question, reason: str) -> dict[str, Any]:
+    """A statistic without an answer as it is published, and why it has none."""
+    return {
+        "kind": each.kind,
+        "of": list(each.of),
+        "values": None if each.values is None else list(each.values),
+        "interval": None if each.interval is None else list(each.interval),
+        "p": each.p,
+        "at": None if each.at is None else list(each.at),
+        "ddof": None,
+        **dict.fromkeys(("estimate", "first_order", "guaranteed", "attained")),
+        "sharp": False,
+        "gap": None,
+        "called": None,
+        "labels": None,
+        "domain_may_be_empty": None,
+        "value_known": False,
+        "reason": reason,
+        **said_of(None),
+        "terms": None,
+    }
+
+
+def described(each: Question, parts: Sequence[Estimate], orders: Mapping[str, Order]) -> dict[str, Any]:
     """A statistic as it is published; of a regression lists, the intercept first."""
 
     def shape(values: Sequence[Any]) -> Any:
         return list(values) if each.kind == "regression" or len(values) > 1 else values[0]
 
     gaps = [part.gap for part in parts]
+    ranges = {
+        "estimate": shape([part.estimate for part in parts]),
+        "first_order": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
+        "guaranteed": shape([part.guaranteed and [part.guaranteed.lower, part.guaranteed.upper] for part in parts]),
+        "attained": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
+    }
     return {
         "kind": each.kind,
         "of": list(each.of),
@@ -218,10 +279,9 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         "p": each.p,
         "at": None if each.at is None else list(each.at),
         "ddof": each.ddof if depends_on_ddof(_kind(each)) else None,
-        "estimate": shape([part.estimate for part in parts]),
-        "first_order": shape([part.linear and [part.linear.lower, part.linear.upper] for part in parts]),
-        "guaranteed": shape([part.guaranteed and [part.guaranteed.lower, part.guaranteed.upper] for part in parts]),
-        "attained": shape([part.inner and [part.inner.lower, part.inner.upper] for part in parts]),
+        **ranges,
+        "called": called(each.kind, each.of, orders),
+        "labels": labels(each.kind, each.of, orders, {name: ranges[name] for name in LABELLED}),
         "sharp": all(part.exact for part in parts),
         "gap": None if None in gaps else max(gap for gap in gaps if gap is not None),
         "domain_may_be_empty": (
@@ -229,31 +289,42 @@ def described(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
         ),
         "value_known": all(part.is_known for part in parts),
         "reason": reason_of(parts, each.of),
+        **said_of(parts[0].base if parts else None),
     }
 
 
-def _entry(each: Question, parts: Sequence[Estimate]) -> dict[str, Any]:
-    return {**described(each, parts), "terms": None}
+def _entry(each: Question, parts: Sequence[Estimate], boxes: ReleasedBoxes) -> dict[str, Any]:
+    return {**described(each, parts, boxes.orders), "terms": None}
 
 
-def _cells(each: Question, boxes: ReleasedBoxes) -> list[tuple[Any, ...]]:
-    """What each number of a statistic without values is about, in their order."""
-    names = each.of if each.kind == "crosstab" else each.of[-1:]
-    return list(product(*(map(_plain, boxes.values(name)) for name in names)))
+def _of_cells(each: Question) -> Sequence[str]:
+    """The columns whose values the numbers of a statistic without values are about."""
+    return each.of if each.kind == "crosstab" else each.of[-1:]
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; days as text."""
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+def _codes_of_cells(each: Question, books: Mapping[str, Codebook]) -> Iterator[tuple[int, ...]]:
+    """The codes that each number of such a statistic is about, in their order."""
+    return product(*(range(len(books[name].values)) for name in _of_cells(each)))
 
 
-def _terms(each: Question, boxes: ReleasedBoxes) -> list[dict[str, Any]] | None:
+def _cells(each: Question, books: Mapping[str, Codebook]) -> Iterator[Question]:
+    """The question about each of the numbers of a statistic without values, in their order."""
+    for codes in _codes_of_cells(each, books):
+        cell = zip(_of_cells(each), codes, strict=True)
+        yield replace(each, values=tuple(books[name].name_of(code) for name, code in cell))
+
+
+def _is_unsure(each: Question, codes: Sequence[int], books: Mapping[str, Codebook]) -> bool:
+    """Return whether a number is about a word that may be a value, or all values that are not listed."""
+    return any(books[name].is_unsure(code) for name, code in zip(_of_cells(each), codes, strict=True))
+
+
+def _terms(each: Question, boxes: ReleasedBoxes, books: Mapping[str, Codebook]) -> list[dict[str, Any]] | None:
     """What the coefficients of a regression are of, where a predictor is nominal."""
     if each.kind != "regression" or not set(each.of[1:]) & set(boxes.nominal):
         return None
-    values = {
-        name: [_plain(value) for value in book[1:]] for name, book in zip(boxes.nominal, boxes.codebooks, strict=True)
-    }
+    nominal = [name for name in each.of[1:] if name in boxes.nominal]
+    values = {name: [books[name].name_of(code) for code in range(1, len(books[name].values))] for name in nominal}
     return terms(each.of[1:], values)
 
 
@@ -274,7 +345,7 @@ def terms(predictors: Sequence[str], values: Mapping[str, Sequence[Any]]) -> lis
 def with_values(
     boxes: ReleasedBoxes, questions: Sequence[Question], declared: Mapping[str, Sequence[Any]] | None = None
 ) -> ReleasedBoxes:
-    """The boxes, with codebooks that have every value queried: a declared value may be in no box.
+    """The boxes, with codebooks that have every value queried: it may be in no box.
 
     Parameters
     ----------
@@ -286,13 +357,13 @@ def with_values(
     for each in questions:
         values = each.values or ()
         of = each.of if each.kind == "crosstab" else each.of[-1:] * len(values)
-        named = [*zip(of, values, strict=False)]  # a cross-table without values is one of all cells
-        named += zip(each.of[1:], each.at or (), strict=False)
+        about = [*zip(of, values, strict=False)]  # a cross-table without values is one of all cells
+        about += zip(each.of[1:], each.at or (), strict=False)
         if each.kind in OF_LINES:
-            named += [(name, value) for name in each.of for value in (declared or {}).get(name, ())]
-        for name, value in named:
-            if name in books and not any(same(known, value) for known in books[name]):
-                books[name].append(_as_known(value, books[name]))
+            about += [(name, value) for name in each.of for value in (declared or {}).get(name, ())]
+        for name, value in about:
+            if name in books and _is_lacking(value, books[name], (declared or {}).get(name, ())):
+                books[name].append(as_shown(as_value(value), books[name]))
     orders = [_ascending(books[name]) for name in boxes.nominal]
     more = [len(order) - held.shape[1] for order, held in zip(orders, boxes.sets, strict=True)]
     sets = tuple(
@@ -305,17 +376,15 @@ def with_values(
     return replace(boxes, sets=sets, codebooks=codebooks)
 
 
-def _as_known(value: Any, book: Sequence[Any]) -> Any:
-    """A value that a specification writes, as the file would have it next to those that it has."""
-    first = next((known for known in book if known is not None), None)
-    try:
-        if isinstance(value, str) and isinstance(first, date):
-            return date.fromisoformat(value)
-        if isinstance(value, str) and isinstance(first, int | float) and not isinstance(first, bool):
-            return type(first)(value)
-    except ValueError:
-        return value
-    return value
+def _is_lacking(value: Any, book: Sequence[Any], declared: Sequence[Any]) -> bool:
+    """Return whether a value is named that the boxes lack and the codebook has; of one from the data it may be any.
+
+    No file shows that a value which is in no box is none of the merged ones: `claims` states it.
+    """
+    if named(value).kind == CLASS or any(same(known, value) for known in book):
+        return False
+    values = [known for known in declared if known is not None]  # the missing value may be all that is declared
+    return not values or any(same(known, value) for known in values)
 
 
 def _ascending(book: Sequence[Any]) -> list[int]:
@@ -355,13 +424,18 @@ def _numbers(name: str, value: Any, boxes: ReleasedBoxes, books: Mapping[str, Co
     """The value of a predictor as a number; of a nominal one its indicators."""
     if name not in books:
         return [_finite(name, value)]
+    order = boxes.orders.get(name)
+    if order is not None and not order.by_rank and named(value).kind != CLASS:
+        number = order.number_of(as_value(value))
+        if number is not None:
+            return [_finite(name, number)]
     meant = books[name].meant(value)
     if len(meant.sure) != 1 or meant.perhaps != meant.sure:
         msg = f"{value!r} is not one value of column {name!r}: a prediction is at one value of each predictor"
         raise UnreadableError(msg)
     (code,) = meant.sure
-    if name not in boxes.nominal:
-        return [float(code)]
+    if order is not None:
+        return [order.numbers[code]]
     size = len(boxes.codebooks[boxes.nominal.index(name)])
     return [float(code == other) for other in range(1, size)]
 
@@ -371,11 +445,11 @@ def _finite(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str | date):
         msg = f"{value!r} is neither a number nor a day, as column {name!r} has them"
         raise UnreadableError(msg)
-    number = float(number_of(value))
-    if not abs(number) <= _LARGEST:
-        msg = f"a prediction is at numbers of at most {_LARGEST:g} in size"
+    number = number_of(value)
+    if not abs(number) <= LARGEST:  # whole numbers of any size are compared as they are
+        msg = f"a prediction is at numbers of at most {LARGEST:g} in size"
         raise UnreadableError(msg)
-    return number
+    return float(number)
 
 
 def _codes(meant: Meant) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -390,13 +464,14 @@ def _cell(statistic: Statistic, readings: Readings, parts: Sequence[Estimate], m
         return parts[first[0][0] * readings.size(statistic.of[1]) + second[0][0]]
     reading = readings.of(statistic.of)
     if not len(reading.boxes.counts):
-        return Estimate(None, None, None, None, None, exact=False)
+        return Estimate(None, None, None, None, None, exact=False, base=readings.base(statistic.of))
     count = cell_of(reading, (statistic.of[0], statistic.of[1]), (first, second))
     inside = [parts[one * readings.size(statistic.of[1]) + two] for one in first[0] for two in second[0]]
     values = [part.estimate for part in inside if part.estimate is not None]
     outer = count.outer
     estimate = outer.clip(sum(values)) if outer is not None and len(values) == len(inside) else None
-    return Estimate(estimate, None, outer, count.inner, count.gap, count.exact)
+    base = readings.base(statistic.of)
+    return Estimate(estimate, None, outer, count.inner, count.gap, count.exact, base=base)
 
 
 def _kind(each: Question) -> Kind:
@@ -405,4 +480,4 @@ def _kind(each: Question) -> Kind:
 
 
 def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else as_written(value)

@@ -23,13 +23,14 @@ import numpy as np
 from surebox_core.ordering import lexicographic
 from surebox_core.statistics import Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
-from surebox_verify.boxes import Meaning, PublishedBoxes
+from surebox_verify.bases import Base
+from surebox_verify.boxes import Lattice, Meaning, PublishedBoxes
 from surebox_verify.expected import Expected, expected_shares, expected_values
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.contents import ContentColumn, content_column
 from surebox_verify.ranges.mass import Mass, mass_of
 from surebox_verify.ranges.masses import with_masses
-from surebox_verify.ranges.members import ValueSets, held_in, ranges_of_ranks, sets_of_values
+from surebox_verify.ranges.members import ValueSets, held_in, ranges_of_labels, sets_of_values
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Reading:
         if axis not in self._ready:
             lower, upper = self.bounds(axis)
             column = box_column(
-                lower, upper, self.counts, self.weights, attained=self.meaning.attained, grid=self.step(axis)
+                lower, upper, self.counts, self.weights, attained=self.meaning.attained, grid=self.lattice(axis)
             )
             known = self.weight_ends is None
             self._ready[axis] = column if known else with_masses(column, lower, upper, self.mass)
@@ -116,9 +117,9 @@ class Reading:
             return nothing, nothing
         return self.boxes.means[0][:, axis.column], self.boxes.means[1][:, axis.column]
 
-    def step(self, axis: Axis) -> float | None:
-        """Step of an axis; an indicator is a whole number."""
-        return 1.0 if axis.values is not None else self.meaning.step(axis.column)
+    def lattice(self, axis: Axis) -> Lattice | None:
+        """Grid of the values of an axis; an indicator is a whole number."""
+        return 1.0 if axis.values is not None else self.meaning.lattice(axis.column)
 
     def bounds(self, axis: Axis) -> tuple[FloatArray, FloatArray]:
         """Bounds of an axis."""
@@ -128,14 +129,18 @@ class Reading:
         held = held_in(sets.possible, axis.values)
         return (held == sets.sizes[0]).astype(np.float64), (held > 0).astype(np.float64)
 
+    def size(self, column: int) -> int:
+        """Values of a nominal column."""
+        return int(self.boxes.sets[column - self.numeric].shape[1])
+
     def values(self, column: int) -> ValueSets:
         """Sets of a nominal column; of an ordinal one the values between both ends, which alone are attained."""
         if column not in self._values:
-            attained, ranks = self.meaning.attained, self.meaning.ranked(column)
-            if ranks is None:
+            attained, labels = self.meaning.attained, self.meaning.labels_of(column)
+            if labels is None:
                 sets = sets_of_values(self.boxes.sets[column - self.numeric], attained=attained)
             else:
-                sets = ranges_of_ranks(*self.bounds(Axis(column)), ranks, attained=attained)
+                sets = ranges_of_labels(*self.bounds(Axis(column)), labels, attained=attained)
             self._values[column] = sets
         return self._values[column]
 
@@ -172,8 +177,7 @@ class Reading:
             if column < self.numeric:
                 axes.append(Axis(column))
             else:
-                size = self.boxes.sets[column - self.numeric].shape[1]
-                axes.extend(Axis(column, (value,)) for value in range(1, size))
+                axes.extend(Axis(column, (value,)) for value in range(1, self.size(column)))
         return tuple(axes)
 
 
@@ -185,17 +189,19 @@ class Readings:
     ----------
     boxes, meaning : the published data.
     weights : (B,), of the records of a weighed release; None where it is not.
+    released : all records that are published; None where these are the boxes' records.
     """
 
     boxes: PublishedBoxes
     meaning: Meaning = field(default_factory=Meaning)
     weights: FloatArray | None = None
+    released: int | None = None
     _parts: dict[tuple[int, ...], Reading] = field(default_factory=dict)
 
     def size(self, column: int) -> int:
         """Values of a nominal or an ordinal column."""
-        ranks, numeric = self.meaning.ranked(column), self.boxes.lower.shape[1]
-        return int(self.boxes.sets[column - numeric].shape[1]) if ranks is None else ranks
+        labels, numeric = self.meaning.labels_of(column), self.boxes.lower.shape[1]
+        return int(self.boxes.sets[column - numeric].shape[1]) if labels is None else len(labels)
 
     @cached_property
     def incomplete(self) -> tuple[int, ...]:
@@ -212,6 +218,12 @@ class Readings:
                 there &= self.boxes.present(column)
             self._parts[lacking] = self._taken(there)
         return self._parts[lacking]
+
+    def base(self, columns: tuple[int, ...]) -> Base:
+        """Return which records a statistic of some columns counts."""
+        n = int(self.of(columns).boxes.counts.sum())
+        released = int(self.boxes.counts.sum()) if self.released is None else self.released
+        return Base(n, released, self._weights is not None)
 
     @cached_property
     def _weights(self) -> FloatArray | None:

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from surebox_core.statistics import OF_LINES, Statistic
+from surebox_core.statistics import BY_INDICATORS, OF_LINES, Statistic
 from surebox_verify.readings import Reading
+
+NO_RECORD: Final = "no released record has a value in every column of it"
+_BINARY = 2
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ def no_range(statistic: Statistic, reading: Reading) -> Reason:
     reading : the boxes that have its columns.
     """
     if not len(reading.boxes.counts):
-        return Reason("no released record has a value in every column of it")
+        return Reason(NO_RECORD)
+    if few := with_too_few_values(statistic, reading):
+        return Reason("the release has fewer than two values of {columns}", few)
     if statistic.kind == "domain_mean":
         return Reason("no released record can have the values that it is within")
     if statistic.kind not in OF_LINES:
@@ -55,6 +61,22 @@ def no_range(statistic: Statistic, reading: Reading) -> Reason:
             tuple(range(1, len(statistic.of))),
         )
     return Reason("no bound could be proven")
+
+
+def with_too_few_values(statistic: Statistic, reading: Reading) -> tuple[int, ...]:
+    """Return the places of nominal columns whose values, fewer than two, leave a statistic without a number.
+
+    Parameters
+    ----------
+    statistic : the statistic; only those of moments take indicators of values.
+    reading : the boxes that have its columns.
+    """
+    if statistic.kind not in BY_INDICATORS:
+        return ()
+    few = tuple(place for place, c in enumerate(statistic.of) if c >= reading.numeric and reading.size(c) < _BINARY)
+    if statistic.kind in OF_LINES and 0 not in few and len(few) < len(statistic.of) - 1:
+        return ()  # a predictor of one value adds no term to those of the others
+    return few
 
 
 def _may_be_constant(reading: Reading, column: int) -> bool:

@@ -27,7 +27,7 @@ from surebox_verify.released.boxes import (
     weight_of,
 )
 from surebox_verify.released.codebooks import Codebook, codebooks_of, declared_values
-from surebox_verify.released.files import format_of, numbers, rows, whole
+from surebox_verify.released.files import format_of, numbers, rows, typed, whole
 from surebox_verify.released.formats import difference
 from surebox_verify.report import Finding, Recomputed, StatisticFinding
 
@@ -99,8 +99,7 @@ def _beside(data: bytes, file_format: str, certificate: Certificate) -> pa.Table
     table = rows(data, file_format, certificate.columns)
     there = [name for name in kept if name in table.column_names]
     right = [name for name in there if kind_of(table.schema.field(name).type) == certificate.columns.get(name)]
-    escaped = file_format == "csv.excel"  # texts that would be formulas
-    return table.select([name for name in right if not (escaped and certificate.columns[name] == "string")])
+    return table.select(right)
 
 
 def _judged(
@@ -153,28 +152,26 @@ def _again(
     questions = [question(each, ddof=int(each.get("ddof") or 0)) for each in entries]
 
     def books(parts: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
-        return codebooks_of(parts, parameters, beside=names, verbatim=True)
+        return codebooks_of(parts, parameters, beside=names)
 
     computed = finished(answering(boxes, kept, questions, meaning, books, by_value=False, refuse=False))
     return {id(each): one for each, (one,) in zip(entries, computed, strict=True)}
 
 
 def _boxes(name: str, data: bytes, certificate: Certificate) -> tuple[ReleasedBoxes, BoolArray | None]:
-    """The boxes of the data file, and which rows are of the core.
-
-    Sets, days and orders are read back from Parquet, which has their types.
-    """
+    """The boxes of the data file, and which rows are of the core."""
     columns, parameters = certificate.columns, certificate.parameters
     names = [str(each) for each in parameters["quasi_identifiers"]]
     weight, means = weight_of(parameters, columns), has_means(parameters)
     ends = ("lo", "hi", "set", *(("mean_lo", "mean_hi") if means else ()))
     sides = [side for each in names for end in ends if (side := f"{each}_{end}") in columns]
     file_format = format_of(name)
-    if file_format != "parquet" and not all(columns[side] in _NUMBERS for side in sides):
-        msg = "sets, days and orders are read back from the Parquet file only"
-        raise UnreadableError(msg)
     marks = [CORE] if parameters.get("rare_records") == "mark" and columns.get(CORE) == "boolean" else []
-    table = numbers(data, file_format, ["box", *sides, *weight_columns(parameters, columns)], flags=marks)
+    wanted = ["box", *sides, *weight_columns(parameters, columns)]
+    if all(columns[side] in _NUMBERS for side in sides):
+        table = numbers(data, file_format, wanted, flags=marks)
+    else:
+        table = typed(rows(data, file_format, columns), [*wanted, *marks], columns)
     boxes = boxes_of(table, names, weight=weight, orders=parameters.get("ordinal"), means=means)
     core = np.asarray(table.column(CORE).to_numpy(), dtype=np.bool_) if marks else None
     questions = [question(each) for each in certificate.statistics if each.get("kind") in KINDS]

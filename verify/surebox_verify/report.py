@@ -31,6 +31,7 @@ class StatisticFinding:
     domain_may_be_empty : of a mean within values, whether data consistent with the file have no record with them, as it
         was computed again; None of other statistics, and where nothing was.
     reason : of a statistic that is not verified, the published value and the actual one.
+    base, n : which released records it counts (`bases`), and how many; as it was computed again, else as published.
     """
 
     name: str
@@ -41,6 +42,8 @@ class StatisticFinding:
     recomputed: Any
     domain_may_be_empty: bool | None = None
     reason: str | None = None
+    base: str | None = None
+    n: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Report:
     unchecked : all that could not be checked.
     doubtful : ranges narrower than those computed again: another version of the search found them, or they are wrong.
     beyond_the_file : claims that no data file can show.
+    not_covered : entries of a bundle that the certificate does not state.
     """
 
     release: str | None
@@ -73,6 +77,7 @@ class Report:
     unchecked: Sequence[str]
     doubtful: Sequence[str] = ()
     beyond_the_file: Sequence[str] = ()
+    not_covered: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:

@@ -6,7 +6,8 @@ p_v, q_v : share of value v among the rows of a box, and among all rows.
 t : 1/2 sum |p - q|, where a missing value is one more value; or of ordered values, among rows that have one, the earth
     mover's 1/(m - 1) sum |cumulated p - q|.
 
-A missing value counts for no l, and is never the value of which a box has too much.
+A missing value counts for no l, is never the value of which a box has too much, and is not among the rows of which it
+has too much. For l and alpha texts that are spellings of one word are one value (`surebox_core.spellings`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from surebox_core.spellings import spelling_classes
 from surebox_core.types import FloatArray, IntArray
 
 _ROUNDED: Final = 1e-9
@@ -63,27 +65,41 @@ class Sensitive:
 
     def _wrong(self, name: str) -> Iterator[str]:
         all_counts = self._counts(name)
-        counts, rows = all_counts[:, :-1], all_counts.sum(axis=1)
+        counts = self._spelled_as_one(name, all_counts[:, :-1])
+        rows = counts.sum(axis=1)
         least, most = self.said.get("l"), self.said.get("alpha")
         if least is not None and int((counts > 0).sum(axis=1).min()) < int(least):
             yield f"l: {least} published, a box has {int((counts > 0).sum(axis=1).min())} values of {name!r}"
         share = counts.max(axis=1, initial=0.0) / np.maximum(rows, 1)
         if most is not None and float(share.max()) > float(most) + _ROUNDED:
-            yield f"alpha: {most} published, one value of {name!r} has {float(share.max()):g} of a box"
+            yield f"alpha: {most} published, one value of {name!r} has {float(share.max()):g} of those in a box"
         t = self.said.get("t")
         if t is not None and (distance := self._distance(name, all_counts)) > float(t) + _ROUNDED:
             yield f"t: {t} published, a box is {distance:g} from all rows in {name!r}"
 
     def _counts(self, name: str) -> FloatArray:
         """(B, m + 1), rows of each box with each value, in the values' order, and without one."""
-        column = self.table.column(name).combine_chunks()
-        order = (self.said.get("ordinal") or {}).get(name)
-        known = column.drop_null()
-        values = pa.array(order).cast(column.type) if order else pc.unique(known).sort()
+        column, values = self.table.column(name).combine_chunks(), self._values(name)
         codes = pc.index_in(column, value_set=values).fill_null(len(values)).to_numpy(zero_copy_only=False)
         boxes, columns = int(self.of_row.max()) + 1, len(values) + 1
         flat = self.of_row * columns + codes
         return np.bincount(flat, minlength=boxes * columns).reshape(boxes, columns).astype(np.float64)
+
+    def _values(self, name: str) -> pa.Array:
+        """The values of a column, in their order."""
+        column = self.table.column(name).combine_chunks()
+        order = (self.said.get("ordinal") or {}).get(name)
+        return pa.array(order).cast(column.type) if order else pc.unique(column.drop_null()).sort()
+
+    def _spelled_as_one(self, name: str, counts: FloatArray) -> FloatArray:
+        """(B, m), rows of each box with any of the values that are alike, at the place of the first."""
+        if not _is_text(self.table.schema.field(name).type):
+            return counts
+        first = spelling_classes(self._values(name).cast(pa.string()).to_pylist())
+        together = np.zeros(counts.shape)
+        for value, place in enumerate(first):
+            together[:, place] += counts[:, value]
+        return together
 
     def _distance(self, name: str, counts: FloatArray) -> float:
         """T."""

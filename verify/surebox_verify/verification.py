@@ -4,7 +4,7 @@ Ranges need the extra `ranges`; without it all else is checked, and the report n
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -34,6 +34,7 @@ def verify(
     revocations: bytes | None = None,
     timestamp: Given = NO_TIMESTAMP,
     recompute: bool = True,
+    not_covered: Sequence[str] = (),
 ) -> Report:
     """Verify files of one release against its certificate.
 
@@ -45,6 +46,7 @@ def verify(
     revocations : the service's list as it is served; None where there is none.
     timestamp : what there is of one.
     recompute : whether ranges are computed again.
+    not_covered : entries of a bundle that the certificate does not state; the report names them.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def verify(
         release=certificate.release, signature=signature, signed_by=signatures, files=same, timestamp=stamp,
         revocation=revocation, statistics=checked.statistics, problems=problems, unchecked=unchecked,
         doubtful=[f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONSISTENT]],
-        beyond_the_file=checked.beyond_the_file,
+        beyond_the_file=checked.beyond_the_file, not_covered=not_covered,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,26 +39,26 @@ from app.errors import (
 from app.methods.ingest.spec import INGEST
 from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import described
-from app.releases.entries import catch_up, certify_and_write
+from app.releases.entries import Publication, catch_up
+from app.settings import RESULT_PATIENCE_SECONDS
 from workers.engine.checkpoints import Checkpoints
 from workers.engine.context import InputFiles, job_context, with_secrets
 from workers.engine.ending.commit import succeed
 from workers.engine.ending.review import Reviewed, review, review_again
 from workers.engine.ending.store import Stored, Traces, store
 from workers.engine.heartbeat import Heartbeat, StopReason, time_limit_error
+from workers.engine.placing import Placement, lane_of, send_passed_over
 from workers.engine.registry import known, runner_for
 from workers.engine.resources import WorkerResources
 from workers.engine.scratch import NO_SCRATCH, scratch_fault, scratch_folder
-from workers.engine.warming import at_work
-from workers.methods.context import CancelRequestedError, JobContext, ShutdownRequestedError
+from workers.engine.warming import at_work, note_compilations
+from workers.methods.context import CancelRequestedError, JobContext, MisplacedError, ShutdownRequestedError
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import Checkpointing, SplitRequestedError, Splitting, Stepwise
 
 #: Exit status of a child that leaves in the middle of a native kernel.
 ABANDONED = 75
 _RETRY_SECONDS = 0.2
-#: How long a computed result waits for a database that is away.
-_PATIENCE_SECONDS = 3600.0
 #: Stages of jobs that wait for storage, by whether it is full.
 _WAITS_FOR = ("the storage cannot be used", "the storage is full")
 _INTERNAL = "the job could not be run; the service's log states where it failed"
@@ -95,32 +95,16 @@ def run(*, job_id: str, resources: WorkerResources) -> None:
                     Attempt(claimed, resources, scratch=None).put_off()
                 else:
                     Attempt(claimed, resources, scratch=scratch).run()
-            if _is_long(claimed, time.monotonic() - began, above=resources.settings.long_job_seconds):
-                _send_passed_over(claimed.queue, resources)
+            send_passed_over(claimed, resources, seconds=time.monotonic() - began)
+            resources.held.settle()
         except Exception as error:  # noqa: BLE001 - logged without its text, which may quote a cell
             log.error("job.left_to_housekeeping", **described(error))  # noqa: TRY400
 
 
 def _claim_next(connection: Connection, *, ticket: str, resources: WorkerResources) -> Claim | None:
-    lane = turns.Lane(resources.settings.long_job_seconds, seen_seconds=WORKER_SECONDS)
-    chosen = turns.next_job(connection, ticket=ticket, known=known(), lane=lane)
+    lane = lane_of(resources.settings)
+    chosen = turns.next_job(connection, ticket=ticket, known=known(), lane=lane, queues=resources.queues)
     return None if chosen is None else claims.claim(connection, job_id=chosen, worker=resources.worker, known=known())
-
-
-def _is_long(claimed: Claim, seconds: float, *, above: float) -> bool:
-    """Whether this job, which ran for so long, was one of those that leave a process to short ones; parts are."""
-    return claimed.part is not None or seconds >= above or (claimed.estimated_seconds or 0.0) > above
-
-
-def _send_passed_over(queue: str, resources: WorkerResources) -> None:
-    """A long job that had to leave its ticket to shorter ones gets another, now that a long one has ended."""
-    try:
-        with resources.database.read() as connection:
-            waiting = turns.waiting(connection, queue=queue, seconds=resources.settings.long_job_seconds)
-    except UnavailableError:  # housekeeping sends it
-        return
-    if waiting is not None:
-        resources.queue.enqueue(waiting.id, method=waiting.method)
 
 
 class Attempt:
@@ -135,6 +119,8 @@ class Attempt:
         self._scratch = scratch or Path(os.devnull)
         self._traces = Traces(resources.storage)
         self._reviewed = Reviewed()
+        self._publication = Publication(self._settings, database=resources.database, storage=resources.storage)
+        self._placement = Placement(claimed, resources)
         self._heartbeat = Heartbeat(
             job_id=claimed.id,
             attempt=claimed.attempt,
@@ -142,6 +128,7 @@ class Attempt:
             database=resources.heartbeat_database,
             settings=self._settings,
             stopping=resources.stopping,
+            misplaced=self._placement.misplaced,
             overrun=self._abandon,
         )
 
@@ -162,6 +149,8 @@ class Attempt:
             self._heartbeat.check()
         except ShutdownRequestedError:
             return self._release_claim
+        except MisplacedError:
+            return self._move
         except SplitRequestedError as requested:
             return partial(self._split, count=requested.parts)
         except CancelRequestedError:
@@ -182,6 +171,8 @@ class Attempt:
         """An error that is none of ours: the worker's limits, its disk, or a fault in the code."""
         if isinstance(error, SoftTimeLimitExceeded):
             return self._failure(time_limit_error(self._settings))
+        if isinstance(error, MemoryError) and self._placement.is_question:
+            return self._move
         if isinstance(error, MemoryError):
             return self._failure(MemoryLimitError("ask for less work, or give the workers more memory"))
         if (fault := scratch_fault(error)) is not None:
@@ -191,11 +182,35 @@ class Attempt:
 
     def _compute(self) -> tuple[JobContext, Outcome]:
         runner = runner_for(self._claimed.method)
+        if "numba" in sys.modules:  # a method without kernels does not load it
+            note_compilations()
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
         job = with_secrets(runner, job, self._claimed, self._resources)
         return job, self._step_through(runner, job) if isinstance(runner, Stepwise) else runner.run(job)
 
     def _store_and_review(self, job: JobContext, outcome: Outcome) -> Stored:
+        """Store what was computed, through a restart of Postgres if need be: it keeps the digests."""
+        patience = time.monotonic() + RESULT_PATIENCE_SECONDS
+        while True:
+            try:
+                return self._stored_and_reviewed(job, outcome)
+            except StorageUnavailableError:
+                raise
+            except UnavailableError:
+                with self._heartbeat.uncounted():
+                    if not self._database_is_back(patience):
+                        raise
+
+    def _database_is_back(self, patience: float) -> bool:
+        """Wait for the database; False: it is away for too long."""
+        while time.monotonic() < patience:
+            time.sleep(_RETRY_SECONDS)
+            self._heartbeat.check()
+            with suppress(UnavailableError), self._resources.database.read():
+                return True
+        return False
+
+    def _stored_and_reviewed(self, job: JobContext, outcome: Outcome) -> Stored:
         at, storage = self._resources, self._traces
         stored = store(self._claimed, outcome, storage=storage, at=at)
         if stored.dataset is None:
@@ -207,7 +222,7 @@ class Attempt:
         while not runner.done(state):
             try:
                 self._heartbeat.check()
-            except ShutdownRequestedError:
+            except (ShutdownRequestedError, MisplacedError):
                 self._checkpoint(runner, state, job, steps, now=True)
                 raise
             state = runner.step(state, job)
@@ -262,21 +277,24 @@ class Attempt:
 
     def _commit(self, write: Callable[[UnitOfWork], None]) -> None:
         """Commit, through a restart of Postgres if need be: hours of work hang on it."""
-        patience = time.monotonic() + _PATIENCE_SECONDS
+        patience = time.monotonic() + RESULT_PATIENCE_SECONDS
         written = False
         while not written:
             try:
-                with self._resources.database.unit_of_work() as unit:
-                    write(unit)
+                self._publication.run(partial(self._in_one_transaction, write))
                 written = True
             except PublishedMeanwhileError as error:
                 if isinstance(error, LedgerBehindError):
                     self._learn_again()
-                self._reviewed = review_again(self._claimed, self._reviewed, storage=self._traces, at=self._resources)
+                self._reviewed = review_again(self._claimed, self._reviewed, at=self._resources)
             except (UnavailableError, StorageFullError):
                 if time.monotonic() > patience or self._resources.stopping():
                     raise
                 time.sleep(_RETRY_SECONDS)
+
+    def _in_one_transaction(self, write: Callable[[UnitOfWork], None]) -> None:
+        with self._resources.database.unit_of_work() as unit:
+            write(unit)
 
     def _learn_again(self) -> None:
         """Storage has publications that the database has forgotten."""
@@ -286,7 +304,7 @@ class Attempt:
     def _succeed(self, unit: UnitOfWork, *, stored: Stored) -> None:
         succeed(
             unit.connection, claimed=self._claimed, stored=stored, reviewed=self._reviewed,
-            settings=self._settings, end=certify_and_write(self._settings, self._resources.storage),
+            settings=self._settings, end=self._publication.end,
         )  # fmt: skip
         self._settle(unit, AttemptOutcome(state=JobState.SUCCEEDED, outcome="succeeded"))
         self._over = True
@@ -332,12 +350,25 @@ class Attempt:
 
     def _release_claim(self, unit: UnitOfWork) -> None:
         claimed = self._claimed
+        if self._cancelled(unit):
+            return
+        claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
+        unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.method, claimed.queue)))
+
+    def _move(self, unit: UnitOfWork) -> None:
+        """The job is longer than what this process is for: it goes on where long ones do."""
+        if self._cancelled(unit):
+            return
+        moved = self._placement.move(unit.connection)
+        unit.after_commit(lambda: self._send(moved))
+
+    def _cancelled(self, unit: UnitOfWork) -> bool:
+        """Cancel the job if that was requested meanwhile, and return whether it was."""
+        claimed = self._claimed
         reply = claims.look(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
         if reply.cancel_requested:
             self._cancel(unit)
-            return
-        claims.release_claim(unit.connection, job_id=claimed.id, attempt=claimed.attempt)
-        unit.after_commit(lambda: self._send(QueuedJob(claimed.id, claimed.method)))
+        return reply.cancel_requested
 
     def _hold(self, error: SureboxError) -> Callable[[UnitOfWork], None]:
         """The storage is at fault, not the job: it waits, unless someone waits for the answer that it is full."""
@@ -369,7 +400,7 @@ class Attempt:
             unit.after_commit(lambda: self._send(waiting))
 
     def _send(self, waiting: QueuedJob) -> None:
-        self._resources.queue.enqueue(waiting.id, method=waiting.method)
+        self._resources.queue.enqueue(waiting.id, method=waiting.method, queue=waiting.queue)
 
     def _abandon(self, verdict: StopReason) -> None:
         """Called by the heartbeat's thread when a step overruns: write the ending and leave the process."""
@@ -377,6 +408,7 @@ class Attempt:
             StopReason.CANCELLED: self._cancel,
             StopReason.TIME_LIMIT: self._failure(time_limit_error(self._settings)),
             StopReason.SHUTDOWN: self._release_claim,
+            StopReason.MISPLACED: self._move,
         }
         try:
             if verdict in writes:
@@ -385,7 +417,7 @@ class Attempt:
         except FencedError:
             pass
         except UnavailableError:
-            if verdict is not StopReason.SHUTDOWN:
+            if verdict not in (StopReason.SHUTDOWN, StopReason.MISPLACED):
                 raise
         log.warning("job.abandoned", job_id=self._claimed.id, reason=verdict.name.lower())
         shutil.rmtree(self._scratch, ignore_errors=True)

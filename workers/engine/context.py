@@ -9,8 +9,8 @@ from pathlib import Path
 import structlog
 
 from app.contracts.inputs import Inputs
-from app.contracts.jobs import JobProgress
-from app.db.repositories import draws, families, job_results, releases
+from app.contracts.jobs import JobProgress, Queue
+from app.db.repositories import draws, families, job_results, recognition, releases
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import KeptOf
 from app.db.repositories.job_results import StoredResult
@@ -20,7 +20,7 @@ from app.methods.catalogue import METHODS
 from app.secrets.keep import column_secrets, owner_secret, seal_anew
 from app.secrets.seal import service_sealer
 from app.settings import Settings
-from workers.engine.families import family_of
+from workers.engine.families import continued, family_of
 from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources, resources
 from workers.methods.context import InputFile, JobContext, JobPart, Limits
@@ -41,7 +41,7 @@ def job_context(
         inputs=_read(claimed.inputs),
         draw=_draw(claimed, resources),
         scratch=scratch,
-        limits=_limits(resources.settings),
+        limits=_limits(resources.settings, queue=claimed.queue),
         threads=resources.threads,
         part=None if claimed.part is None else JobPart(claimed.part, claimed.parts or 1),
         rng=new_generator(claimed.seed),
@@ -57,12 +57,13 @@ def _read(inputs: Inputs) -> Inputs:
     return Inputs(there, inputs.releases, inputs.jobs)
 
 
-def _limits(settings: Settings) -> Limits:
+def _limits(settings: Settings, *, queue: str) -> Limits:
+    """Limits of a job; only the interactive queue keeps releases ready, for the next question to them."""
     return Limits(
         max_columns=settings.max_columns,
         max_field_bytes=settings.max_field_bytes,
         max_upload_bytes=settings.max_upload_bytes,
-        release_cache_bytes=settings.release_cache_bytes,
+        release_cache_bytes=settings.release_cache_bytes if queue == Queue.INTERACTIVE else 0,
         split_seconds=settings.split_seconds,
     )
 
@@ -95,6 +96,8 @@ class InputFiles:
             InputFile.ORIGINAL: self._original,
             InputFile.PERSONS: self._persons,
             InputFile.PERSONS_KEY: self._persons_key,
+            InputFile.VERSIONS: self._versions,
+            InputFile.VERSIONS_KEY: self._versions_key,
         }
         return made[kind](field)
 
@@ -151,11 +154,31 @@ class InputFiles:
 
     def _persons_key(self, field: str) -> Path | None:
         under = self._kept(field).persons_under
-        if under is None:
+        return None if under is None else self._secret(field, "persons", under)
+
+    def _versions(self, field: str) -> Path | None:
+        """Ledgers of all versions up to a release, the last one first; None where its family does not have them."""
+        release_id = self._claimed.inputs.releases[field].id
+        with self._resources.database.read() as connection:
+            family_id = releases.family_of(connection, release_id=release_id) or ""
+            entries = families.ledger(connection, owner=self._claimed.owner, family_id=family_id)
+        keys = [one.key for one in continued(entries, release_id)]
+        if not keys or None in keys:
             return None
+        return self._written(f"{release_id}-versions", json.dumps([str(self._fetched(one)) for one in keys]).encode())
+
+    def _versions_key(self, field: str) -> Path | None:
+        path = self._persons(field)
+        if path is None:
+            return None
+        from workers.frames.persons import key_of_shown_records  # once the worker has been forked (registry.py)
+
+        return self._secret(field, "versions", key_of_shown_records(path))
+
+    def _secret(self, field: str, what: str, name: str) -> Path:
         at = self._resources
-        key = owner_secret(at.database, service_sealer(at.settings), owner=self._claimed.owner, name=under)
-        path = self._scratch / f"{self._claimed.inputs.releases[field].id}-persons.key"
+        key = owner_secret(at.database, service_sealer(at.settings), owner=self._claimed.owner, name=name)
+        path = self._scratch / f"{self._claimed.inputs.releases[field].id}-{what}.key"
         path.touch(mode=0o600)
         path.write_bytes(key)
         return path
@@ -184,14 +207,14 @@ def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerR
     """
     if not isinstance(runner, Keyed):
         return job
-    from workers.frames.digests import column_digest  # once the worker has been forked (registry.py)
+    from workers.frames.digests import column_digests  # once the worker has been forked (registry.py)
 
     names = list(runner.keyed_by(job))
     if not names:
         return job
     job.tick(0.0, "read")
     path = job.dataset_path()
-    digests = [column_digest(path, name) for name in names]
+    digests = column_digests(path, names)
     made_from = claimed.inputs.dataset
     if job.seed is not None or made_from is None:
         made = [hmac.digest(f"surebox seed {job.seed}".encode(), digest, "sha256") for digest in digests]
@@ -204,11 +227,15 @@ def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerR
 
 
 def seal_anew_where_asked() -> None:
-    """While the service's secret is being changed: seal under the new one what the old one has sealed."""
+    """Seal under the service's present secret what its previous one has sealed, and sketches that none has."""
     here = resources()
-    if not here.settings.previous_server_secret.get_secret_value():
-        return
     try:
-        log.info("secrets.sealed_anew", count=seal_anew(here.database, service_sealer(here.settings)))
+        if here.settings.previous_server_secret.get_secret_value() or _has_unsealed(here):
+            log.info("secrets.sealed_anew", count=seal_anew(here.database, service_sealer(here.settings)))
     except SureboxError as error:  # they are opened all the same, if one of both secrets is right
         log.warning("secrets.not_sealed_anew", reason=error.detail)
+
+
+def _has_unsealed(here: WorkerResources) -> bool:
+    with here.database.read() as connection:
+        return recognition.has_unsealed(connection)

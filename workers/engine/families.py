@@ -1,9 +1,9 @@
-"""Which of an owner's data are the same: looked at when they are read, and remembered beyond their deletion.
+"""Families of an owner's data: decided when these are read, and remembered beyond their deletion.
 
-At upload data are compared over all of their columns, and over those that were released by then. Of two files that were
-uploaded before anything was published, with some columns of their own each, that reveals nothing. So when a release is
-reviewed, its data are compared over its columns, its kept columns, and all columns that other data have too. The other
-data are read for that, once for each set of columns, and the result is kept beyond their deletion.
+Each dataset is compared with the sketches of all others of its owner, by `algorithms.tables.recognition` alone. When a
+release is reviewed, the column that states whose record one is is compared with those that other releases count by.
+Where the evidence does not decide, a question is kept, which someone who may publish answers. Data of before there were
+sketches are recognised when a release of their owner is reviewed next.
 
 Data that came by a key without `jobs:read` are compared with nothing until a keeper confirms them: else whoever uploads
 a guess would learn from what becomes of it whether it is right.
@@ -11,79 +11,84 @@ a guess would learn from what becomes of it whether it is right.
 What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+import structlog
 
-from app.db.repositories import families
+from app.db.repositories import families, recognition
 from app.db.repositories.datasets import NO_DATASET
-from app.db.repositories.families import OtherData, RowSketch
+from app.db.repositories.families import LedgerEntry
 from app.db.session import Connection
-from app.secrets.keep import owner_secret
-from app.secrets.seal import service_sealer
-from app.storage.protocol import Storage
+from app.errors import StorageDamagedError
+from app.releases.people import stating_questions
+from app.secrets.keep import open_sketch, owner_secret, seal_sketch
+from app.secrets.seal import Sealer, service_sealer
 from workers.engine.resources import WorkerResources
 
 if TYPE_CHECKING:
-    from workers.algorithms.tables.sketches import Sketch
-    from workers.frames.hashed_cells import Hashes
+    from workers.algorithms.tables.recognition import Agreement, Table
+
+log = structlog.get_logger(__name__)
 
 _SECRET: Final = "sketches"  # noqa: S105 - its name
-#: Columns with the same multiset that make data the same; all, where there are fewer.
-_ALIKE: Final = 3
-#: Columns that a release has in common with other data reveal nothing below this number, unless it has no other.
-_LEAST: Final = 2
-
-Sets = set[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """By what a dataset is recognised."""
+    """By what a dataset is recognised, and what it agrees in with others.
+
+    Attributes
+    ----------
+    dataset_id, owner : which, and whose.
+    table : the dataset as it is compared.
+    sealer : of the service, for its sketch and those of others.
+    agreements, compared : with other datasets, by their ids; all that it was compared with.
+    """
 
     dataset_id: str
     owner: str
-    #: With what it states that another dataset has one too, in bits.
-    fingerprints: Mapping[str, float]
-    sketches: tuple[RowSketch, ...]
+    table: "Table"
+    sealer: Sealer
+    agreements: "Mapping[str, Agreement]" = field(default_factory=dict)
+    compared: Collection[str] = frozenset()
 
 
 def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> Recognised:
-    """Fingerprints of a dataset's columns, and sketches of its rows over all and over each known set of columns."""
-    from workers.algorithms.tables.sketches import bits
-    from workers.frames.hashed_cells import cell_hashes, columns_of, counts, fingerprint
+    """Compare a dataset with all others of its owner that are there by now, unless it is compared with nothing."""
+    from workers.frames.sketched import hashed_table
 
-    key = sketching_key(owner, at)
-    names = sorted(columns_of(path))
-    cells = cell_hashes(path, names, key=key)
+    table, sealer = hashed_table(path, key=sketching_key(owner, at)), service_sealer(at.settings)
     with at.database.read() as connection:
-        known = families.column_sets(connection, owner=owner)
-    wanted = {tuple(names), *(one for one in known if cells.keys() >= set(one))}
-    fingerprints = {fingerprint(one, key=key): bits(counts(one)) for one in cells.values()}
-    return Recognised(
-        dataset_id,
-        owner,
-        {one: weight for one, weight in fingerprints.items() if one is not None},
-        tuple(_sketched(cells, columns, key) for columns in sorted(wanted)),
-    )
+        word = families.kept_word(connection, owner=owner, dataset_id=dataset_id)
+        if word == NO_DATASET or not families.by_keeper(connection, dataset_id=dataset_id):
+            return Recognised(dataset_id, owner, table, sealer)
+        known = set(recognition.known_datasets(connection, owner=owner)) - {dataset_id}
+        signature = Recognised(dataset_id, owner, table, sealer)
+        agreements = _agreements(connection, signature, known, tables=len(known))
+    return replace(signature, agreements=agreements, compared=frozenset(known))
+
+
+def _agreements(
+    connection: Connection, mine: Recognised, dataset_ids: Collection[str], *, tables: int
+) -> "dict[str, Agreement]":
+    """Agreements of a table with datasets that no one has declared to be of other people."""
+    from workers.algorithms.tables.recognition import Sameness, compared
+    from workers.frames.sketched import unpacked
+
+    made = {
+        one.dataset_id: compared(mine.table, unpacked(open_sketch(mine.sealer, one, owner=mine.owner)), tables=tables)
+        for one in recognition.tables(connection, owner=mine.owner, dataset_ids=dataset_ids)
+    }
+    return {other: one for other, one in made.items() if one.sameness is not Sameness.OTHER}
 
 
 def sketching_key(owner: str, at: WorkerResources) -> bytes:
     """By which the columns and rows of an owner's data are hashed, so that they are recognised."""
     return owner_secret(at.database, service_sealer(at.settings), owner=owner, name=_SECRET)
-
-
-def sketched(path: Path, sets: Iterable[Sequence[str]], *, owner: str, at: WorkerResources) -> tuple[RowSketch, ...]:
-    """The rows of a dataset over sets of its columns."""
-    from workers.frames.hashed_cells import cell_hashes
-
-    key = sketching_key(owner, at)
-    wanted = sorted({tuple(sorted(columns)) for columns in sets})
-    cells = cell_hashes(path, sorted({name for columns in wanted for name in columns}), key=key)
-    return tuple(_sketched(cells, columns, key) for columns in wanted)
 
 
 def join_family(connection: Connection, signature: Recognised) -> str:
@@ -92,13 +97,17 @@ def join_family(connection: Connection, signature: Recognised) -> str:
     The keeper's word is added to what is recognised: that data are the same as others does not state that they are not
     the same as third ones. Only data that were set apart (`none`) are compared with nothing.
     """
+    from workers.frames.sketched import packed
+
     families.lock_recognising(connection, owner=signature.owner)
-    family_id, because = _family(connection, signature)
+    agreements: dict[str, Agreement] = {}
+    family_id, because = _family(connection, signature, agreements)
     families.assign(connection, dataset_id=signature.dataset_id, family_id=family_id, because=because)
-    families.remember(
-        connection, owner=signature.owner, family_id=family_id, fingerprints=signature.fingerprints,
-        row_sketches=signature.sketches, dataset_id=signature.dataset_id,
-    )  # fmt: skip
+    named = {"owner": signature.owner, "dataset_id": signature.dataset_id}
+    sealed = seal_sketch(signature.sealer, packed(signature.table.sketch), **named)
+    recognition.remember(connection, family_id=family_id, sealed=sealed, **named)
+    for other, agreement in agreements.items():
+        _ask(connection, signature.owner, signature.dataset_id, other, agreement)
     return family_id
 
 
@@ -121,15 +130,59 @@ def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -
         return join_family(unit.connection, signature)
 
 
+def recognise_older(folder: Path, *, owner: str, at: WorkerResources) -> None:
+    """Recognise data of which something was published before there were sketches, one after the other, once each.
+
+    Parameters
+    ----------
+    folder : where their typed copies are put while they are read. A copy that is gone or damaged is left out.
+    owner, at : whose they are, and where families are.
+    """
+    with at.database.read() as connection:
+        older = recognition.without_sketch(connection, owner=owner)
+    for dataset_id, key in older:
+        path = folder / f"{dataset_id}.parquet"
+        try:
+            at.storage.fetch(key, path)
+            _recognise_older(path, dataset_id, owner, at)
+        except (FileNotFoundError, StorageDamagedError) as error:
+            log.warning("dataset.not_recognised", dataset_id=dataset_id, reason=type(error).__name__)
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _recognise_older(path: Path, dataset_id: str, owner: str, at: WorkerResources) -> None:
+    from workers.frames.hashed_cells import columns_of
+    from workers.frames.sketched import packed_persons, sketched_persons
+
+    signature, names = recognised(path, dataset_id=dataset_id, owner=owner, at=at), set(columns_of(path))
+    with at.database.unit_of_work() as unit:
+        family_id = join_family(unit.connection, signature)
+        persons = [one.name for one in families.persons_of(unit.connection, family_id=family_id) if one.name in names]
+    for name in persons:
+        sketch = packed_persons(sketched_persons(path, name, key=sketching_key(owner, at)))
+        sealed = seal_sketch(signature.sealer, sketch, owner=owner, dataset_id=dataset_id, name=name)
+        with at.database.unit_of_work() as unit:
+            recognition.remember_persons(
+                unit.connection, owner=owner, family_id=family_id, dataset_id=dataset_id, name=name, sealed=sealed
+            )
+
+
 def united(connection: Connection, *, family_id: str, others: Collection[str]) -> str:
     """Make families one that turned out to be of the same data; the one that they are from now on."""
     first, *more = families.eldest_first(connection, family_ids={family_id, *others})
-    families.merge(connection, family_id=first, others=more)
+    with stating_questions(connection, family_ids=[first, *more], composed_anew=[first, *more]):
+        families.merge(connection, family_id=first, others=more)
     return first
 
 
-def _family(connection: Connection, signature: Recognised) -> tuple[str, dict[str, Any] | None]:
-    """The family, and why it is that one; None where nothing is new."""
+def _family(
+    connection: Connection, signature: Recognised, agreements: "dict[str, Agreement]"
+) -> tuple[str, dict[str, Any] | None]:
+    """The family, and why it is that one; None where nothing is new. What others agree in is added to `agreements`.
+
+    Families of which a keeper has answered that they are of other people stay two, whatever is the same as both.
+    """
     known, because = families.of_dataset(connection, dataset_id=signature.dataset_id), None
     if known is None and not families.by_keeper(connection, dataset_id=signature.dataset_id):
         return families.create(connection, owner=signature.owner, confirmed=False), {"by": "first"}
@@ -138,11 +191,14 @@ def _family(connection: Connection, signature: Recognised) -> tuple[str, dict[st
     standing = None if known is None else families.standing(connection, family_id=known)
     if known is not None and standing is not None and (standing.apart or not standing.confirmed):
         return known, because
-    same = _same(connection, signature)
-    others = {one: why for one, why in same.items() if one != known}
+    others = {one: why for one, why in _same(connection, signature, agreements).items() if one != known}
     if known is None and not others:
         return families.create(connection, owner=signature.owner), {"by": "first"}
-    joined = united(connection, family_id=known or min(others), others=others)
+    joined, *more = [known] if known is not None else families.eldest_first(connection, family_ids=others)
+    more += [one for one in families.eldest_first(connection, family_ids=others) if one != joined]
+    for other in more:
+        if not recognition.are_other(connection, family_id=joined, other_family_id=other):
+            joined = united(connection, family_id=joined, others=[other])
     families.set_joined(connection, family_id=joined)
     return joined, because or next(iter(others.values()), None)
 
@@ -161,147 +217,117 @@ def _said(connection: Connection, signature: Recognised) -> tuple[str | None, di
     return named, {"by": "word", "dataset_id": word}
 
 
-def _same(connection: Connection, signature: Recognised) -> dict[str, dict[str, Any]]:
-    """Families whose data have columns or rows in common with these, and what."""
-    from workers.algorithms.tables.sketches import BITS, same_rows
+def _same(
+    connection: Connection, signature: Recognised, agreements: "dict[str, Agreement]"
+) -> dict[str, dict[str, Any]]:
+    """Families whose data are of the same people, and why."""
+    from workers.algorithms.tables.recognition import Agreement, Sameness
 
-    alike = families.alike(connection, owner=signature.owner, fingerprints=signature.fingerprints)
-    same: dict[str, dict[str, Any]] = {
-        family_id: {"by": "columns", "columns": len(shared)}
-        for family_id, (shared, every) in alike.items()
-        if len(shared) >= min(_ALIKE, every, len(signature.fingerprints)) > 0
-        if sum(signature.fingerprints[one] for one in shared) >= BITS
-    }
-    for mine in signature.sketches:
-        for known in families.sketches(connection, owner=signature.owner, columns=mine.columns):
-            if known.family_id not in same and same_rows(opened(mine), opened(known.sketch)):
-                same[known.family_id] = {"by": "rows", "over": list(mine.columns)}
+    known = set(recognition.known_datasets(connection, owner=signature.owner)) - {signature.dataset_id}
+    since = known - set(signature.compared)
+    compared = dict(signature.agreements) | _agreements(connection, signature, since, tables=len(known))
+    files = recognition.of_same_file(connection, owner=signature.owner, dataset_id=signature.dataset_id)
+    same: dict[str, dict[str, Any]] = {one: {"by": "file", "dataset_id": other} for one, other in files.items()}
+    names = tuple(one.sketch.name for one in signature.table.columns)
+    agreements |= {other: Agreement(Sameness.SAME, math.inf, 0.0, names, 1.0) for other in files.values()}
+    for other, agreement in compared.items():
+        family_id = families.of_dataset(connection, dataset_id=other) if other in known else None
+        if family_id is None:
+            continue
+        agreements[other] = agreement
+        if agreement.sameness is Sameness.SAME:
+            same.setdefault(family_id, {"by": "people", "over": list(agreement.columns), "dataset_id": other})
     return same
 
 
-def _sketched(cells: "dict[str, Hashes]", columns: tuple[str, ...], key: bytes) -> RowSketch:
-    from workers.algorithms.tables.sketches import sketch
+def _ask(connection: Connection, owner: str, dataset_id: str, other: str, agreement: "Agreement") -> None:
+    """Ask whether two datasets are of the same people, unless their families are one or someone has answered.
 
-    words = np.frombuffer(key[:16], "<u8")
-    made = sketch([cells[name] for name in columns], (int(words[0]), int(words[1])))
-    return RowSketch(
-        columns=columns, rows=made.rows, least=made.least.astype("<u8").tobytes(), repeats=made.repeats.tolist()
-    )
-
-
-def opened(kept: RowSketch) -> "Sketch":
-    """A sketch as it is compared."""
-    from workers.algorithms.tables.sketches import Sketch
-
-    least = np.frombuffer(kept.least, "<u8").astype(np.uint64)
-    return Sketch(least, kept.rows, np.array(kept.repeats, np.int64).reshape(-1, 2))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    """What a release is made from, and the columns that it publishes.
-
-    Attributes
-    ----------
-    dataset_id, path, owner : the data, their typed copy, and whose they are.
-    columns : published as quasi-identifiers.
-    keep : published as they are.
-    scratch : where other data are read.
+    Evidence that decides against an answer about other data of these families is asked about again.
     """
+    from workers.algorithms.tables.recognition import Sameness
 
-    dataset_id: str
-    path: Path
-    owner: str
-    columns: Sequence[str]
-    keep: Sequence[str]
-    scratch: Path
+    mine, theirs = (families.of_dataset(connection, dataset_id=one) for one in (dataset_id, other))
+    if mine is None or theirs in {None, mine}:
+        return
+    before = recognition.questions(connection, family_id=mine)
+    answered = any(one.other_family_id == theirs and one.people is not None for one in before)
+    if answered and agreement.sameness is not Sameness.SAME:
+        return
+    evidence = {
+        "columns": list(agreement.columns), "agreeing": round(agreement.agreeing, 2),
+        "by_chance": round(agreement.expected, 2),
+    }  # fmt: skip
+    recognition.put_question(connection, owner=owner, dataset_id=dataset_id, other_dataset_id=other, evidence=evidence)
 
 
-def compare_released(
-    release: Released, family_id: str, *, at: WorkerResources, storage: Storage, tick: Callable[[], None]
-) -> str:
-    """Compare the data of a release with all others of its owner over what it publishes; the family that they are of.
+def join_by_persons(
+    path: Path, person: str, *, dataset_id: str, owner: str, at: WorkerResources
+) -> frozenset[tuple[str, str]]:
+    """Compare the persons of a release with those of other families: values may have changed, ids have not.
 
     Parameters
     ----------
-    release : what is reviewed.
-    family_id : of its data until now.
-    at, storage : where families are, and other data.
-    tick : called before each of the others is read.
+    path, dataset_id, owner : the data of the release, and whose.
+    person : the column by which it counts them.
+    at : where families are.
+
+    Returns
+    -------
+    frozenset of (dataset, column)
+        Whose persons these are compared with.
     """
+    from workers.algorithms.tables.identified import compared_persons
+    from workers.algorithms.tables.recognition import Sameness
+    from workers.frames.sketched import sketched_persons, unpacked_persons
+
     with at.database.read() as connection:
-        standing = families.standing(connection, family_id=family_id)
-        known = set(families.column_sets(connection, owner=release.owner))
-        have = families.sketched_sets(connection, owner=release.owner)
-        others = families.data_of(connection, owner=release.owner)
-    mine = {one.id: one for one in others}.get(release.dataset_id)
-    if mine is None or standing is None or standing.apart or not standing.confirmed:
-        return family_id
-    sets = {one.id: _in_common(release, mine, one) for one in others}
-    for other in others:
-        missing = {one for one in sets[other.id] if (other.id, one) not in have}
-        if other.id != release.dataset_id and missing:
-            tick()
-            _sketch_other(other, missing, release, at=at, storage=storage)
-    known = {one for one in known if mine.columns.issuperset(one)}
-    return _join(release, known.union(*sets.values()), have, family_id, at=at)
+        family_id = families.of_dataset(connection, dataset_id=dataset_id)
+        standing = None if family_id is None else families.standing(connection, family_id=family_id)
+        others = recognition.persons(connection, owner=owner, besides=family_id or "")
+    compared = frozenset((one.dataset_id, one.name or "") for one in others)
+    if standing is None or standing.apart or not standing.confirmed or not others:
+        return compared
+    mine, sealer = sketched_persons(path, person, key=sketching_key(owner, at)), service_sealer(at.settings)
+    agreements: dict[str, Agreement] = {}
+    for one in others:
+        theirs = unpacked_persons(open_sketch(sealer, one, owner=owner))
+        agreement = compared_persons(mine, theirs, tables=len(others))
+        if one.dataset_id not in agreements or agreement.bits > agreements[one.dataset_id].bits:
+            agreements[one.dataset_id] = replace(agreement, columns=(person,))
+    with at.database.unit_of_work() as unit:
+        families.lock_recognising(unit.connection, owner=owner)
+        for other, agreement in agreements.items():
+            if agreement.sameness is Sameness.SAME:
+                because = {"by": "persons", "column": person, "dataset_id": other}
+                _unite_datasets(unit.connection, dataset_id, other, because)
+            if agreement.sameness is not Sameness.OTHER:
+                _ask(unit.connection, owner, dataset_id, other, agreement)
+    return compared
 
 
-def _in_common(release: Released, mine: OtherData, other: OtherData) -> Sets:
-    """Sets of columns that both have and that state whether rows are the same."""
-    whole = {tuple(sorted(release.columns))}
-    wanted = (release.columns, (*release.columns, *release.keep), mine.columns)
-    shared = {tuple(sorted(other.columns.intersection(one).intersection(mine.columns))) for one in wanted}
-    return {one for one in shared if one and (len(one) >= _LEAST or one in whole)}
-
-
-def _sketch_other(other: OtherData, missing: Sets, release: Released, *, at: WorkerResources, storage: Storage) -> None:
-    path = release.scratch / f"rows-of-{other.id}.parquet"
-    try:
-        storage.fetch(other.key, path)
-    except FileNotFoundError:  # deleted just now: the sketch of it by then is compared
+def _unite_datasets(connection: Connection, dataset_id: str, other: str, because: Mapping[str, Any]) -> None:
+    """Make the families of two datasets one, unless a keeper has answered that they are of other people."""
+    mine, theirs = (families.of_dataset(connection, dataset_id=one) for one in (dataset_id, other))
+    if mine is None or theirs in {None, mine}:
         return
-    made = sketched(path, missing, owner=release.owner, at=at)
-    path.unlink()
-    with at.database.unit_of_work() as unit:
-        families.lock_joining(unit.connection, owner=release.owner)
-        family_id = families.of_dataset(unit.connection, dataset_id=other.id)
-        if family_id is not None:
-            families.remember(
-                unit.connection, owner=release.owner, family_id=family_id, fingerprints=(), row_sketches=made,
-                dataset_id=other.id,
-            )  # fmt: skip
+    if not recognition.are_other(connection, family_id=mine, other_family_id=str(theirs)):
+        joined = united(connection, family_id=mine, others={str(theirs)})
+        families.assign(connection, dataset_id=dataset_id, family_id=joined, because=because)
 
 
-def _join(
-    release: Released, sets: Iterable[tuple[str, ...]], have: set[tuple[str, tuple[str, ...]]], family_id: str,
-    *, at: WorkerResources,
-) -> str:  # fmt: skip
-    """Sketch the data of the release, and make one family of all whose rows are the same."""
-    from workers.algorithms.tables.sketches import same_rows
+def continued(entries: Sequence[LedgerEntry], release_id: str | None) -> list[LedgerEntry]:
+    """A publication among those of a family and the ones whose boxes it has, the last one first.
 
-    sketches = sketched(release.path, sets, owner=release.owner, at=at)
-    new = [one for one in sketches if (release.dataset_id, one.columns) not in have]
-    with at.database.unit_of_work() as unit:
-        connection = unit.connection
-        families.lock_recognising(connection, owner=release.owner)
-        now = families.of_dataset(connection, dataset_id=release.dataset_id) or family_id
-        families.remember(
-            connection,
-            owner=release.owner,
-            family_id=now,
-            fingerprints=(),
-            row_sketches=new,
-            dataset_id=release.dataset_id,
-        )
-        for mine in sketches:
-            same = {
-                known.family_id
-                for known in families.sketches(connection, owner=release.owner, columns=mine.columns)
-                if known.family_id != now and same_rows(opened(mine), opened(known.sketch))
-            }
-            if same:
-                now = united(connection, family_id=now, others=same)
-                because = {"by": "rows", "over": list(mine.columns)}
-                families.assign(connection, dataset_id=release.dataset_id, family_id=now, because=because)
-        return now
+    Parameters
+    ----------
+    entries
+        All publications of the family.
+    release_id
+        The one that is last; None for nothing.
+    """
+    there, chain = {one.release_id: one for one in entries}, dict[str, LedgerEntry]()
+    while release_id is not None and release_id in there and release_id not in chain:
+        chain[release_id] = there[release_id]
+        release_id = there[release_id].previous_release_id
+    return list(chain.values())

@@ -4,6 +4,7 @@ The job's own thread asks `check` between steps and inside long ones. A step tha
 minute inside a native kernel, is not waited for: the thread writes the ending itself and leaves the process at once.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from app.db.repositories import claims, parts
 from app.db.session import Database
 from app.errors import FencedError, TimeLimitError, UnavailableError
 from app.settings import Settings
-from workers.methods.context import CancelRequestedError, ShutdownRequestedError
+from workers.methods.context import CancelRequestedError, MisplacedError, ShutdownRequestedError
 
 #: A step may take half a second; one that is not back this long after it was to stop overruns.
 GRACE_SECONDS = 0.75
@@ -36,6 +37,7 @@ class StopReason(Enum):
     FENCED = auto()
     TIME_LIMIT = auto()
     SHUTDOWN = auto()
+    MISPLACED = auto()
 
 
 class Heartbeat:
@@ -50,11 +52,12 @@ class Heartbeat:
         database: Database,
         settings: Settings,
         stopping: Callable[[], bool],
+        misplaced: Callable[[], bool],
         overrun: Callable[[StopReason], None],
     ) -> None:
         self._job_id, self._attempt, self._parent_id = job_id, attempt, parent_id
         self._database, self._settings = database, settings
-        self._stopping, self._overrun = stopping, overrun
+        self._stopping, self._misplaced, self._overrun = stopping, misplaced, overrun
         self._deadline = time.monotonic() + settings.job_time_limit_seconds
         self._pause = min(settings.heartbeat_seconds, settings.cancel_poll_seconds, PROGRESS_SECONDS)
         self._beat_at = self._looked_at = self._reported_at = time.monotonic()
@@ -94,6 +97,18 @@ class Heartbeat:
                 raise time_limit_error(self._settings)
             case StopReason.SHUTDOWN:
                 raise ShutdownRequestedError
+            case StopReason.MISPLACED:
+                raise MisplacedError
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Time that the job's limit does not count: its result waits for a database that is away."""
+        began = time.monotonic()
+        deadline, self._deadline = self._deadline, math.inf
+        try:
+            yield
+        finally:
+            self._deadline = deadline + time.monotonic() - began
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -131,6 +146,8 @@ class Heartbeat:
                 verdict = StopReason.FENCED
             elif reply.cancel_requested:
                 verdict = StopReason.CANCELLED
+            elif self._misplaced():
+                verdict = StopReason.MISPLACED
         if verdict is not None:
             self._judged_at, self._verdict = time.monotonic(), verdict
 

@@ -2,15 +2,17 @@
 
 import os
 import signal
-import socket
 from dataclasses import dataclass
 from typing import Self
 
+from app.db.digests import DatabaseDigests
 from app.db.session import Database
+from app.processes.place import here
 from app.queue import JobQueue
 from app.settings import Settings
 from app.storage.factory import open_storage
 from app.storage.protocol import Storage
+from workers.frames.memory import Held
 
 #: Sent by the worker's main process to its children when it is instructed to stop. It is blocked everywhere and never
 #: handled: a pending signal is a flag that a thread can read while the main thread is inside a native kernel. A main
@@ -29,18 +31,23 @@ class WorkerResources:
     queue: JobQueue
     worker: str
     threads: int
+    queues: frozenset[str]
+    held: Held
 
     @classmethod
-    def open(cls, settings: Settings, *, threads: int) -> Self:
+    def open(cls, settings: Settings, *, threads: int, queues: frozenset[str] = frozenset()) -> Self:
         """Open the resources of this process."""
+        database = Database(settings.database_url, pool_size=2)
         return cls(
             settings=settings,
-            database=Database(settings.database_url, pool_size=2),
+            database=database,
             heartbeat_database=Database(settings.database_url, pool_size=1),
-            storage=open_storage(settings),
+            storage=open_storage(settings, DatabaseDigests(database)),
             queue=JobQueue(settings),
-            worker=f"{socket.gethostname()}:{os.getpid()}",
+            worker=f"{here()}:{os.getpid()}",
             threads=threads,
+            queues=queues,
+            held=Held(),
         )
 
     def stopping(self) -> bool:
@@ -56,9 +63,9 @@ class WorkerResources:
 _of_this_process: list[WorkerResources] = []
 
 
-def open_resources(settings: Settings, *, threads: int) -> None:
+def open_resources(settings: Settings, *, threads: int, queues: frozenset[str]) -> None:
     """Open what this process needs; called once in every child."""
-    _of_this_process.append(WorkerResources.open(settings, threads=threads))
+    _of_this_process.append(WorkerResources.open(settings, threads=threads, queues=queues))
 
 
 def resources() -> WorkerResources:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -37,6 +38,39 @@ def scratch_folder(parent: Path | None) -> Iterator[Path]:
     finally:
         shutil.rmtree(path, ignore_errors=True)
         os.close(descriptor)
+
+
+def room_each(parent: Path | None, *, concurrency: int) -> int | None:
+    """Return how many bytes of files each of so many jobs at a time has room for; None: the folder cannot be looked at.
+
+    What jobs have there now is counted as room: it is free again once they have ended.
+
+    Parameters
+    ----------
+    parent
+        Where the folders are made; None for the system's temporary folder.
+    concurrency
+        Jobs at a time.
+    """
+    folder = Path(parent or tempfile.gettempdir())
+    try:
+        free = shutil.disk_usage(_there(folder)).free
+    except OSError:
+        return None
+    return (free + sum(_size(path) for path in folder.glob(f"{_PREFIX}*/**/*"))) // concurrency
+
+
+def _there(folder: Path) -> Path:
+    """A folder, or what it is to be made in: it is made with the first job."""
+    return next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
+
+
+def _size(path: Path) -> int:
+    try:
+        status = path.lstat()
+    except OSError:  # removed meanwhile
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def scratch_fault(error: BaseException) -> SureboxError | None:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -33,8 +34,9 @@ _LOOK_SECONDS = 0.1
 log = structlog.get_logger(__name__)
 
 
+@cache
 def note_compilations() -> None:
-    """Log every kernel that this process compiles: after the set-up there should be none."""
+    """Log every kernel that this process compiles from now on: after the set-up there should be none."""
     from numba.core import event
 
     class Noting(event.Listener):

@@ -1,7 +1,6 @@
-"""The worker's row: its main process states every few seconds that it lives, and how much memory it holds."""
+"""The worker's row: its main process states every few seconds that it lives, its memory and its room for files."""
 
 import os
-import socket
 import threading
 import time
 
@@ -11,9 +10,10 @@ import structlog
 from app.db.repositories import workers
 from app.db.session import Database
 from app.errors import UnavailableError
+from app.processes.place import here
 from app.settings import Settings
 from workers.engine.registry import known
-from workers.engine.scratch import sweep
+from workers.engine.scratch import room_each, sweep
 
 #: Between two sightings; readiness calls a worker gone after several.
 PRESENCE_SECONDS = 2.0
@@ -28,7 +28,7 @@ class Presence:
     def __init__(self, settings: Settings, *, queues: str, concurrency: int, memory_bytes: int | None) -> None:
         self._settings, self._queues, self._concurrency = settings, queues, concurrency
         self._memory_bytes = memory_bytes
-        self._id = f"{socket.gethostname()}:{os.getpid()}:{queues}"
+        self._id = f"{here()}:{os.getpid()}:{queues}"
         self._process = psutil.Process()
         self._database = Database(settings.database_url, pool_size=1)
         self._quit = threading.Event()
@@ -74,12 +74,13 @@ class Presence:
             sighting = workers.Sighting(
                 id=self._id,
                 queue=self._queues,
-                host=socket.gethostname(),
+                host=here(),
                 pid=os.getpid(),
                 rss_bytes=self._rss(),
                 concurrency=self._concurrency,
                 knows=sorted(known()),
                 memory_bytes=self._memory_bytes,
+                scratch_bytes=room_each(self._settings.staging_dir, concurrency=self._concurrency),
             )
             workers.seen(unit.connection, sighting=sighting)
         if time.monotonic() - self._swept_at > _SWEEP_SECONDS:

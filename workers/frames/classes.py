@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from workers.frames.codes import coded
+from workers.frames.spellings import has_texts, spelled_as_one
+
 
 def smallest_class(table: pa.Table, groups: npt.NDArray[Any]) -> int:
     """Size of the smallest set of rows that agree in their group and in every column; a missing value is a value.
@@ -36,7 +39,7 @@ def classes(table: pa.Table) -> npt.NDArray[np.int32]:
 
 
 def shares_certain(table: pa.Table, groups: npt.NDArray[Any]) -> dict[str, float]:
-    """Share of rows, by column, whose group agrees in a value; missing values hide what they are.
+    """Share of rows, by column, whose group agrees in a value; missing values hide what they are, spellings do not.
 
     Parameters
     ----------
@@ -47,12 +50,20 @@ def shares_certain(table: pa.Table, groups: npt.NDArray[Any]) -> dict[str, float
     """
     shares = {}
     for name in table.column_names:
-        frame = pl.DataFrame({"group": groups, "value": pl.Series(pl.from_arrow(table[name]))})
+        frame = pl.DataFrame({"group": groups, "value": _meant(table[name])})
         value = pl.col("value")
         agreed = (value.n_unique() == 1) & value.is_not_null().all()
         sizes = frame.group_by("group").agg(pl.len(), agreed.alias("agreed"))
         shares[name] = float(sizes.filter(pl.col("agreed"))["len"].sum()) / len(groups)
     return shares
+
+
+def _meant(column: pa.ChunkedArray) -> pl.Series:
+    """A column, of texts what they mean; None where missing."""
+    if not has_texts(column):
+        return pl.Series(pl.from_arrow(column))
+    codes = pl.Series(spelled_as_one(coded(column)))
+    return codes.set(codes < 0, None)
 
 
 def shares_certain_in(path: Path, groups: str, names: Sequence[str]) -> dict[str, float]:

@@ -118,17 +118,31 @@ def harmonised(name: str, raw: Mapping[str, pa.Array], recodings: Recodings) -> 
 def _derived(
     recoding: DerivedColumn, sources: Sequence[pa.Array], kinds: Mapping[str, ColumnType], kind: ColumnType
 ) -> pa.Array:
-    cases = [
-        ({column: {parsed(value, kinds[column]) for value in values} for column, values in case.when.items()}, case.to)
-        for case in recoding.cases
-    ]
     codes, combinations = distinct(sources)
-    made = []
+    fitting = [_fitting(recoding, column, kinds[column]) for column in recoding.columns]
+    every, made = (1 << len(recoding.cases)) - 1, []
     for combination in combinations:
-        cell = dict(zip(recoding.columns, combination, strict=True))
-        fitting = (to for when, to in cases if all(cell[column] in values for column, values in when.items()))
-        made.append(_converted(next(fitting, recoding.otherwise), kind))
+        cases = every
+        for value, (by_value, any_value) in zip(combination, fitting, strict=True):
+            cases &= by_value.get(value, any_value)
+        first = (cases & -cases).bit_length() - 1
+        made.append(_converted(recoding.otherwise if first < 0 else recoding.cases[first].to, kind))
     return pa.array(made, type=ARROW_TYPES[kind]).take(pa.array(codes))
+
+
+def _fitting(recoding: DerivedColumn, column: str, kind: ColumnType) -> tuple[dict[Any, int], int]:
+    """The cases that each value of a column fits, and those that any value fits, as bits: the first is the lowest.
+
+    Looking at one case after the other would take as many steps as there are cases for each combination of values.
+    """
+    by_value: dict[Any, int] = {}
+    any_value = 0
+    for place, case in enumerate(recoding.cases):
+        if column not in case.when:
+            any_value |= 1 << place
+        for value in {parsed(one, kind) for one in case.when.get(column, ())}:
+            by_value[value] = by_value.get(value, 0) | 1 << place
+    return {value: cases | any_value for value, cases in by_value.items()}, any_value
 
 
 def _converted(value: Any, kind: ColumnType) -> Any:

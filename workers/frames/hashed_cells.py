@@ -1,6 +1,12 @@
-"""Cells as keyed hashes: by them the same data are recognised, and nothing of them is kept."""
+"""Cells as keyed hashes, by which the same data are recognised.
+
+Of these sketches keep some: hashes of some values of each column, and a byte of each cell of some rows. Equal cells
+show in them, so they are personal data and stored encrypted (`app.secrets.keep.seal_sketch`).
+"""
 
 import hashlib
+import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -15,6 +21,15 @@ Hashes = npt.NDArray[np.uint64]
 
 #: Bits of a missing number: a NaN that no computation makes.
 _MISSING: Final = np.uint64(0x7FF8_5375_7265_626F)
+#: Texts that read as numbers.
+_NUMBER: Final = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+#: Decimals up to which numbers are in steps.
+_DECIMALS: Final = 7
+#: Cells that are read from a file at once: each reading has a price of its own, and columns are large.
+_AT_ONCE: Final = 1 << 18
+#: Whole numbers up to which doubles are exact, and how far a product with a power of ten may be off.
+_EXACT: Final = 2.0**53
+_ROUNDING: Final = 1e-6
 
 
 def cell_hashes(path: Path, names: Iterable[str], *, key: bytes) -> dict[str, Hashes]:
@@ -29,21 +44,72 @@ def cell_hashes(path: Path, names: Iterable[str], *, key: bytes) -> dict[str, Ha
     key
         The owner's.
     """
+    wanted = list(names)
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        return {name: _hashes(file.read(columns=[name]).column(name).combine_chunks(), key=key) for name in names}
+        step = max(1, _AT_ONCE // max(1, file.metadata.num_rows))
+        parts = (wanted[at : at + step] for at in range(0, len(wanted), step))
+        read = (column for part in parts for column in file.read(columns=part).select(part).columns)
+        return {name: hashes_of(column.combine_chunks(), key=key) for name, column in zip(wanted, read, strict=True)}
 
 
-def _hashes(column: pa.Array, *, key: bytes) -> Hashes:
+def hashes_of(column: pa.Array, *, key: bytes) -> Hashes:
+    """Hash each cell of a column that is in memory."""
     if (cells := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
-        numbers = cells.cast(pl.Float64).to_numpy() + 0.0
-        bits: Hashes = np.where(np.isnan(numbers), _MISSING, numbers.view(np.uint64))
-        return bits
+        return _bits(cells)
     coded = column.dictionary_encode()
     texts = pl.Series(pl.from_arrow(coded.dictionary)).cast(pl.String)
-    hashed = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest()) for text in texts]
+    hashed = np.array(
+        [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest()) for text in texts], np.uint64
+    )
+    numbers = texts.str.contains(_NUMBER)
+    if numbers.any():  # a code is the same whether it was read as a text or as a number
+        hashed = np.where(numbers.to_numpy(), _bits(texts.cast(pl.Float64, strict=False)), hashed)
     codes = coded.indices.fill_null(len(hashed)).to_numpy(zero_copy_only=False)
-    hashes: Hashes = np.array([*hashed, _MISSING], np.uint64)[codes]
+    hashes: Hashes = np.append(hashed, _MISSING)[codes]
     return hashes
+
+
+def _bits(numbers: pl.Series) -> Hashes:
+    """The bits of numbers, one zero and one missing number among them."""
+    floats = numbers.cast(pl.Float64).to_numpy() + 0.0
+    bits: Hashes = np.where(np.isnan(floats), _MISSING, floats.view(np.uint64))
+    return bits
+
+
+def lattice_of(values: pl.Series) -> float:
+    """Count the numbers between the least and the greatest, in steps of the greatest that divides all differences.
+
+    Parameters
+    ----------
+    values
+        The different values of a column. Days are counted, and of texts the digits after what all begin with.
+
+    Returns
+    -------
+    float
+        Infinity where values are no such numbers.
+    """
+    if values.dtype == pl.Date:
+        values = values.to_physical()
+    elif not values.dtype.is_numeric():
+        texts = values.cast(pl.String)
+        start = len(os.path.commonprefix([str(texts.min()), str(texts.max())]))  # noqa: RUF071 - of texts
+        ends = texts.str.slice(start)
+        if not ends.str.contains(r"^\d{0,15}$").all():
+            return math.inf
+        values = ends.str.replace(r"^$", "0").cast(pl.Int64)
+    numbers = values.cast(pl.Float64).to_numpy()
+    scaled = next((x for x in (numbers * 10.0**digits for digits in range(_DECIMALS)) if _whole(x)), None)
+    if scaled is None or not len(scaled):
+        return math.inf
+    whole = np.sort(np.rint(scaled)).astype(np.int64)
+    step = int(np.gcd.reduce(np.diff(whole))) if len(whole) > 1 else 1
+    return float((whole[-1] - whole[0]) // max(step, 1) + 1)
+
+
+def _whole(numbers: npt.NDArray[np.float64]) -> bool:
+    """Return whether numbers are whole, as far as doubles go."""
+    return bool((np.abs(numbers) < _EXACT).all() and (np.abs(numbers - np.rint(numbers)) <= _ROUNDING).all())
 
 
 def counts(cells: Hashes) -> npt.NDArray[np.int64]:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.contracts.columns import merged_values
-from app.contracts.quasi_identifiers import QuasiIdentifier, telling_boxes
+from app.contracts.quasi_identifiers import Form, QuasiIdentifier, telling_boxes
 from app.contracts.stored import StoredSpec
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import BOX, Meanings
@@ -64,12 +65,55 @@ class Ledger:
     box_means: str = "none"
 
     @property
+    def regions(self) -> tuple[QuasiIdentifier, ...]:
+        """Columns of the boxes, without kept values that count."""
+        return tuple(one for one in self.columns if one.form is not Form.PLAIN)
+
+    @property
+    def counts_kept(self) -> bool:
+        """Return whether k counts box and kept values together."""
+        return len(self.regions) < len(self.columns)
+
+    @property
     def rows(self) -> npt.NDArray[np.int64]:
         """How often each row occurs."""
         return numeric_columns(self.path, [_ROWS]).values[:, 0].astype(np.int64)
 
 
-def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str, Any]) -> None:
+def is_read_alike(ledger: Ledger, copy: Path) -> bool:
+    """Return whether a typed copy has the columns of a release, read as the same types: else none finds its box.
+
+    Parameters
+    ----------
+    ledger, copy
+        Of the release, and the copy.
+    """
+    released, there = pq.read_schema(ledger.path), pq.read_schema(copy)
+    pairs = [(one.name, one.columns[0]) for one in ledger.columns] + [(name, name) for name in ledger.keep]
+    return all(
+        name in there.names
+        and (column not in released.names or _sort(there.field(name).type) == _sort(released.field(column).type))
+        for name, column in pairs
+    )
+
+
+def _sort(of: pa.DataType) -> str:
+    """Numbers, or what values are else; of a list, its values."""
+    if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_dictionary(of):
+        return _sort(of.value_type)
+    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+        return "number"
+    return "text" if pa.types.is_string(of) or pa.types.is_large_string(of) else str(of)
+
+
+def write_ledger(
+    release: Path,
+    target: Path,
+    *,
+    method: str,
+    spec: Mapping[str, Any],
+    merged_as: Mapping[str, str] | None = None,
+) -> None:
     """Reduce a release to what composing needs of it.
 
     Parameters
@@ -80,6 +124,8 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
         Where to write.
     method, spec
         Of the job that made it.
+    merged_as
+        By column the word for values that its codebook does not list, as the release states it.
     """
     there = pq.read_schema(release).names
     made = StoredSpec.of(spec)
@@ -98,7 +144,7 @@ def write_ledger(release: Path, target: Path, *, method: str, spec: Mapping[str,
     reduced = pl.DataFrame([*(column[counted["row"]] for column in rows), counted["rows"].alias(_ROWS)])
     about = {
         "method": method, "quasi_identifiers": names, "keep": keep, "k_counts_kept": made.k_counts_kept,
-        "uniform": made.density == "uniform", "orders": made.ordinal, "merged": merged_values(spec),
+        "uniform": made.density == "uniform", "orders": made.ordinal, "merged": merged_values(spec, merged_as),
         "box_means": box_means,
     }  # fmt: skip
     made = reduced.to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -163,22 +209,6 @@ def common_boxes(one: Path, other: Path) -> float:
     if _sides(mine) != _sides(theirs) or mine.schema != theirs.schema or not len(mine) or not len(theirs):
         return 0.0
     return len(mine.join(theirs, on=_sides(mine), how="semi", nulls_equal=True)) / min(len(mine), len(theirs))
-
-
-def fewest_changed(one: Path, other: Path) -> int | None:
-    """Fewest rows, but none, that came to a box that two releases share, or left it, by kept values; None: none did."""
-    kept = [name for name in read_ledger(one).keep if name in read_ledger(other).keep]
-    mine, theirs = _cells(one, kept), _cells(other, kept)
-    sides, names = _sides(mine), [name for name in mine.columns if name != "rows"]
-    shared = [
-        cells.join(others, on=sides, how="semi", nulls_equal=True) for cells, others in ((mine, theirs), (theirs, mine))
-    ]
-    both = shared[0].join(shared[1], on=names, how="full", suffix="_before", nulls_equal=True, coalesce=True)
-    more = pl.col("rows").fill_null(0) - pl.col("rows_before").fill_null(0)
-    moved = both.group_by(sides).agg(more.clip(0).sum().alias("came"), (-more).clip(0).sum().alias("left"))
-    figures = pl.concat([moved["came"], moved["left"]])
-    least = figures.filter(figures > 0).min()
-    return None if least is None else int(least)  # type: ignore[arg-type]
 
 
 def same_rows(one: Path, other: Path) -> bool:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,9 @@ class Fingerprints:
         Where each was; negative: nowhere.
     scale
         Of an uncertain release, what the noise of each was, by column; NaN for those that were left out.
+    kept, quasi, other
+        Fingerprint of each record over the kept columns, over the quasi-identifiers, over all that were not released;
+        None of releases of before they were stored.
     under
         Name of the secret by which all this is keyed.
     """
@@ -113,6 +116,9 @@ class Fingerprints:
     places: IntArray
     under: str
     scale: FloatArray | None = field(default=None)
+    kept: IntArray | None = field(default=None)
+    quasi: IntArray | None = field(default=None)
+    other: IntArray | None = field(default=None)
 
     @property
     def rows(self) -> int:
@@ -142,6 +148,7 @@ def fingerprints(
     *,
     under: str,
     scale: FloatArray | None = None,
+    keep: Sequence[str] = (),
 ) -> Fingerprints:
     """Fingerprints of a table's records, in an order that is not the table's.
 
@@ -157,6 +164,8 @@ def fingerprints(
         Where each record was, and with what noise.
     under
         The name of the key.
+    keep
+        Those that the release kept as they are.
     """
     whole = cells.keys(sorted(cells.names))
     order = np.argsort(whole, kind="stable")
@@ -169,29 +178,113 @@ def fingerprints(
         places=places[order],
         under=under,
         scale=None if scale is None else scale[order],
+        kept=cells.keys(sorted(keep))[order],
+        quasi=cells.keys(sorted({*released} - {*keep}))[order],
+        other=cells.keys(sorted({*cells.names} - {*released}))[order],
     )
 
 
-def write_fingerprints(known: Fingerprints, target: Path) -> None:
-    """Write what a family keeps of a release's records."""
-    about = {
+@dataclass(frozen=True)
+class ShownRecords:
+    """Records that some version of a table has shown, whether they are there still or not; (K,) each.
+
+    Attributes
+    ----------
+    whole, shown, person, kept, quasi, other
+        Fingerprints of each, as when a version had it last: over all columns, over those that were released, of its
+        person (0 where each record is one), over the kept columns, the quasi-identifiers, those that were not released.
+    box
+        Number of the box that shows it now; negative: none.
+    group
+        Overlay group of all versions: equal for those whom every version has shown in the same places.
+    under
+        Name of the secret by which all this is keyed.
+    """
+
+    whole: IntArray
+    shown: IntArray
+    person: IntArray
+    kept: IntArray
+    quasi: IntArray
+    other: IntArray
+    box: IntArray
+    group: IntArray
+    under: str
+
+
+#: Fingerprints of a record.
+_FINGERPRINTS: Final = ("whole", "shown", "person", "kept", "quasi", "other")
+#: Columns of `ShownRecords`, by their names in a file of fingerprints.
+_EVER: Final = {f"ever {name}": name for name in (*_FINGERPRINTS, "box", "group")}
+
+
+def write_shown_records(ever: ShownRecords, target: Path) -> Path:
+    """Write the records that versions have shown, for the file of fingerprints."""
+    table = pa.table({column: pa.array(getattr(ever, name)) for column, name in _EVER.items()})
+    about = json.dumps({"ever_under": ever.under, "ever": len(ever.group)})
+    pq.write_table(table.replace_schema_metadata({_ABOUT: about}), target, compression="zstd")
+    return target
+
+
+def read_shown_records(path: Path) -> ShownRecords | None:
+    """Read the records that versions have shown; None where a file of fingerprints has none: of a first release."""
+    about = json.loads(pq.read_schema(path).metadata[_ABOUT])
+    if "ever" not in about:
+        return None
+    table = pq.read_table(path, columns=list(_EVER)).slice(0, about["ever"])
+    columns = {name: np.asarray(table.column(column).to_numpy(), dtype=np.int64) for column, name in _EVER.items()}
+    return ShownRecords(**columns, under=about["ever_under"])
+
+
+def key_of_shown_records(path: Path) -> str:
+    """Return the name of the secret by which the records that versions have shown are keyed, or will be."""
+    about = json.loads(pq.read_schema(path).metadata[_ABOUT])
+    under: str = about.get("ever_under", about["under"])
+    return under
+
+
+#: Fingerprints that those of before lack.
+_LATER: Final = ("kept", "quasi", "other")
+
+
+def write_fingerprints(known: Fingerprints, target: Path, ever: Path | None = None) -> None:
+    """Write what a family keeps of a release's records.
+
+    Parameters
+    ----------
+    known
+        Their fingerprints.
+    target
+        Where to write.
+    ever
+        Of a version: what `write_shown_records` has written; the shorter columns are filled up with zeros.
+    """
+    about: dict[str, object] = {
         "columns": dict(known.columns), "released": known.released, "persons": list(known.persons),
-        "under": known.under,
+        "under": known.under, "rows": known.rows,
     }  # fmt: skip
     scales = [] if known.scale is None else list(known.scale.T)
-    columns = {
+    columns: dict[str, npt.NDArray[Any]] = {
         "whole": known.whole, "shown": known.shown, "place": known.places.astype(np.int32),
+        **{name: one for name in _LATER if (one := getattr(known, name)) is not None},
         **{f"person {at}": one for at, one in enumerate(known.persons.values())},
         **{f"scale {at}": np.ascontiguousarray(one) for at, one in enumerate(scales)},
     }  # fmt: skip
-    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    if ever is not None:
+        records = pq.read_table(ever)
+        about |= json.loads(records.schema.metadata[_ABOUT])
+        columns |= {name: records.column(name).to_numpy() for name in _EVER}
+    length = max(len(values) for values in columns.values())
+    table = pa.table({name: pa.array(np.pad(values, (0, length - len(values)))) for name, values in columns.items()})
     pq.write_table(table.replace_schema_metadata({_ABOUT: json.dumps(about)}), target, compression="zstd")
 
 
 def read_fingerprints(path: Path) -> Fingerprints:
     """What `write_fingerprints` has written."""
-    table = pq.read_table(path)
+    names = [name for name in pq.read_schema(path).names if name not in _EVER]
+    table = pq.read_table(path, columns=names)
     about = json.loads(table.schema.metadata[_ABOUT])
+    table = table.slice(0, about["rows"])
 
     def column(name: str) -> npt.NDArray[np.int64]:
         return np.asarray(table.column(name).to_numpy(), dtype=np.int64)
@@ -206,4 +299,5 @@ def read_fingerprints(path: Path) -> Fingerprints:
         places=column("place"),
         under=about["under"],
         scale=np.column_stack(scales) if scales else None,
+        **{name: column(name) for name in _LATER if name in names},
     )

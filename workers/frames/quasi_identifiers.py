@@ -117,8 +117,11 @@ def _bounds(lower: pa.ChunkedArray, upper: pa.ChunkedArray, order: Sequence[Any]
 
 
 def _widths(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Of intervals, as shares of what all of them span; 1 where missing."""
-    whole = float(np.nanmax(upper, initial=-np.inf) - np.nanmin(lower, initial=np.inf))
+    """Of intervals, as shares of what all finite ends span; open ones reach no further; 1 where missing."""
+    known = np.concatenate([lower[np.isfinite(lower)], upper[np.isfinite(upper)]])
+    known = known if len(known) else np.zeros(1)
+    lower, upper = np.clip(lower, known.min(), known.max()), np.clip(upper, known.min(), known.max())
+    whole = float(known.max() - known.min())
     width = np.divide(upper - lower, whole, out=np.zeros(len(lower)), where=np.full(len(lower), whole > 0.0))
     return np.where(np.isnan(upper - lower), 1.0, width)
 

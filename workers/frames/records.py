@@ -1,12 +1,16 @@
 """Numeric columns as matrices of complete records, row by row, and where each row came from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import FieldError, InvalidError, pointer
+from app.methods.columns import outside_domain
+from surebox_verify.released.intervals import number_of
 from workers.frames.columns import numeric_columns
 
 
@@ -46,3 +50,42 @@ def complete_records(path: Path, columns: Sequence[str]) -> CompleteRecords:
         rows = np.flatnonzero(~np.isnan(table.values).any(axis=1))
         return CompleteRecords(np.ascontiguousarray(table.values[rows]), rows, len(table.values))
     return CompleteRecords(np.ascontiguousarray(table.values), rows, len(rows))
+
+
+def within_domains(values: NDArray[np.float64], columns: Sequence[str], domains: Mapping[str, tuple[Any, Any]]) -> None:
+    """Refuse domains that records which take part lie outside of.
+
+    Parameters
+    ----------
+    values : (M, n), records that take part, NaN where they lack a value; days as they are counted from 1970.
+    columns : names of the n columns.
+    domains : declared ends by name, numbers or days.
+
+    Raises
+    ------
+    InvalidError
+        Each such domain, with the number of records on either side.
+    """
+    errors: list[FieldError] = []
+    for place, name in enumerate(columns):
+        if name in domains:
+            low, high = (float(number_of(end)) for end in domains[name])
+            below, above = (
+                int(np.count_nonzero(beyond)) for beyond in (values[:, place] < low, values[:, place] > high)
+            )
+            errors += outside_domain(name, domains[name], below, above)
+    if errors:
+        raise InvalidError(" ".join(one.detail for one in errors), errors=errors)
+
+
+def invalid_column(name: str, reason: str, quasi_identifiers: Sequence[str]) -> InvalidError:
+    """Return the refusal of a column with values that a method cannot compute with.
+
+    Parameters
+    ----------
+    name, reason
+        The column, and what is wrong with its values.
+    quasi_identifiers
+        As the specification names them.
+    """
+    return InvalidError.at(pointer("quasi_identifiers", quasi_identifiers.index(name)), f"column {name!r}: {reason}")

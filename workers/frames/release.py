@@ -1,8 +1,9 @@
 """The files of a release: the same rows in every format that is requested.
 
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
-three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none. A missing cell is
-empty in CSV and `null` in NDJSON. A list is a list in Parquet and NDJSON, and the text of a JSON array in CSV.
+three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none: no release with one
+has that format. A missing cell is empty in CSV and `null` in NDJSON, in which every line is a row,
+whatever its reader ends lines at. A list is a list in Parquet and NDJSON, and the text of a JSON array in CSV.
 ``csv.gz`` is the CSV file compressed. ``csv.excel`` is for spreadsheets: a byte order mark, by which they know UTF-8;
 every text and name in quotes; an apostrophe before what would run as a formula, quotes or not, and inside a text where
 it would begin a cell of its own if the file were read with another separator.
@@ -27,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.contracts.releases import DEFAULT_FORMATS, ReleaseFormat
+from surebox_verify.released.formulas import FORMULA, INSIDE
 from workers.frames.files import WrittenFile
 from workers.frames.rows import Columns, Rows, Run
 
@@ -34,16 +36,8 @@ from workers.frames.rows import Columns, Rows, Run
 _TEXT_ROWS: Final = 1 << 14
 #: Lines that are joined at once: memory that is in use anyway.
 _LINES: Final = 1 << 11
-_SIGNS: Final = (
-    r"[=+\-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}"  # full-width
-    r"\u{FE66}\u{FE62}\u{FE63}\u{FE6B}\u{207C}\u{207A}\u{208C}\u{208A}\u{FB29}]"  # small, raised, lowered, Hebrew
-)
-_BLANKS: Final = r"\s\p{Cc}\p{Cf}"
-#: Text that a spreadsheet runs as a formula when it opens a CSV file: blanks and invisible characters may be before the
-#: sign, in whatever form (NFKC makes them one); a lone sign is none.
-FORMULA: Final = rf"(?s)^(?:[\t\r\n]|[{_BLANKS}]*{_SIGNS})."
-#: The same inside a text, after what another reader of the file may take for the end of a cell.
-_INSIDE: Final = rf'([,;|\t\r\n"][{_BLANKS}"]*)({_SIGNS})'
+#: Ends of lines to readers such as `str.splitlines`, which JSON has as they are; the others it escapes in any case.
+_LINE_ENDS: Final = "\u0085\u2028\u2029"
 _BYTE_ORDER_MARK: Final = "\ufeff".encode()
 
 
@@ -216,20 +210,17 @@ class _CsvExcel(_Csv):
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
         texts = rows.select(cs.string() | cs.categorical() | cs.enum()).columns
         shown = [rows.get_column(name).cast(pl.String) for name in texts]
-        return rows.with_columns([_disarmed(text) for text in shown]).rename(_escaped_names(rows.columns))
+        names = _disarmed(pl.Series(rows.columns, dtype=pl.String)).to_list()
+        return rows.with_columns([_disarmed(text) for text in shown]).rename(
+            dict(zip(rows.columns, names, strict=True))
+        )
 
 
 def _disarmed(texts: pl.Series) -> pl.Series:
-    """Texts that no spreadsheet runs, whole or in parts."""
+    """Texts that no spreadsheet runs, whole or in parts, and that readers have back as they were."""
     runs = texts.str.contains(FORMULA).fill_null(value=False)
-    inside = texts.str.replace_all(_INSIDE, "${1}'${2}")
+    inside = texts.str.replace_all(INSIDE, "${1}'${2}")
     return ("'" + inside).zip_with(runs, inside).alias(texts.name)
-
-
-def _escaped_names(names: Sequence[str]) -> dict[str, str]:
-    """Names as they are to be in the header, each still a name of its own."""
-    shown = _disarmed(pl.Series(names, dtype=pl.String)).to_list()
-    return {name: one for name, one in zip(names, shown, strict=True) if one != name and one not in names}
 
 
 class _Ndjson(_Text):
@@ -238,7 +229,14 @@ class _Ndjson(_Text):
         for piece in part.rows.iter_slices(_TEXT_ROWS):
             buffer = io.BytesIO()
             piece.with_columns(pl.when(floats.is_finite()).then(floats)).write_ndjson(buffer)
-            yield buffer.getvalue()
+            yield _on_one_line(buffer.getvalue())
+
+
+def _on_one_line(lines: bytes) -> bytes:
+    """Rows of JSON without what some readers of lines end a line at: it occurs in texts and names alone."""
+    for character in _LINE_ENDS:
+        lines = lines.replace(character.encode(), f"\\u{ord(character):04x}".encode())
+    return lines
 
 
 class _Parquet(_Writer):

@@ -81,6 +81,15 @@ def height(column: Values | Taken) -> int:
     return len(column.units if isinstance(column, Taken) else column)
 
 
+def infinite_column(columns: Mapping[str, Values | Taken]) -> str | None:
+    """Return the first column with an infinite number; None where there is none."""
+    for name, column in columns.items():
+        values = pl.Series(pl.from_arrow(_as_arrow(column.values if isinstance(column, Taken) else column)))
+        if values.dtype.is_float() and values.is_infinite().any():
+            return name
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Rows that are written at once.

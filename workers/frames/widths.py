@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
+#: A day of the calendar in a text.
+DAY: Final = re.compile(_DAY)
 _ENDS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -71,6 +73,49 @@ def left_open(values: Sequence[str]) -> NDArray[np.float64] | None:
     if any("*" in one for one in partial):
         return None
     return _of_sets(cells)
+
+
+def intervals_of(values: Sequence[str]) -> NDArray[np.float64] | None:
+    """Ends of the intervals that different texts of a column are, open ones `closed`; None: not all are intervals.
+
+    Parameters
+    ----------
+    values
+        The texts; stars alone leave everything open.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        Shape (values, 2): numbers, or days of the calendar by their ordinal.
+    """
+    texts = [one.strip() for one in values]
+    ends = [(-math.inf, math.inf) if _ALL.fullmatch(one) else _interval(one) for one in texts]
+    return None if None in ends else closed(np.array(ends, dtype=np.float64))
+
+
+def closed(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Intervals whose open ends reach as far beyond all others as these span: nobody knows how far values go.
+
+    Parameters
+    ----------
+    ends
+        Shape (c, 2), infinite where open, NaN where missing.
+    """
+    known = ends[np.isfinite(ends)]
+    least, most = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    beyond = max(most - least, 1.0)
+    return np.nan_to_num(ends, nan=np.nan, posinf=most + beyond, neginf=least - beyond)
+
+
+def sets_of(values: Sequence[str]) -> list[int]:
+    """Number of values that each of some different texts leaves; words with stars leave at least two.
+
+    Parameters
+    ----------
+    values
+        The texts, sets and words among them.
+    """
+    return [2 if "*" in one else len(_members(one) or frozenset({one})) for one in values]
 
 
 def _of_intervals(values: Sequence[str | None]) -> NDArray[np.float64] | None:

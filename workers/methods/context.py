@@ -25,6 +25,10 @@ class ShutdownRequestedError(Exception):
     """This worker is stopping and the job goes back to the queue; raised by `JobContext.tick`, let it pass."""
 
 
+class MisplacedError(Exception):
+    """The job is longer than what this process is for, and goes elsewhere; raised by `JobContext.tick`, let it pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobPart:
     """Which part of a whole a job is: number `index` of `of`, counted from 0."""
@@ -46,6 +50,10 @@ class InputFile(StrEnum):
     ORIGINAL = "original"
     PERSONS = "persons"
     PERSONS_KEY = "persons_key"
+    #: Of a version of a table: a list of the ledgers of all versions up to it, the last one first; by what the records
+    #: that they have shown are keyed.
+    VERSIONS = "versions"
+    VERSIONS_KEY = "versions_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ class JobContext:
     on_tick: Callable[[JobProgress], None] = field(repr=False)
     #: Secrets of the columns that a runner is `Keyed` by.
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    #: Whether somebody reads the warnings; of a run inside an audit nobody does.
+    is_advised: bool = True
 
     @property
     def datasets(self) -> Mapping[str, DatasetInput]:

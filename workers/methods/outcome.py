@@ -14,13 +14,14 @@ from workers.frames.files import WrittenFile
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDraft:
-    """A release before it is stored; everything in it becomes public, but for `link`.
+    """A release before it is stored; everything in it becomes public, but for `link` and `history`.
 
     `files` are in the scratch folder, by format; `columns` are ``{"name", "type"}``; `flags` but for `reproducible`;
     `statistics` may have fields that the method's type of them lacks, which are withheld; `parameters` is what
     provenance may publish of the specification. `link` is an array in .npy with the place in the dataset of the record
     that each row represents, kept for audits until the release or the dataset is deleted. `draw` states which draw from
-    the same data it was made as, where draws add up.
+    the same data it was made as, where draws add up. `history` is a file with the records that a version of a table and
+    those before have shown, for the ledger.
     """
 
     rows: int
@@ -32,6 +33,7 @@ class ReleaseDraft:
     link: Path | None = None
     draw: int | None = None
     warnings: Sequence[JobWarning] = ()
+    history: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

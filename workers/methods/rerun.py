@@ -75,6 +75,7 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
         fetch=fetch,
         on_tick=lambda _: job.tick(fraction, stage),
         secrets={},
+        is_advised=False,
     )
     if isinstance(runner, Keyed):
         secrets = {name: hashlib.sha256(name.encode()).digest() for name in runner.keyed_by(inner)}

@@ -2,11 +2,12 @@
 
 from fastapi import APIRouter, Request, Response
 
+from app.api.bodies import JsonRoute
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
 from app.api.schemas.jobs import JOB_ANSWERS, AnonymizationRequest, Job
 
-router = APIRouter(tags=["anonymizations"])
+router = APIRouter(route_class=JsonRoute, tags=["anonymizations"])
 
 
 @router.post(

@@ -2,13 +2,14 @@
 
 from fastapi import APIRouter, Request, Response
 
+from app.api.bodies import JsonRoute
 from app.api.job_requests import AskerDep, answer
 from app.api.problems import responses
 from app.api.schemas.jobs import JOB_ANSWERS, AuditRequest, Job
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import methods_of
 
-router = APIRouter(tags=["audits"])
+router = APIRouter(route_class=JsonRoute, tags=["audits"])
 
 
 @router.post(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
+from app.api.bodies import JsonRoute
 from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, Questioner
@@ -20,7 +21,7 @@ from app.releases.access import viewer_of
 from app.releases.bundle import read_bundle
 from app.storage.protocol import Storage
 
-router = APIRouter(tags=["certificates"])
+router = APIRouter(route_class=JsonRoute, tags=["certificates"])
 
 _ETAG: Final = {"schema": {"type": "string"}, "description": "Digest of the names and digests of all entries."}
 _BUNDLE: Final[dict[str, Any]] = {

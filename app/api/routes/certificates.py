@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Response
 
+from app.api.bodies import JsonRoute
 from app.api.deps import ResourcesDep
 from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
@@ -19,8 +20,8 @@ from app.certificates import read
 from app.certificates.read import Signed
 from app.releases.access import viewer_of
 
-router = APIRouter(tags=["certificates"])
-open_router = APIRouter(tags=["certificates"])
+router = APIRouter(route_class=JsonRoute, tags=["certificates"])
+open_router = APIRouter(route_class=JsonRoute, tags=["certificates"])
 
 
 @router.get(
@@ -57,7 +58,7 @@ def get_release_timestamp(
 @router.get(
     "/revocations",
     operation_id="get_revocations",
-    summary="List signing keys",
+    summary="Get the list of revocations",
     response_model=SignedEnvelope,
     response_class=EnvelopeResponse,
     responses={200: ENVELOPE, 304: NOT_MODIFIED, **responses(404, 429)},

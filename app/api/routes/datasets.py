@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 
 from app.api import uploads
+from app.api.bodies import JsonRoute
 from app.api.deps import ResourcesDep, require
 from app.api.filters import CreatedAfter, TagPairs, tags_of
 from app.api.idempotency import IdempotencyKey
@@ -17,7 +18,7 @@ from app.contracts.datasets import Dataset, DatasetChanges, DatasetState
 from app.datasets import delete, read
 from app.datasets.parameters import UploadParameters
 
-router = APIRouter(tags=["datasets"])
+router = APIRouter(route_class=JsonRoute, tags=["datasets"])
 
 DatasetId = Annotated[str, Path(description="Id of a dataset.")]
 Reader = Annotated[Principal, Depends(require("datasets:read"))]

@@ -2,15 +2,17 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Body, Depends, Path, Response
 
+from app.api.bodies import JsonRoute
 from app.api.deps import ResourcesDep, require
 from app.api.problems import responses
+from app.api.schemas.examples import FAMILY_ANSWERS
 from app.auth.principal import Principal
-from app.contracts.families import Family, FamilyList
+from app.contracts.families import Family, FamilyAnswer, FamilyList
 from app.releases import families
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(route_class=JsonRoute, tags=["administration"])
 
 Keeper = Annotated[Principal, Depends(require("jobs:read", "datasets:read"))]
 FamilyId = Annotated[str, Path(description="Id of a family.")]
@@ -49,18 +51,43 @@ def confirm_family(family_id: FamilyId, resources: ResourcesDep, principal: Keep
     return families.read_family(**mine)
 
 
+@router.post(
+    "/families/{family_id}/answer",
+    operation_id="answer_family",
+    summary="Answer whether data are of the same people",
+    responses=responses(404, 409, 429),
+)
+def answer_family(
+    family_id: FamilyId,
+    resources: ResourcesDep,
+    principal: Annotated[Principal, Depends(require("releases:publish", "jobs:read", "datasets:read"))],
+    answer: Annotated[FamilyAnswer, Body(openapi_examples=FAMILY_ANSWERS)],
+) -> Family:
+    """State whether the data of two families are of the same people, where a question of the family asks for it.
+
+    The log records the answer, and later releases have the flag `declared-data`. Get the family that both are from now
+    on, or this one. A later answer replaces an earlier one while both families are there.
+    """
+    mine: dict[str, Any] = {"database": resources.database, "owner": principal.owner}
+    now = families.answer_family(**mine, key_id=principal.key_id, family_id=family_id, answer=answer)
+    return families.read_family(**mine, family_id=now)
+
+
 @router.delete(
     "/families/{family_id}",
     operation_id="erase_family",
     summary="Erase a family",
     status_code=204,
     response_class=Response,
-    responses={204: {"description": "The family is erased; the log records it."}, **responses(404, 429)},
+    responses={204: {"description": "The family is erased; the log records it."}, **responses(404, 409, 429)},
 )
 def erase_family(
     family_id: FamilyId, resources: ResourcesDep, principal: Annotated[Principal, Depends(require("admin"))]
 ) -> Response:
-    """Erase the fingerprints and publications of a family. Later releases are checked as if these were the first."""
+    """Erase the fingerprints and publications of a family. Later releases are checked as if these were the first.
+
+    While releases of the family are published the answer is 409: withdraw them first.
+    """
     families.erase_family(
         database=resources.database, owner=principal.owner, key_id=principal.key_id, family_id=family_id
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from app.api.bodies import JsonRoute
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.filters import JobFilterDep
 from app.api.http_headers import etag_of, is_fresh, wait_seconds
@@ -25,7 +26,7 @@ from app.jobs.envelope import events_after, list_json
 from app.releases import log
 from app.releases.access import viewer_of
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(route_class=JsonRoute, tags=["jobs"])
 
 JobId = Annotated[str, Path(description="Id of a job.")]
 #: Whoever may ask a release a question may read its job, and no other.

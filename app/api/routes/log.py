@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
+from app.api.bodies import JsonRoute
 from app.api.deps import ResourcesDep, require
 from app.api.filters import TEXT, CreatedAfter, CreatedBefore
 from app.api.pagination import After, PageDep, page
@@ -13,7 +14,7 @@ from app.contracts.log import LogAction, LogList
 from app.db.repositories.audit import LogFilter
 from app.releases import log
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(route_class=JsonRoute, tags=["administration"])
 
 #: Any key may see the work with it.
 _ANY = tuple(scope.value for scope in Scope if scope is not Scope.ADMIN)

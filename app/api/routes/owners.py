@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
 
+from app.api.bodies import JsonRoute
 from app.api.deps import ResourcesDep, require
 from app.api.problems import responses
 from app.api.schemas.examples import OWNER_CHANGES
@@ -12,7 +13,7 @@ from app.contracts.owners import OwnerChanges, OwnerSettings, Usage
 from app.jobs.quotas import read_usage
 from app.releases import owners
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(route_class=JsonRoute, tags=["administration"])
 
 Reader = Annotated[Principal, Depends(require("jobs:read"))]
 Admin = Annotated[Principal, Depends(require("admin"))]

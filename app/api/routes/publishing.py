@@ -1,9 +1,11 @@
 """Publishing and withdrawing releases."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 
+from app.api.bodies import JsonRoute
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.job_requests import RETRY_SECONDS
 from app.api.problems import responses
@@ -16,9 +18,9 @@ from app.contracts.releases import PublishRequest, Release, WithdrawRequest
 from app.errors import InvalidError, LedgerBehindError, PublishedMeanwhileError
 from app.releases import publishing, query, read
 from app.releases.access import check_readers, viewer_of
-from app.releases.entries import catch_up, certify_and_write
+from app.releases.entries import Publication, catch_up
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(route_class=JsonRoute, tags=["releases"])
 
 Publisher = Annotated[Principal, Depends(require("releases:publish"))]
 PublishBody = Annotated[PublishRequest | None, Body(openapi_examples=PUBLISHING)]
@@ -52,17 +54,20 @@ def publish_release(
     """
     request = request or PublishRequest()
     check_readers(request.readers, settings=resources.settings)
+    publication = Publication(resources.settings, database=resources.database, storage=resources.storage)
+    publish = partial(
+        publishing.publish,
+        database=resources.database,
+        owner=principal.owner,
+        key_id=principal.key_id,
+        release_id=release_id,
+        request=request,
+        four_eyes=resources.settings.four_eyes,
+        certify=publication.end,
+        keeper=principal.is_keeper,
+    )
     try:
-        publishing.publish(
-            database=resources.database,
-            owner=principal.owner,
-            key_id=principal.key_id,
-            release_id=release_id,
-            request=request,
-            four_eyes=resources.settings.four_eyes,
-            certify=certify_and_write(resources.settings, resources.storage),
-            keeper=principal.is_keeper,
-        )
+        publication.run(publish)
     except LedgerBehindError:
         catch_up(database=resources.database, storage=resources.storage, owner=principal.owner)
         return publish_release(release_id, resources, principal, request)

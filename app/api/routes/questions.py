@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
+from app.api.bodies import JsonRoute
 from app.api.problems import responses
 from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
@@ -20,7 +21,7 @@ from app.methods.queries.spec import (
     StatisticsSpec,
 )
 
-router = APIRouter(tags=["queries"])
+router = APIRouter(route_class=JsonRoute, tags=["queries"])
 
 CountBody = Annotated[CountRequest, Body(openapi_examples=COUNTS)]
 ClassifyBody = Annotated[ClassifyRequest, Body(openapi_examples=CLASSES)]

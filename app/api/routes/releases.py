@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from app.api.bodies import JsonRoute
 from app.api.deps import Resources, ResourcesDep, require
 from app.api.filters import TEXT, CreatedAfter, TagPairs, tags_of
 from app.api.http_headers import accepted_format, asked_range, etag_of, is_fresh
@@ -29,7 +30,7 @@ from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, publishing, read
 from app.releases.access import check_readers, viewer_of
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(route_class=JsonRoute, tags=["releases"])
 
 ReleaseId = Annotated[str, Path(description="Id of a release.")]
 #: Keepers read drafts too, and need no other scope for that; public data needs no key where that is allowed.
@@ -260,10 +261,13 @@ def update_release(release_id: ReleaseId, patch: NamingBody, resources: Resource
     summary="Delete a release",
     status_code=204,
     response_class=Response,
-    responses={204: {"description": "The files were deleted for good."}, **responses(404, 429)},
+    responses={204: {"description": "The files were deleted for good."}, **responses(404, 409, 429)},
 )
 def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Writer) -> Response:
-    """Delete a release's files for good. Its job and the job's provenance remain."""
+    """Delete a release's files for good. Its job and the job's provenance remain.
+
+    Deleting a published release withdraws it, which takes the scope `releases:publish` too.
+    """
     delete.delete_release(
         database=resources.database,
         storage=resources.storage,
@@ -271,6 +275,7 @@ def delete_release(release_id: ReleaseId, resources: ResourcesDep, principal: Wr
         key_id=principal.key_id,
         release_id=release_id,
         now=resources.clock(),
+        may_withdraw=not principal.missing(_SHARING),
     )
     return Response(status_code=204)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Response
 from fastapi.concurrency import run_in_threadpool
 
+from app.api.bodies import JsonRoute
 from app.api.deps import require
 from app.api.http_headers import etag_of, is_fresh
 from app.api.problems import responses
@@ -26,7 +27,7 @@ from app.releases.job_report import job_report
 from app.releases.report import release_report
 from app.storage.protocol import Storage
 
-router = APIRouter()
+router = APIRouter(route_class=JsonRoute)
 
 Reader = Annotated[Questioner, Depends(questioner_with(require("releases:read", instead=("jobs:read",), public=True)))]
 JobReader = Annotated[Questioner, Depends(questioner_with(require("jobs:read")))]

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request, Response
 from prometheus_client.exposition import choose_encoder
 
+from app.api.bodies import JsonRoute
 from app.api.kinds import CAUSE_AND_REMEDY
 from app.api.problems import described
 from app.api.readiness import Readiness, get_readiness
@@ -12,7 +13,7 @@ from app.api.schemas.service import Health, ProblemKind, ServiceReady
 from app.errors import NotFoundError, SureboxError
 from app.observability.metrics import Metrics
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(route_class=JsonRoute, tags=["administration"])
 
 
 @router.get("/healthz", operation_id="get_health", response_model=Health, summary="Check that the process is alive")

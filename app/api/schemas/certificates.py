@@ -40,7 +40,7 @@ class PublicKey(Contract):
     crv: str = Field(description="Curve, always `Ed25519`.")
     x: str = Field(description="Public key in base64url.")
     use: str = Field(description="Use of the key, always `sig`.")
-    alg: str = Field(description="Algorithm, always `EdDSA`.")
+    alg: str = Field(description="Signature algorithm of the key, always `EdDSA`.")
     kid: str = Field(description="Id of the key: its RFC 7638 thumbprint.")
     iat: int = Field(description="It signs since then, seconds since 1970.")
     exp: int | None = Field(default=None, description="It signs nothing from then on; absent while not replaced.")

@@ -65,6 +65,13 @@ NAMES: Final = _named(
 
 RELEASE_CHANGES: Final = NAMES | _named({"who else reads it": {"readers": ["health", "transport"]}})
 
+FAMILY_ANSWERS: Final = _named(
+    {
+        "they are of the same people": {"other_family_id": "fam_4b1d6a0f2c9e4d7f8a3b5c6d", "people": "same"},
+        "they are of other people": {"other_family_id": "fam_4b1d6a0f2c9e4d7f8a3b5c6d", "people": "other"},
+    }
+)
+
 PUBLISHING: Final = _named(
     {
         "as it is": {},

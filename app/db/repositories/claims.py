@@ -20,16 +20,24 @@ from app.db.repositories.inputs import of_job
 from app.db.repositories.job_history import notify
 from app.db.repositories.job_results import StoredResult
 from app.db.repositories.jobs import record_event
-from app.db.tables.jobs import change, job, job_attempt, job_checkpoint, job_progress, job_result
+from app.db.tables.jobs import (
+    change,
+    job,
+    job_attempt,
+    job_checkpoint,
+    job_progress,
+    job_result,
+    spec_as_sent,
+)
 from app.errors import FencedError
 
 #: Seconds between two looks of a job at storage that cannot be used: longer each time.
 _SHORTEST_HOLD, _LONGEST_HOLD = 5.0, 60.0
 
 _CLAIMED = (
-    job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, job.c.spec, job.c.seed,
+    job.c.id, job.c.owner, job.c.kind, job.c.method, job.c.spec_version, job.c.queue, spec_as_sent, job.c.seed,
     job.c.tags, job.c.requested_by, job.c.draw, job.c.parent_id.label("parent_id"), job.c.part, job.c.parts,
-    job.c.attempt, job.c.created_at, job.c.estimated_seconds,
+    job.c.attempt, job.c.created_at, job.c.estimated_seconds, job.c.estimated_bytes,
 )  # fmt: skip
 
 
@@ -54,6 +62,7 @@ class Claim:
     attempt: int
     created_at: datetime
     estimated_seconds: float | None = None
+    estimated_bytes: int | None = None
     inputs: Inputs
 
 
@@ -63,6 +72,7 @@ class QueuedJob:
 
     id: str
     method: str
+    queue: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +283,30 @@ def hold(connection: Connection, *, job_id: str, attempt: int, why: str, patienc
     pause = min(max(_SHORTEST_HOLD, held / 2), _LONGEST_HOLD)
     _give_back(connection, job_id=job_id, attempt=attempt, outcome="held", stage=f"waiting: {why}", pause=pause)
     return True
+
+
+def move(connection: Connection, *, job_id: str, attempt: int, queue: str, seconds: float) -> None:
+    """Queue the job again, without spending an attempt, as one that takes longer than was expected.
+
+    Parameters
+    ----------
+    connection
+        Of the transaction that ends the attempt.
+    job_id, attempt
+        Whose.
+    queue
+        Whose processes run it from now on.
+    seconds
+        Of CPU, that it is expected to take at least.
+
+    Raises
+    ------
+    FencedError
+        When the attempt has lost the job.
+    """
+    expected = {"queue": queue, "estimated_seconds": func.greatest(job.c.estimated_seconds, seconds)}
+    connection.execute(update(job).where(_mine(job_id, attempt)).values(**expected))
+    _give_back(connection, job_id=job_id, attempt=attempt, outcome="moved", stage="queued", pause=0.0)
 
 
 def _give_back(connection: Connection, *, job_id: str, attempt: int, outcome: str, stage: str, pause: float) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, and_, insert, or_, select, tuple_, update
+from sqlalchemy import ARRAY, Connection, Select, String, and_, any_, bindparam, insert, or_, select, tuple_, update
 
 from app.contracts.datasets import Dataset, DatasetColumn, DatasetState, Profile, ReadOptions
 from app.contracts.warnings import JobWarning
@@ -182,7 +182,8 @@ def forget_bytes(connection: Connection, *, removed: Leftover) -> None:
 
 def referenced(connection: Connection, *, staged_keys: Sequence[str]) -> set[str]:
     """Those of the keys that a dataset still names."""
-    statement = select(dataset.c.staged_key).where(dataset.c.staged_key.in_(staged_keys))
+    named = dataset.c.staged_key == any_(bindparam("keys", list(staged_keys), type_=ARRAY(String)))
+    statement = select(dataset.c.staged_key).where(named)
     return set(connection.execute(statement).scalars())
 
 

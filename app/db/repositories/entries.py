@@ -71,16 +71,22 @@ def head(connection: Connection, *, owner: str) -> int:
     return connection.execute(last).scalar_one() or 0
 
 
-def add(connection: Connection, *, entry: Entry) -> None:
-    """Note an entry that is written to storage."""
+def add(connection: Connection, *, entry: Entry, stale: bool = False) -> None:
+    """Note an entry that is written to storage; `stale` where its rows are other ones by now."""
     values = {"owner": entry.owner, "number": entry.number, "release_id": entry.release_id, "key": entry.key}
-    connection.execute(insert(publication_entry).values(**values))
+    connection.execute(insert(publication_entry).values(**values, stale=stale))
 
 
 def stale(connection: Connection, *, limit: int) -> list[Entry]:
-    """Entries whose rows have changed since they were written, locked."""
-    wanted = _SELECT.where(publication_entry.c.stale).limit(limit).with_for_update(skip_locked=True)
+    """Entries whose rows have changed since they were written."""
+    wanted = _SELECT.where(publication_entry.c.stale).limit(limit)
     return [Entry(*row) for row in connection.execute(wanted)]
+
+
+def lock_entry(connection: Connection, *, entry: Entry) -> None:
+    """Let nobody change whether the entry is stale until the transaction ends."""
+    mine = (publication_entry.c.owner == entry.owner, publication_entry.c.number == entry.number)
+    connection.execute(select(publication_entry.c.key).where(*mine).with_for_update())
 
 
 def mark_all_stale(connection: Connection) -> None:

@@ -2,8 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, true, union_all
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    String,
+    any_,
+    bindparam,
+    delete,
+    func,
+    select,
+    true,
+    union_all,
+)
 
 from app.contracts.datasets import DatasetState
 from app.db.tables.access import idempotency
@@ -28,8 +41,7 @@ def remove_expired_jobs(connection: Connection) -> int:
 
 def referenced(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     """Those of the storage keys that some row points to."""
-    named = union_all(*(select(column).where(column.in_(keys), condition) for column, condition in _sources()))
-    return set(connection.execute(named).scalars())
+    return set(connection.execute(_REFERENCED, {"keys": list(keys)}).scalars())
 
 
 def all_referenced(connection: Connection) -> Iterator[str]:
@@ -62,12 +74,8 @@ def _sources() -> tuple[tuple[ColumnElement[str], ColumnElement[bool]], ...]:
 
 def of_deleted(connection: Connection, *, keys: Sequence[str]) -> set[str]:
     """Those of the keys that belong to a dataset, a release or a job of which a row states that it was deleted."""
-    gone = union_all(
-        select(dataset.c.id).where(dataset.c.id.in_(_ids(keys, "datasets")), dataset.c.deleted_at.is_not(None)),
-        select(release.c.id).where(release.c.id.in_(_ids(keys, "releases")), release.c.deleted_at.is_not(None)),
-        select(job.c.id).where(job.c.id.in_(_ids(keys, "jobs")), job.c.erased_at.is_not(None)),
-    )
-    ids = set(connection.execute(gone).scalars())
+    named = {prefix: _ids(keys, prefix) for prefix in ("datasets", "releases", "jobs")}
+    ids = set(connection.execute(_DELETED, named).scalars())
     return {key for key in keys if key.split("/")[1] in ids}
 
 
@@ -79,3 +87,18 @@ def instant_before(connection: Connection, *, age: timedelta) -> datetime:
     """That long ago, by the database's clock."""
     instant: datetime = connection.execute(select(func.clock_timestamp() - age)).scalar_one()
     return instant
+
+
+def _among(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    """Whether a column has one of the values of a parameter: one array, not a parameter a value and column."""
+    return column == any_(bindparam(name, type_=ARRAY(String)))
+
+
+_REFERENCED: Final = union_all(
+    *(select(column).where(_among(column, "keys"), condition) for column, condition in _sources())
+)
+_DELETED: Final = union_all(
+    select(dataset.c.id).where(_among(dataset.c.id, "datasets"), dataset.c.deleted_at.is_not(None)),
+    select(release.c.id).where(_among(release.c.id, "releases"), release.c.deleted_at.is_not(None)),
+    select(job.c.id).where(_among(job.c.id, "jobs"), job.c.erased_at.is_not(None)),
+)

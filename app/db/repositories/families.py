@@ -1,6 +1,6 @@
 """Families: which data of an owner are the same, and all publications of them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,12 +10,13 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.base import new_id
 from app.contracts.datasets import DatasetState
+from app.contracts.releases import ReleaseState
+from app.db.repositories import recognition
+from app.db.repositories.secrets import Sealed
 from app.db.tables.access import idempotency, secret
-from app.db.tables.datasets import dataset, family, family_column, family_person, family_sketch
+from app.db.tables.datasets import dataset, family, family_person, person_sketch, table_sketch
 from app.db.tables.releases import ledger_file, publication, publication_entry, release
 
-#: Families that others are compared with: confirmed, and not set apart by their keeper.
-_COMPARED: Final = (family.c.apart.is_(False), family.c.confirmed.is_(True))
 #: Namespace of the advisory locks that families of one owner are joined under.
 _RECOGNISING: Final = 0x66616D
 
@@ -31,32 +32,22 @@ def _same_file() -> Select[tuple[str | None]]:
 _DATA_KEY: Final = func.coalesce(
     case((dataset.c.state == DatasetState.READY, dataset.c.data_key)), _same_file().scalar_subquery()
 ).label("data_key")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowSketch:
-    """The smallest keyed hashes of the rows over some columns, and how often rows repeat."""
-
-    columns: tuple[str, ...]
-    rows: int
-    least: bytes
-    repeats: Sequence[Sequence[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSketch:
-    """A sketch and the family that it is of."""
-
-    family_id: str
-    sketch: RowSketch
+#: Whether a series can be made from a release; false where it is no longer in the database.
+_IS_PUBLISHED: Final = func.coalesce(
+    (release.c.state == ReleaseState.PUBLISHED) & release.c.deleted_at.is_(None), False
+).label("is_published")
 
 
 @dataclass(frozen=True, slots=True)
 class PersonColumn:
-    """A column that states whose record each is; without a fingerprint its values are those of many data."""
+    """A column that states whose record each is; without a fingerprint its values are those of many data.
+
+    Of the data of a release there is the sketch of their persons too.
+    """
 
     name: str
     fingerprint: str | None
+    sketch: Sealed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +55,8 @@ class LedgerEntry:
     """One release of a family as the ledger keeps it; `key` is None for those of before there were ledgers.
 
     `persons_key` leads to who was where in it, keyed by the secret of the name `persons_under`; None for those of
-    before that was kept. `data_key` leads to the data that it was made from, while they are there.
+    before that was kept. `data_key` leads to the data that it was made from, while they are there. `is_published`: it
+    has not been withdrawn since, nor deleted. `parameters`: the public part of its specification.
     """
 
     release_id: str
@@ -78,6 +70,8 @@ class LedgerEntry:
     persons_under: str | None = None
     dataset_id: str | None = None
     data_key: str | None = None
+    is_published: bool = True
+    parameters: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +81,6 @@ class KeptOf:
     persons_key: str | None = None
     persons_under: str | None = None
     data_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OtherData:
-    """A dataset that is there, with what its rows are looked for by."""
-
-    id: str
-    key: str
-    columns: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +163,16 @@ def lock(connection: Connection, *, family_id: str) -> int | None:
     return connection.execute(statement).scalar_one_or_none()
 
 
+def lock_composed(connection: Connection, *, family_id: str) -> int | None:
+    """Lock a family and those that may be of the same people, and count what was ever published of all of them.
+
+    Until the transaction ends no one else publishes of any. None where the family is gone.
+    """
+    others = recognition.possibly_same(connection, family_id=family_id)
+    counts = {one: lock(connection, family_id=one) for one in sorted({family_id, *others})}
+    return None if counts[family_id] is None else sum(one or 0 for one in counts.values())
+
+
 def lock_recognising(connection: Connection, *, owner: str) -> None:
     """Let one upload of the owner at a time find its family: the same data sent twice at once are one family.
 
@@ -231,93 +226,6 @@ def assign(
     connection.execute(update(dataset).where(dataset.c.id == dataset_id).values(family_id=family_id, **why))
 
 
-def alike(
-    connection: Connection, *, owner: str, fingerprints: Collection[str]
-) -> dict[str, tuple[frozenset[str], int]]:
-    """Which of the fingerprints each of the owner's families has, and how many it has in all; none that is apart."""
-    shared = func.array_agg(family_column.c.fingerprint).filter(family_column.c.fingerprint.in_(list(fingerprints)))
-    statement = (
-        select(family_column.c.family_id, shared.label("shared"), func.count().label("all"))
-        .join(family, family.c.id == family_column.c.family_id)
-        .where(family_column.c.owner == owner, *_COMPARED)
-        .where(family_column.c.family_id.in_(
-            select(family_column.c.family_id)
-            .where(family_column.c.owner == owner, family_column.c.fingerprint.in_(list(fingerprints)))
-        ))
-        .group_by(family_column.c.family_id)
-    )  # fmt: skip
-    return {row.family_id: (frozenset(row.shared), row.all) for row in connection.execute(statement)}
-
-
-def column_sets(connection: Connection, *, owner: str) -> list[tuple[str, ...]]:
-    """The sets of columns over which rows of the owner's data were sketched."""
-    statement = select(family_sketch.c.columns).where(family_sketch.c.owner == owner).distinct()
-    return [tuple(columns) for columns in connection.execute(statement).scalars()]
-
-
-def sketches(connection: Connection, *, owner: str, columns: Sequence[str]) -> list[KnownSketch]:
-    """The sketches over one set of columns, of families that are compared with others."""
-    statement = (
-        select(family_sketch)
-        .join(family, family.c.id == family_sketch.c.family_id)
-        .where(family_sketch.c.owner == owner, family_sketch.c.columns == list(columns), *_COMPARED)
-    )
-    return [
-        KnownSketch(
-            row["family_id"],
-            RowSketch(columns=tuple(row["columns"]), rows=row["rows"], least=row["least"], repeats=row["repeats"]),
-        )
-        for row in connection.execute(statement).mappings()
-    ]
-
-
-def sketched_sets(connection: Connection, *, owner: str) -> set[tuple[str, tuple[str, ...]]]:
-    """Which of the owner's datasets were sketched over which sets of columns."""
-    statement = select(family_sketch.c.dataset_id, family_sketch.c.columns)
-    rows = connection.execute(statement.where(family_sketch.c.owner == owner, family_sketch.c.dataset_id.is_not(None)))
-    return {(row.dataset_id, tuple(row.columns)) for row in rows}
-
-
-def data_of(connection: Connection, *, owner: str) -> list[OtherData]:
-    """The owner's datasets that are there, of families that are compared with others."""
-    statement = (
-        select(dataset.c.id, dataset.c.data_key, dataset.c.columns)
-        .join(family, family.c.id == dataset.c.family_id)
-        .where(dataset.c.owner == owner, dataset.c.state == DatasetState.READY, *_COMPARED)
-        .order_by(dataset.c.created_at, dataset.c.id)
-    )
-    return [
-        OtherData(row.id, row.data_key, frozenset(one["name"] for one in row.columns or ()))
-        for row in connection.execute(statement)
-    ]
-
-
-def remember(
-    connection: Connection,
-    *,
-    owner: str,
-    family_id: str,
-    fingerprints: Collection[str],
-    row_sketches: Sequence[RowSketch],
-    dataset_id: str | None = None,
-) -> None:
-    """Keep by what data of the family are recognised."""
-    if fingerprints:
-        values = [{"family_id": family_id, "fingerprint": one, "owner": owner} for one in sorted(set(fingerprints))]
-        connection.execute(upsert(family_column).values(values).on_conflict_do_nothing())
-    kept = (family_sketch.c.columns, family_sketch.c.least, family_sketch.c.dataset_id)
-    known = connection.execute(select(*kept).where(family_sketch.c.family_id == family_id))
-    have = {(tuple(row.columns), bytes(row.least), row.dataset_id) for row in known}
-    for one in row_sketches:
-        if (one.columns, one.least, dataset_id) not in have:
-            connection.execute(
-                insert(family_sketch).values(
-                    family_id=family_id, owner=owner, dataset_id=dataset_id, columns=list(one.columns),
-                    rows=one.rows, least=one.least, repeats=[list(pair) for pair in one.repeats],
-                )
-            )  # fmt: skip
-
-
 def merge(connection: Connection, *, family_id: str, others: Collection[str]) -> None:
     """Make several families one: data turned up that are the same as both."""
     for other in sorted(others):
@@ -325,16 +233,13 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
         published = select(publication.c.release_id).where(publication.c.family_id == other)
         entries = update(publication_entry).where(publication_entry.c.release_id.in_(published))
         connection.execute(entries.values(stale=True))
-        known = select(family_column.c.fingerprint).where(family_column.c.family_id == family_id)
-        twice = (family_column.c.family_id == other, family_column.c.fingerprint.in_(known))
-        connection.execute(delete(family_column).where(*twice))
         held = select(secret.c.fingerprint).where(secret.c.family_id == family_id)
         connection.execute(delete(secret).where(secret.c.family_id == other, secret.c.fingerprint.in_(held)))
         mine = select(family_person.c.name).where(family_person.c.family_id == family_id)
         connection.execute(
             delete(family_person).where(family_person.c.family_id == other, family_person.c.name.in_(mine))
         )
-        for table in (family_column, family_person, family_sketch, publication, dataset, release, secret):
+        for table in (family_person, table_sketch, person_sketch, publication, dataset, release, secret):
             connection.execute(update(table).where(table.c.family_id == other).values(family_id=family_id))
         older = has_older_secrets(connection, family_id=other)
         more = update(family).where(family.c.id == family_id)
@@ -372,8 +277,8 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
         select(
             publication.c.release_id, publication.c.method, publication.c.at, publication.c.base_release_id,
             publication.c.previous_release_id, publication.c.composed, ledger_file.c.key, ledger_file.c.persons_key,
-            ledger_file.c.persons_under, release.c.dataset_id,
-            _DATA_KEY,
+            ledger_file.c.persons_under, release.c.dataset_id, release.c.parameters,
+            _DATA_KEY, _IS_PUBLISHED,
         )
         .outerjoin(ledger_file, ledger_file.c.release_id == publication.c.release_id)
         .outerjoin(release, release.c.id == publication.c.release_id)
@@ -407,6 +312,22 @@ def composed_of(connection: Connection, *, owner: str, release_id: str) -> Mappi
     """What a release left together with all that was published before it; None where it was not composed."""
     mine = select(publication.c.composed).where(publication.c.release_id == release_id, publication.c.owner == owner)
     return connection.execute(mine.order_by(publication.c.id.desc()).limit(1)).scalar_one_or_none()
+
+
+def owner_of(connection: Connection, *, family_id: str) -> str | None:
+    """The owner of a family."""
+    return connection.execute(select(family.c.owner).where(family.c.id == family_id)).scalar_one_or_none()
+
+
+def published_of(connection: Connection, *, family_id: str) -> list[str]:
+    """Releases of a family that are published now, locked, oldest first."""
+    there = (
+        release.c.family_id == family_id,
+        release.c.state == ReleaseState.PUBLISHED,
+        release.c.deleted_at.is_(None),
+    )
+    statement = select(release.c.id).where(*there).order_by(release.c.published_at, release.c.id).with_for_update()
+    return [str(one) for one in connection.execute(statement).scalars()]
 
 
 def exists(connection: Connection, *, owner: str, family_id: str) -> bool:
@@ -480,6 +401,7 @@ def erase(connection: Connection, *, owner: str, family_id: str) -> int:
     made = select(release.c.job_id).where(release.c.family_id == family_id)
     connection.execute(delete(idempotency).where(idempotency.c.owner == owner, idempotency.c.resource_id.in_(made)))
     forgotten = connection.execute(delete(ledger_file).where(ledger_file.c.release_id.in_(published))).rowcount
+    recognition.forget_questions(connection, family_id=family_id)
     for table in (dataset, release):
         connection.execute(update(table).where(table.c.family_id == family_id).values(family_id=None))
     connection.execute(delete(family).where(family.c.id == family_id))
@@ -496,4 +418,5 @@ def forget_if_unpublished(connection: Connection, *, dataset_id: str) -> None:
     if connection.execute(there).first() is None and connection.execute(made).first() is None:
         connection.execute(update(dataset).where(dataset.c.family_id == family_id).values(family_id=None))
         connection.execute(delete(secret).where(secret.c.name == persons_secret(family_id)))
+        recognition.forget_questions(connection, family_id=family_id)
         connection.execute(delete(family).where(family.c.id == family_id))

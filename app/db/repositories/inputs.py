@@ -17,7 +17,7 @@ from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
 from app.db.repositories.release_access import Viewer, visible
 from app.db.tables.datasets import dataset
-from app.db.tables.jobs import job, job_input
+from app.db.tables.jobs import job, job_input, spec_as_sent
 from app.db.tables.releases import release, release_file, release_link
 
 _original = dataset.alias("original")
@@ -31,21 +31,32 @@ _LINK = (
     .scalar_subquery()
     .label("link_key")
 )
+_file = release_file.alias("file")
+_BYTES = (
+    select(func.coalesce(func.max(_file.c.bytes), 0))
+    .where(_file.c.release_id == release.c.id)
+    .correlate(release)
+    .scalar_subquery()
+    .label("bytes")
+)
+_NUMERIC = select(dataset.c.numeric).where(dataset.c.id == release.c.dataset_id).scalar_subquery().label("numeric")
 _DATASET = select(
     dataset.c.id, dataset.c.state, dataset.c.sha256, dataset.c.rows, dataset.c.columns, dataset.c.numeric,
-    dataset.c.data_key, dataset.c.version_of_dataset_id,
+    dataset.c.data_key, dataset.c.data_bytes, dataset.c.version_of_dataset_id,
 )  # fmt: skip
 _RELEASE = (
     select(
         release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
         release.c.state, func.extract("epoch", release.c.created_at).label("made_at"),
-        job.c.spec, release_file.c.key, release_file.c.sha256, _LINK,
+        release.c.parameters["merged_as"].label("merged_as"),
+        spec_as_sent, release_file.c.key, release_file.c.sha256, _LINK, _BYTES, _NUMERIC,
+        func.coalesce(release_file.c.bytes, 0).label("read_bytes"),
     )
     .join(job, job.c.id == release.c.job_id)
     .outerjoin(release_file, (release_file.c.release_id == release.c.id) & (release_file.c.format == "parquet"))
 )  # fmt: skip
 _COLUMNS = {Named.DATASET: "dataset_id", Named.RELEASE: "release_id", Named.JOB: "source_job_id"}
-_JOB = select(job.c.id, job.c.method, job.c.state, job.c.spec, job.c.result_erased_at.is_not(None).label("erased"))
+_JOB = select(job.c.id, job.c.method, job.c.state, spec_as_sent, job.c.result_erased_at.is_not(None).label("erased"))
 
 
 def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> DatasetInput | None:
@@ -148,14 +159,22 @@ def _dataset(row: RowMapping) -> DatasetInput:
         columns=tuple(DatasetColumn.model_validate(column) for column in row["columns"]),
         numeric={name: NumericSummary.model_validate(summary) for name, summary in (row["numeric"] or {}).items()},
     )
-    return replace(dataset_input, profile=profile, key=row["data_key"])
+    return replace(dataset_input, profile=profile, key=row["data_key"], bytes=row["data_bytes"] or 0)
 
 
 def _release(row: RowMapping) -> ReleaseInput:
     columns = tuple(ReleaseColumn.model_validate(column) for column in row["columns"])
     plain = {"columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""}
     plain["made_at"] = float(row["made_at"])
-    return ReleaseInput(**{**row, **plain, "state": ReleaseState(row["state"])})
+    fields = {name: value for name, value in row.items() if name != "numeric"}
+    return ReleaseInput(**{**fields, **plain, "state": ReleaseState(row["state"]), "infinite": _infinite(row)})
+
+
+def _infinite(row: RowMapping) -> dict[str, int] | None:
+    numeric: dict[str, dict[str, Any]] | None = row["numeric"]
+    if numeric is None:
+        return None
+    return {name: summary["infinite"] for name, summary in numeric.items() if summary["infinite"]}
 
 
 def _job(row: RowMapping) -> JobInput:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, tuple_, update
 
-from app.contracts.jobs import JobState
+from app.contracts.jobs import JobState, Queue
+from app.contracts.warnings import JobWarning
 from app.db.job_record import JobRecord, select_jobs
 from app.db.repositories import audit
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
@@ -42,6 +43,9 @@ class NewJob:
     expires_at: datetime | None = None
     estimated_seconds: float | None = None
     estimated_bytes: int | None = None
+    estimated_release_bytes: int | None = None
+    estimated_scratch_bytes: int | None = None
+    warnings: Sequence[JobWarning] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +98,41 @@ def insert_job(connection: Connection, *, new: NewJob) -> None:
             enqueued_at=func.now(),
             estimated_seconds=new.estimated_seconds,
             estimated_bytes=new.estimated_bytes,
+            estimated_release_bytes=new.estimated_release_bytes,
+            estimated_scratch_bytes=new.estimated_scratch_bytes,
+            warnings=[warning.model_dump(mode="json") for warning in new.warnings],
         )
     )
     connection.execute(insert(job_progress).values(job_id=new.id))
     record_event(connection, job_id=new.id, state=JobState.QUEUED, attempt=0, reason="submitted")
 
 
+def unfinished_page(connection: Connection, *, owner: str, method: str, release_id: str) -> JobRecord | None:
+    """The job that writes a page about a release for someone without a key, if one does."""
+    named = select(job_input.c.job_id).where(job_input.c.release_id == release_id, job_input.c.job_id == job.c.id)
+    statement = (
+        select_jobs()
+        .where(job.c.owner == owner, job.c.method == method, job.c.finished_at.is_(None))
+        .where(func.coalesce(job.c.requested_by, "") == "", named.exists())
+    )
+    row = connection.execute(statement.limit(1)).first()
+    return None if row is None else JobRecord(*row)
+
+
 def estimated_since(connection: Connection, *, owner: str, within: timedelta) -> float:
-    """CPU seconds that the owner's jobs of late were expected to take, the cancelled and failed ones left out."""
+    """CPU seconds that the owner's jobs of late were expected to take, the cancelled and failed ones left out.
+
+    Neither questions that are answered at once are among them (what bounds those is how many are asked a minute), nor
+    pages that were asked for without a key.
+    """
     counts = job.c.state.not_in([JobState.CANCELLED, JobState.FAILED])
     statement = select(func.coalesce(func.sum(job.c.estimated_seconds), 0.0)).where(
-        job.c.owner == owner, job.c.estimated_seconds.is_not(None), counts, job.c.created_at > func.now() - within
+        job.c.owner == owner,
+        job.c.estimated_seconds.is_not(None),
+        counts,
+        job.c.created_at > func.now() - within,
+        job.c.queue == Queue.BATCH,
+        func.coalesce(job.c.requested_by, "") != "",
     )
     return float(connection.execute(statement).scalar_one())
 

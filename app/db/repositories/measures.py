@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, Double, and_, cast, func, select, text
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.db.tables.jobs import job
+from app.db.tables.jobs import job, job_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,18 @@ def finished(
         FinishedJobs(method=row.method, state=row.state, bucket=row.bucket, jobs=row.jobs, seconds=float(row.seconds))
         for row in connection.execute(statement)
     ]
+
+
+def longest_silence(connection: Connection) -> float:
+    """Seconds since the last heartbeat of the running job that has been silent for longest; 0 where none runs.
+
+    The heartbeat of a frozen worker stops before the reaper can have its job, whose row it may hold.
+    """
+    heard = func.greatest(job_progress.c.beat_at, func.pg_postmaster_start_time())
+    running = (job.c.state == "running", job.c.finished_at.is_(None), func.coalesce(job.c.parts_left, 0) == 0)
+    age = func.extract("epoch", func.clock_timestamp() - func.min(heard))
+    joined = select(func.coalesce(age, 0)).join(job_progress, job_progress.c.job_id == job.c.id).where(*running)
+    return max(0.0, float(connection.execute(joined).scalar_one()))
 
 
 def now(connection: Connection) -> datetime:

@@ -15,7 +15,7 @@ from app.db.repositories import jobs
 from app.db.repositories.claims import AttemptOutcome, Claim, QueuedJob, end_attempt, record_end
 from app.db.repositories.job_history import notify
 from app.db.repositories.job_results import StoredResult, get_result
-from app.db.tables.jobs import change, job, job_input, job_progress
+from app.db.tables.jobs import change, is_queued, job, job_input, job_progress
 from app.errors import FencedError
 
 #: Parts are kept so long after the end of their whole: a look at what went wrong finds them.
@@ -41,9 +41,8 @@ def split(connection: Connection, *, claimed: Claim, parts: int) -> list[QueuedJ
         raise FencedError(f"attempt {claimed.attempt} of job {claimed.id} has lost it")
     end_attempt(connection, job_id=claimed.id, attempt=claimed.attempt, outcome="split")
     _tell(connection, job_id=claimed.id, stage="parts")
-    return [
-        QueuedJob(_insert(connection, whole=claimed, part=part, parts=parts), claimed.method) for part in range(parts)
-    ]
+    made = [_insert(connection, whole=claimed, part=part, parts=parts) for part in range(parts)]
+    return [QueuedJob(part_id, claimed.method, claimed.queue) for part_id in made]
 
 
 def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) -> QueuedJob | None:
@@ -56,7 +55,7 @@ def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) ->
         _end(connection, parent_id=parent_id, waits=waits, ending=ending)
         return None
     fewer = update(job).where(waits).values(parts_left=job.c.parts_left - 1)
-    row = connection.execute(fewer.returning(job.c.parts_left, job.c.method, job.c.attempt)).first()
+    row = connection.execute(fewer.returning(job.c.parts_left, job.c.method, job.c.queue, job.c.attempt)).first()
     if row is None or row.parts_left:
         return None
     now = func.clock_timestamp()
@@ -65,7 +64,7 @@ def settle(connection: Connection, *, parent_id: str, ending: AttemptOutcome) ->
     _tell(connection, job_id=parent_id, stage="queued")
     jobs.record_event(connection, job_id=parent_id, state=JobState.QUEUED, attempt=row.attempt, reason="parts done")
     notify(connection, job_id=parent_id)
-    return QueuedJob(parent_id, row.method)
+    return QueuedJob(parent_id, row.method, row.queue)
 
 
 def report(connection: Connection, *, parent_id: str) -> None:
@@ -93,7 +92,7 @@ def end_orphans(connection: Connection) -> int:
     ended = select(whole.c.id).where(whole.c.finished_at.is_not(None))
     orphans = (
         update(job)
-        .where(job.c.state == JobState.QUEUED, job.c.parent_id.in_(ended))
+        .where(is_queued, job.c.parent_id.in_(ended))
         .values(state=JobState.CANCELLED, finished_at=func.clock_timestamp())
         .returning(job.c.id, job.c.attempt)
     )

@@ -15,7 +15,7 @@ from app.db.repositories.claims import AttemptOutcome, QueuedJob, end_attempt, r
 from app.db.repositories.ingests import CANCELLED_INGEST, INGEST, fail_ingest
 from app.db.repositories.job_history import notify
 from app.db.repositories.jobs import record_event
-from app.db.tables.jobs import change, job, job_progress
+from app.db.tables.jobs import change, is_queued, job, job_progress
 from app.errors import AttemptsExhaustedError
 
 #: Rows of one round, so that a round is a short transaction.
@@ -24,7 +24,7 @@ BATCH = 500
 
 def count_queued(connection: Connection) -> dict[str, int]:
     """Queued jobs by queue."""
-    statement = select(job.c.queue, func.count()).where(job.c.state == JobState.QUEUED).group_by(job.c.queue)
+    statement = select(job.c.queue, func.count()).where(is_queued).group_by(job.c.queue)
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 
@@ -38,14 +38,14 @@ def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) ->
     """Queued jobs whose id was last sent long ago (or never), marked as sent now, oldest first."""
     due = (
         select(job.c.id, job.c.method)
-        .where(job.c.state == JobState.QUEUED, job.c.queue == queue)
+        .where(is_queued, job.c.queue == queue)
         .where(func.coalesce(job.c.enqueued_at, job.c.queued_at) < func.clock_timestamp() - older_than)
         .where(func.coalesce(job.c.not_before, job.c.queued_at) <= func.clock_timestamp())
         .order_by(job.c.queued_at)
         .limit(BATCH)
         .with_for_update(skip_locked=True)
     )
-    unsent = [QueuedJob(id=row.id, method=row.method) for row in connection.execute(due)]
+    unsent = [QueuedJob(id=row.id, method=row.method, queue=queue) for row in connection.execute(due)]
     if unsent:
         ids = [each.id for each in unsent]
         connection.execute(update(job).where(job.c.id.in_(ids)).values(enqueued_at=func.clock_timestamp()))
@@ -54,9 +54,8 @@ def take_unsent(connection: Connection, *, queue: str, older_than: timedelta) ->
 
 def mark_unsent(connection: Connection, *, job_ids: list[str]) -> None:
     """The broker could not be reached: these ids are due at once."""
-    queued = job.c.state == JobState.QUEUED
     never = func.to_timestamp(0)
-    connection.execute(update(job).where(job.c.id.in_(job_ids), queued).values(enqueued_at=never))
+    connection.execute(update(job).where(job.c.id.in_(job_ids), is_queued).values(enqueued_at=never))
 
 
 def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) -> list[QueuedJob]:
@@ -75,6 +74,13 @@ def reap(connection: Connection, *, silent_for: timedelta, max_attempts: int) ->
     return [waiting for waiting in lost if waiting is not None]
 
 
+def locked(connection: Connection, *, silent_for: timedelta) -> list[str]:
+    """Running jobs that are silent for so long and were not reaped: whoever is silent holds their rows."""
+    heard = func.greatest(job_progress.c.beat_at, func.pg_postmaster_start_time())
+    silent = _running().where(heard < func.clock_timestamp() - silent_for).limit(BATCH)
+    return [row.id for row in connection.execute(silent)]
+
+
 def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, max_attempts: int) -> QueuedJob | None:
     """End one attempt that cannot go on for a reason outside the job (the storage cannot be reached)."""
     mine: ColumnElement[bool] = (job.c.id == job_id) & (job.c.attempt == attempt)
@@ -84,9 +90,12 @@ def record_lost_attempt(connection: Connection, *, job_id: str, attempt: int, ma
 
 def _running() -> Any:
     """Jobs that someone should be at work on: all that run, but for wholes whose parts are at work."""
-    columns = (job.c.id, job.c.method, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at)
+    columns = (
+        job.c.id, job.c.method, job.c.queue, job.c.kind, job.c.attempt, job.c.given_back, job.c.cancel_requested_at,
+    )  # fmt: skip
     joined = select(*columns, job.c.parent_id.label("parent_id")).join(job_progress, job_progress.c.job_id == job.c.id)
-    return joined.where(job.c.state == JobState.RUNNING, func.coalesce(job.c.parts_left, 0) == 0)
+    at_work = (job.c.state == JobState.RUNNING, job.c.finished_at.is_(None), func.coalesce(job.c.parts_left, 0) == 0)
+    return joined.where(*at_work)
 
 
 def _record_loss(connection: Connection, row: Row[Any], *, max_attempts: int) -> QueuedJob | None:
@@ -111,7 +120,7 @@ def _record_loss(connection: Connection, row: Row[Any], *, max_attempts: int) ->
     )
     record_event(connection, job_id=row.id, state=JobState.QUEUED, attempt=row.attempt, reason="lost")
     notify(connection, job_id=row.id)
-    return QueuedJob(id=row.id, method=row.method)
+    return QueuedJob(id=row.id, method=row.method, queue=row.queue)
 
 
 def _end(connection: Connection, row: Row[Any], ending: AttemptOutcome, *, problem: Mapping[str, Any]) -> None:

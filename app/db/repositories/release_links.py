@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, insert, or_, select
+from sqlalchemy import Connection, delete, insert, select, union_all
 
 from app.contracts.datasets import DatasetState
 from app.db.tables.datasets import dataset
@@ -19,24 +19,18 @@ def due(
     connection: Connection, *, limit: int, release_id: str | None = None, dataset_id: str | None = None
 ) -> list[str]:
     """Storage keys of links whose release, job or original was deleted; of all, of one release, of one original."""
-    statement = (
-        select(release_link.c.key)
-        .join(release, release.c.id == release_link.c.release_id)
-        .join(dataset, dataset.c.id == release_link.c.dataset_id)
-        .join(job, job.c.id == release.c.job_id)
-        .where(
-            or_(
-                release.c.deleted_at.is_not(None),
-                dataset.c.state == DatasetState.DELETED,
-                job.c.erased_at.is_not(None),
-            )
-        )
-        .limit(limit)
-    )
+    links = select(release_link.c.release_id, release_link.c.dataset_id, release_link.c.key)
+    made = links.join(release, release.c.id == release_link.c.release_id)
+    gone = union_all(  # each by the index of deleted rows: these are few, links are many
+        made.where(release.c.deleted_at.is_not(None)),
+        made.join(job, job.c.id == release.c.job_id).where(job.c.erased_at.is_not(None)),
+        links.join(dataset, dataset.c.id == release_link.c.dataset_id).where(dataset.c.state == DatasetState.DELETED),
+    ).subquery()
+    statement = select(gone.c.key).distinct().limit(limit)
     if release_id is not None:
-        statement = statement.where(release_link.c.release_id == release_id)
+        statement = statement.where(gone.c.release_id == release_id)
     if dataset_id is not None:
-        statement = statement.where(release_link.c.dataset_id == dataset_id)
+        statement = statement.where(gone.c.dataset_id == dataset_id)
     return list(connection.execute(statement).scalars())
 
 

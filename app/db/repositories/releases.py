@@ -126,6 +126,7 @@ def insert_release(connection: Connection, *, new: ReleaseRow, files: Sequence[R
         "warnings": [warning.model_dump(mode="json") for warning in new.warnings],
         "published_at": func.now() if new.state is ReleaseState.PUBLISHED else null(),
         "series_id": _series_of(new),
+        "file_bytes": sum(file.bytes for file in files),
     }
     connection.execute(insert(release).values(**values))
     connection.execute(
@@ -187,12 +188,17 @@ def lock_state(connection: Connection, *, owner: str, release_id: str) -> Releas
     return None if state is None else ReleaseState(state)
 
 
-def set_published(connection: Connection, *, release_id: str, readers: ReleaseReaders | None, flag: str | None) -> None:
+def set_published(
+    connection: Connection, *, release_id: str, readers: ReleaseReaders | None, flags: Sequence[str]
+) -> None:
     """The release is published from now on."""
     values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": func.clock_timestamp()}
     values |= {} if readers is None else _readers(readers)
-    if flag is not None:
-        values["flags"] = func.array_append(func.array_remove(release.c.flags, flag), flag)
+    shown: Any = release.c.flags
+    for flag in flags:
+        shown = func.array_append(func.array_remove(shown, flag), flag)
+    if flags:
+        values["flags"] = shown
     connection.execute(update(release).where(release.c.id == release_id).values(**values))
 
 
@@ -206,6 +212,14 @@ def set_withdrawn(connection: Connection, *, release_id: str, reason: str | None
     mark_stale(connection, release_id=release_id)
     values = {"state": ReleaseState.WITHDRAWN, "withdrawn_at": func.clock_timestamp(), "withdrawn_because": reason}
     connection.execute(update(release).where(release.c.id == release_id).values(**values))
+
+
+def set_withdrawal_reason(connection: Connection, *, release_id: str, reason: str) -> bool:
+    """Give a withdrawn release its reason; whether it had another one, or none."""
+    mark_stale(connection, release_id=release_id)
+    others = release.c.withdrawn_because.is_distinct_from(reason)
+    changed = update(release).where(release.c.id == release_id, others).values(withdrawn_because=reason)
+    return connection.execute(changed).rowcount == 1
 
 
 def set_readers(connection: Connection, *, release_id: str, readers: ReleaseReaders) -> None:

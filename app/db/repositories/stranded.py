@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
 
-from app.contracts.jobs import JobState
 from app.db.repositories.job_history import notify
-from app.db.tables.jobs import change, job, job_progress
+from app.db.tables.jobs import change, is_queued, job, job_progress
 
 _QUEUED = "queued"
 
@@ -28,7 +27,7 @@ class Version:
 def queued(connection: Connection) -> list[Version]:
     """What queued jobs ask for."""
     columns = (job.c.queue, job.c.method, job.c.spec_version)
-    rows = connection.execute(select(*columns).where(job.c.state == JobState.QUEUED).distinct())
+    rows = connection.execute(select(*columns).where(is_queued).distinct())
     return [Version(*row) for row in rows]
 
 
@@ -39,7 +38,7 @@ def show(connection: Connection, version: Version, *, stranded: bool) -> int:
     """
     before, after = (_QUEUED, version.waiting) if stranded else (version.waiting, _QUEUED)
     such = select(job.c.id).where(
-        job.c.state == JobState.QUEUED,
+        is_queued,
         job.c.queue == version.queue,
         job.c.method == version.method,
         job.c.spec_version == version.spec_version,

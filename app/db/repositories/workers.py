@@ -22,6 +22,7 @@ class WorkerSeen:
     concurrency: int
     knows: Sequence[Sequence[str | int]] | None
     memory_bytes: int | None
+    scratch_bytes: int | None
     started_at: datetime
     seen_at: datetime
 
@@ -40,6 +41,8 @@ class Sighting:
     knows: Sequence[tuple[str, int]] | None = None
     #: That each of its jobs may take; None where there is no limit.
     memory_bytes: int | None = None
+    #: Of temporary files that each of its jobs has room for; None where that is not known.
+    scratch_bytes: int | None = None
 
 
 def seen(connection: Connection, *, sighting: Sighting) -> None:
@@ -53,6 +56,7 @@ def seen(connection: Connection, *, sighting: Sighting) -> None:
                 "rss_bytes": sighting.rss_bytes,
                 "knows": statement.excluded.knows,
                 "memory_bytes": sighting.memory_bytes,
+                "scratch_bytes": sighting.scratch_bytes,
                 "seen_at": func.clock_timestamp(),
             },
         )
@@ -72,11 +76,31 @@ def process_count(connection: Connection, *, queue: str, within_seconds: float) 
     return sum(each.concurrency for each in workers if queue in each.queue.split(","))
 
 
-def memory(connection: Connection, *, queue: str, within_seconds: float) -> int | None:
+@dataclass(frozen=True, slots=True)
+class Space:
     """Bytes that a job of a queue may take on the largest worker seen lately; None: none is, or one has no limit."""
+
+    memory: int | None
+    scratch: int | None
+
+
+def space(connection: Connection, *, queue: str, within_seconds: float) -> Space:
+    """The space for one job of a queue.
+
+    Parameters
+    ----------
+    connection
+        Of a transaction.
+    queue, within_seconds
+        Of which queue, and how long ago a worker may have been seen last.
+    """
     present = [each for each in recent(connection, within_seconds=within_seconds) if queue in each.queue.split(",")]
-    limits = [each.memory_bytes for each in present]
-    return max((one for one in limits if one is not None), default=None) if None not in limits else None
+    return Space(_largest(each.memory_bytes for each in present), _largest(each.scratch_bytes for each in present))
+
+
+def _largest(limits: Iterable[int | None]) -> int | None:
+    known = list(limits)
+    return max((one for one in known if one is not None), default=None) if None not in known else None
 
 
 def strands(present: Iterable[WorkerSeen], *, queue: str, method: str, spec_version: int) -> bool:

@@ -52,6 +52,9 @@ dataset = Table(
     CheckConstraint("state IN ('ingesting', 'ready', 'failed', 'deleted')", name="state"),
     Index("ix_dataset_family_id", "family_id"),
     Index("ix_dataset_owner_created_at", "owner", "created_at", "id"),
+    Index("ix_dataset_owner_sha256", "owner", "sha256"),
+    Index("ix_dataset_data_key", "data_key", postgresql_where=text("data_key IS NOT NULL")),
+    Index("ix_dataset_staged_key", "staged_key", postgresql_where=text("staged_key IS NOT NULL")),
 )
 
 #: Families: the same data of one owner, however often they were uploaded.
@@ -82,16 +85,6 @@ family = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
 
-#: By what data are recognised: keyed fingerprints of their columns as multisets.
-family_column = Table(
-    "family_column",
-    metadata,
-    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
-    Column("fingerprint", Text, primary_key=True),
-    Column("owner", Text, nullable=False),
-    Index("ix_family_column_owner_fingerprint", "owner", "fingerprint"),
-)
-
 #: Columns that state whose record one of a family's is: named once, and counted by from then on.
 family_person = Table(
     "family_person",
@@ -102,7 +95,15 @@ family_person = Table(
     Column("fingerprint", Text, comment="of its values as a multiset, keyed; null: many data share them"),
 )
 
-#: Keyed sketches of the rows of a family's data over a set of columns, and of each column's values.
+#: By what families were recognised before: not read any more, but processes of before may still write it.
+family_column = Table(
+    "family_column",
+    metadata,
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), primary_key=True),
+    Column("fingerprint", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Index("ix_family_column_owner_fingerprint", "owner", "fingerprint"),
+)
 family_sketch = Table(
     "family_sketch",
     metadata,
@@ -116,4 +117,48 @@ family_sketch = Table(
     Column("repeats", JSONB, nullable=False, comment="[[how often a row occurs, how many such rows there are], ...]"),
     Index("ix_family_sketch_owner", "owner"),
     Index("ix_family_sketch_family_id", "family_id"),
+)
+
+#: By what a dataset is recognised, whether it is still there or not: keyed hashes of some of its values and rows.
+table_sketch = Table(
+    "table_sketch",
+    metadata,
+    Column("dataset_id", Id, primary_key=True, comment="whose rows they are"),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sketch", LargeBinary, nullable=False, comment="keyed hashes, as frames.sketched packs them, sealed"),
+    Column("sealed_under", LargeBinary, comment="which secret of the service; null: not sealed yet"),
+    Index("ix_table_sketch_family_id", "family_id"),
+    Index("ix_table_sketch_owner", "owner"),
+)
+
+#: By what the persons of a dataset are recognised, whose releases count them by a column.
+person_sketch = Table(
+    "person_sketch",
+    metadata,
+    Column("dataset_id", Id, primary_key=True),
+    Column("name", Text, primary_key=True, comment="of the column"),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sketch", LargeBinary, nullable=False, comment="keyed hashes, as frames.sketched packs them, sealed"),
+    Column("sealed_under", LargeBinary, comment="which secret of the service; null: not sealed yet"),
+    Index("ix_person_sketch_family_id", "family_id"),
+    Index("ix_person_sketch_owner", "owner"),
+)
+
+#: Datasets of which the evidence does not decide whether they are of the same people, and what their keeper answers.
+family_question = Table(
+    "family_question",
+    metadata,
+    Column("dataset_id", Id, primary_key=True, comment="the lesser of both ids"),
+    Column("other_dataset_id", Id, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("evidence", JSONB, nullable=False, comment="columns that agree, the share that does, and what chance gives"),
+    Column("people", Text, comment="same or other; null: not answered"),
+    Column("answered_by", Id, comment="a key; null: the operator, or not answered"),
+    Column("answered_at", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("people IN ('same', 'other')", name="people"),
+    Index("ix_family_question_owner", "owner"),
+    Index("ix_family_question_other_dataset_id", "other_dataset_id"),
 )

@@ -1,5 +1,7 @@
 """Tables of jobs, of what they work on and compute, and of the workers that run them."""
 
+from typing import Final
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -16,6 +18,8 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    and_,
+    cast,
     func,
     text,
 )
@@ -80,6 +84,8 @@ job = Table(
     Column("given_back", Integer, nullable=False, server_default="0", comment="claims that do not count as attempts"),
     Column("estimated_seconds", Double, comment="of CPU, when it was accepted"),
     Column("estimated_bytes", BigInteger, comment="of memory, when it was accepted"),
+    Column("estimated_release_bytes", BigInteger, comment="of the files of its release, when it was accepted"),
+    Column("estimated_scratch_bytes", BigInteger, comment="of temporary files, when it was accepted"),
     Column("result_bytes", BigInteger, comment="of the whole result, while it is kept"),
     Column("not_before", DateTime(timezone=True), comment="a fault of the storage made it wait until then"),
     Column("held_seconds", Double, nullable=False, server_default="0", comment="so long it was made to wait in all"),
@@ -106,8 +112,16 @@ job = Table(
     ),
     Index("ix_job_finished_at", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
     Index("ix_job_whole_id", "parent_id", "part", postgresql_where=text("whole_id IS NOT NULL")),
+    Index("ix_job_erased", "id", postgresql_where=text("erased_at IS NOT NULL")),
     Index("ix_job_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
 )
+
+#: Jobs that wait for a worker. The second condition follows from the first; the index of unfinished jobs needs it.
+is_queued: Final = and_(job.c.state == "queued", job.c.finished_at.is_(None))
+
+#: A specification with its numbers as they were sent: JSONB writes long doubles as whole numbers. Of an erased job only
+#: a part of `spec` is left.
+spec_as_sent: Final = func.coalesce(job.c.spec_shown, cast(job.c.spec, JSON)).label("spec")
 
 #: What jobs work on: one row for each field of a specification that names a dataset, a release or an earlier job.
 job_input = Table(
@@ -175,6 +189,7 @@ job_checkpoint = Table(
     Column("steps", BigInteger, nullable=False, comment="steps completed when it was taken"),
     Column("key", Text, nullable=False),
     Column("taken_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Index("ix_job_checkpoint_key", "key"),
 )
 
 #: The whole result of a job, as the bytes that are served (or the storage key of larger ones).
@@ -186,6 +201,7 @@ job_result = Table(
     Column("key", Text),
     Column("bytes", BigInteger, nullable=False),
     Column("sha256", Text, nullable=False),
+    Index("ix_job_result_key", "key", postgresql_where=text("key IS NOT NULL")),
 )
 
 #: Provenance, written in the transaction that makes a job succeed.
@@ -230,6 +246,7 @@ worker = Table(
     Column("concurrency", Integer, nullable=False, server_default="1", comment="jobs it runs at a time"),
     Column("knows", JSONB, comment="[method, version] pairs it claims; null: it claims anything"),
     Column("memory_bytes", BigInteger, comment="that each of its jobs may take; null: it does not say"),
+    Column("scratch_bytes", BigInteger, comment="of temporary files that each of its jobs has room for; null: unknown"),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
 )

@@ -63,9 +63,13 @@ release = Table(
     Column("base_release_id", Id, ForeignKey("release.id"), comment="of a series: what it is made from alone"),
     Column("previous_release_id", Id, ForeignKey("release.id"), comment="of a new version: whose boxes it has"),
     Column("series_id", Id, comment="the first release that this one goes on"),
+    Column("file_bytes", BigInteger, comment="of all its files; null: written by an older process, its files state it"),
     CheckConstraint("state IN ('draft', 'published', 'withdrawn')", name="state"),
     Index("ix_release_family_id", "family_id"),
     Index("ix_release_series_id", "series_id"),
+    Index("ix_release_kept", "owner", postgresql_include=["file_bytes"], postgresql_where=text("deleted_at IS NULL")),
+    Index("ix_release_unmeasured", "owner", postgresql_where=text("deleted_at IS NULL AND file_bytes IS NULL")),
+    Index("ix_release_deleted", "id", postgresql_where=text("deleted_at IS NOT NULL")),
     Index("ix_release_readers", "readers", postgresql_using="gin"),
     Index("ix_release_owner_created_at", "owner", "created_at", "id"),
 )
@@ -80,6 +84,7 @@ release_file = Table(
     Column("sha256", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("served", Boolean, nullable=False, server_default=text("true"), comment="false: read by audits only"),
+    Index("ix_release_file_key", "key"),
 )
 
 #: Where it is written which record each row of a release represents. For audits only, never served.
@@ -91,6 +96,7 @@ release_link = Table(
     Column("key", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Index("ix_release_link_dataset_id", "dataset_id"),
+    Index("ix_release_link_key", "key"),
 )
 
 #: The ledger of a family: all its publications. Deleting a release or a dataset takes nothing back.
@@ -119,6 +125,18 @@ publication_entry = Table(
     Column("key", Text, nullable=False, comment="storage key"),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("stale", Boolean, nullable=False, server_default=text("false"), comment="its rows have changed since"),
+    Index("ix_publication_entry_key", "key"),
+    Index("ix_publication_entry_stale", "owner", "number", postgresql_where=text("stale")),
+)
+
+#: Entries that storage gets before the transaction that publishes them: a publication that commits removes its row.
+unpublished_entry = Table(
+    "unpublished_entry",
+    metadata,
+    Column("key", Text, primary_key=True, comment="storage key"),
+    Column("owner", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("given_up_at", DateTime(timezone=True), comment="it will never be published, whenever its bytes arrive"),
 )
 
 #: What composing needs of a release, written with it: bounds, counts, scales, classes of kept columns.
@@ -135,6 +153,8 @@ ledger_file = Table(
     Column("persons_bytes", BigInteger),
     Column("persons_under", Text, comment="name of the secret that the fingerprints are keyed by"),
     Column("kept", Boolean, nullable=False, server_default=text("false"), comment="it was published"),
+    Index("ix_ledger_file_key", "key"),
+    Index("ix_ledger_file_persons_key", "persons_key", postgresql_where=text("persons_key IS NOT NULL")),
 )
 
 #: Certificates of published releases, each naming the one before it of the same owner: a chain.

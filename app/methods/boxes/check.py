@@ -8,10 +8,11 @@ from app.contracts.columns import ColumnKind
 from app.contracts.datasets import DatasetColumn, Profile
 from app.contracts.inputs import Given
 from app.contracts.statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, Statistic, StatisticKind, steers
+from app.contracts.warnings import JobWarning
 from app.errors import FieldError, pointer
 from app.methods.boxes import series, versions
 from app.methods.boxes.check_columns import complete_records, kept_kinds, wrong_columns, wrong_weights
-from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
+from app.methods.boxes.check_statistics import foreseen, too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.spec import (
     BoxBounds,
     BoxesMissingPolicy,
@@ -23,7 +24,7 @@ from app.methods.boxes.spec import (
     SuppressionObjective,
     kinds_of,
 )
-from app.methods.columns import named, too_few, types_of, wrong_column
+from app.methods.columns import infinite_in_json, kind_counted, named, too_few, types_of, wrong_column
 from app.methods.columns import wrong_columns as unknown_columns
 
 
@@ -45,6 +46,11 @@ def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
     return spec.model_copy(update={"keep": keep, "k_counts_kept": spec.k_counts_kept or keep == (name,)})
 
 
+def foreseen_boxes(spec: BoxesSpec) -> tuple[JobWarning, ...]:
+    """Return warnings of a job before it has run."""
+    return tuple(foreseen(spec))
+
+
 def check_boxes(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset or this base, each with its pointer."""
     if (base := given.base) is not None:
@@ -59,7 +65,8 @@ def check_boxes(spec: BoxesSpec, given: Given) -> list[FieldError]:
         *wrong_columns(spec, profile),
         *wrong_weights(spec, columns, profile),
         *_unknown(spec, columns),
-        *wrong_statistics(spec, kinds, kept_kinds(spec, profile)),
+        *infinite_in_json(spec.keep, spec.formats, profile),
+        *wrong_statistics(spec, kinds, kept_kinds(spec, profile), columns),
         *_names(spec, kinds),
         *too_many_statistics(spec, kinds),
         *_diverse(spec, columns),
@@ -165,7 +172,7 @@ def _plain(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> bool:
     return (
         all(each is None for each in options)
         and not (spec.k_counts_kept and spec.keep)
-        and not spec.min_width
+        and not (spec.min_width and (spec.bounds is not BoxBounds.CELLS or spec.box_means is BoxMeans.EXACT))
         and spec.missing_policy is not BoxesMissingPolicy.PATTERN
         and ColumnKind.NOMINAL not in kinds.values()
         and not any(one.kind in (*ABOUT_VALUES, StatisticKind.QUANTILE) for one in _steering(spec))
@@ -177,14 +184,15 @@ def _wrong_rare(spec: BoxesSpec, kinds: Mapping[str, ColumnKind], profile: Profi
     if spec.rare_records is RareRecords.WEIGH:
         detail = (
             "`rare_records: weigh` takes complete columns of numbers and their moments only, without `person_column`, "
-            "`survey_weight_column`, `t`, `alpha`, `k_counts_kept` or `min_width`: use `mark` or `suppress`"
+            "`survey_weight_column`, `t`, `alpha`, `k_counts_kept`, or `min_width` with `grid` or `tight` bounds: use "
+            "`mark` or `suppress`"
         )
         yield FieldError("/rare_records", detail)
         return
     if spec.rare_records is RareRecords.SUPPRESS and spec.objective is SuppressionObjective.PAPER:
         detail = (
-            "the papers' objective is of complete columns of numbers and their moments, without demands but k and l: "
-            "use `bias_aware`"
+            "the papers' objective is of complete columns of numbers and their moments, without demands but k, l and, "
+            "of `cells`, `min_width`: use `bias_aware`"
         )
         yield FieldError("/objective", detail)
     if spec.rare_records is RareRecords.SUPPRESS and spec.t is not None:
@@ -221,6 +229,7 @@ def wrong_content(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[
     """Means that boxes cannot have, or that would reveal single values."""
     if spec.box_means is BoxMeans.NONE:
         return
+    kinds = {name: kind_counted(kind, spec.ordinal.get(name, ())) for name, kind in kinds.items()}
     if not any(kind in _AVERAGED for kind in kinds.values()):
         yield FieldError(
             "/box_means", "`quasi_identifiers` has no numbers and no days: there is nothing to have means of"
@@ -233,11 +242,12 @@ def wrong_content(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[
         yield FieldError(
             "/box_means", "means inside boxes are those of all records: `rare_records` is `keep` with them"
         )
-    whole = [name for name, kind in kinds.items() if kind in _AVERAGED[1:] or name in spec.value_step]
+    stepped = {*spec.value_step, *spec.ordinal}
+    whole = [name for name, kind in kinds.items() if kind in _AVERAGED[1:] or (name in stepped and kind in _AVERAGED)]
     if spec.box_means is BoxMeans.EXACT and spec.bounds is not BoxBounds.CELLS and whole:
         detail = (
-            f"exact means of {whole[0]!r}, which has whole numbers or a `value_step`, reveal single values within "
-            f"`bounds: {spec.bounds}`: use `bounds: cells`, or `box_means: rounded`"
+            f"exact means of {whole[0]!r}, which has whole numbers, an order or a `value_step`, reveal single values "
+            f"within `bounds: {spec.bounds}`: use `bounds: cells`, or `box_means: rounded`"
         )
         yield FieldError("/box_means", detail)
 

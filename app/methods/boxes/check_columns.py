@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final, cast
 
-from app.contracts.columns import ColumnKind, Domain, plain_kind
-from app.contracts.datasets import DatasetColumn, Profile
+from app.contracts.columns import EXACT_INTEGER, ColumnKind, Domain, plain_kind
+from app.contracts.datasets import ColumnType, DatasetColumn, Profile
 from app.errors import FieldError, pointer
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kinds_of
 from app.methods.columns import (
+    beyond,
     missing_values,
     mistyped,
     named,
     not_quasi_identifiers,
-    outside,
+    outside_domain,
     types_of,
     wrong_column,
     wrong_numbers,
@@ -47,6 +48,15 @@ def complete_records(spec: BoxesSpec, profile: Profile) -> int:
     return profile.rows - max(missing, default=0)
 
 
+def _may_leave_out(spec: BoxesSpec, profile: Profile) -> bool:
+    """Return whether records may be left out for what they lack, or for a rare text: then only the job can count."""
+    texts = (
+        one.type is ColumnType.STRING and one.name in spec.quasi_identifiers and one.name not in spec.ordinal
+        for one in profile.columns
+    )
+    return complete_records(spec, profile) < profile.rows or (spec.max_suppressed_classes > 0 and any(texts))
+
+
 def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
     """Columns that are not there or cannot become sides of boxes, and the statement about others than these."""
     columns, kinds = named(profile), kinds_of(spec, types_of(profile))
@@ -56,8 +66,8 @@ def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
         else:
             yield from _unusable(spec, index, columns[name], kinds[name], profile)
     for field in ("nominal", *_SETTINGS):
-        yield from not_quasi_identifiers(field, getattr(spec, field), spec.quasi_identifiers)
-    yield from not_quasi_identifiers("ordinal", spec.ordinal, spec.quasi_identifiers, or_in=spec.sensitive)
+        yield from not_quasi_identifiers(field, getattr(spec, field), spec.quasi_identifiers, columns)
+    yield from not_quasi_identifiers("ordinal", spec.ordinal, spec.quasi_identifiers, columns, or_in=spec.sensitive)
     for name in spec.t_distance:
         if name not in spec.sensitive:
             yield FieldError(pointer("t_distance", name), f"{name!r} is not one of `sensitive`")
@@ -70,7 +80,7 @@ def _unusable(
     if spec.missing_policy is BoxesMissingPolicy.REFUSE and lacks_values(spec, column, kind):
         yield FieldError(where, f"{missing_values(column)}: {_ways_out(column, kind)}")
     if column.name in profile.numeric and kind in (ColumnKind.NUMBER, ColumnKind.INTEGER):
-        yield from wrong_numbers(where, column, profile.numeric[column.name])
+        yield from wrong_numbers(where, column, profile.numeric[column.name], as_values=True)
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         for field in _SETTINGS:
             if column.name in getattr(spec, field) and (field, kind) != ("min_width", ColumnKind.ORDINAL):
@@ -112,11 +122,8 @@ def _wrong_nominal(spec: BoxesSpec, index: int, column: DatasetColumn, profile: 
 def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, profile: Profile) -> Iterator[FieldError]:
     """Domains, grids and widths that do not fit a column of numbers or days."""
     name, domain = column.name, spec.domains.get(column.name)
-    if domain is not None and isinstance(domain[0], date) is not (kind is ColumnKind.DATE):
-        expected = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
-        yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {expected}")
-    elif domain is not None and name in profile.numeric and outside(profile.numeric[name], cast("Domain", domain)):
-        yield FieldError(pointer("domains", name), f"column {name!r} has values outside this domain")
+    if domain is not None:
+        yield from _wrong_domain(spec, name, kind, profile)
     for field in ("value_step", "min_width"):
         step = getattr(spec, field).get(name)
         if step is not None and kind is not ColumnKind.NUMBER and not float(step).is_integer():
@@ -127,6 +134,22 @@ def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, pr
             "reveal its extremes"
         )
         yield FieldError(pointer("bounds"), detail)
+
+
+def _wrong_domain(spec: BoxesSpec, name: str, kind: ColumnKind, profile: Profile) -> Iterator[FieldError]:
+    """Refuse ends of another kind, and records outside where all take part; otherwise the job counts those that do."""
+    domain = spec.domains[name]
+    if isinstance(domain[0], date) is not (kind is ColumnKind.DATE):
+        expected = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
+        yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {expected}")
+    elif name in profile.numeric:
+        ends = cast("Domain", domain)
+        if any(beyond(profile.numeric[name], ends)) and not _may_leave_out(spec, profile):
+            yield from outside_domain(name, domain, *beyond(profile.numeric[name], ends))
+        elif kind is ColumnKind.INTEGER and any(abs(end) > EXACT_INTEGER for end in ends):
+            yield FieldError(
+                pointer("domains", name), f"column {name!r} has whole numbers: its domain is within 2^53 of 0"
+            )
 
 
 def wrong_weights(spec: BoxesSpec, columns: Mapping[str, DatasetColumn], profile: Profile) -> Iterator[FieldError]:

@@ -5,14 +5,17 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.columns import SuppressedRecords
+from app.contracts.columns import ColumnValue, SuppressedRecords, ValueDisclosure
+from app.contracts.findings import ProtectionResult
 from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, StatisticRanges
 
 
 class CoreStatistic(AboutRange):
     """What a release with marked boxes states about a statistic over the records of its core."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason"))
+    model_config = ConfigDict(
+        json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "labels", "base", "n")
+    )
 
     estimate: EstimatedValue | None = Field(description="Its value by the boxes; null where it is undefined.")
     first_order: StatisticRanges | None = Field(description="Range by the linear approximation.")
@@ -30,7 +33,9 @@ class StatisticResult(AboutRange, NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
     model_config = ConfigDict(
-        json_schema_extra=may_lack("domain_may_be_empty", "value_known", "reason", "interval", "at")
+        json_schema_extra=may_lack(
+            "domain_may_be_empty", "value_known", "reason", "labels", "base", "n", "interval", "at", "called"
+        )
     )
 
     weight: float = Field(
@@ -59,6 +64,9 @@ class RestrictedStatistic(StatisticResult):
     """What only the job's owner sees too; null of statistics that are answered from the release alone."""
 
     true_value: EstimatedValue | None = Field(description="True value over the released records.")
+    true_label: ColumnValue | None = Field(
+        default=None, description="quantile of an ordinal column whose values are no numbers: the value at this rank."
+    )
     shift: EstimatedValue | None = Field(description="All records' value less the kept records'.")
     delta_at_records: EstimatedValue | None = Field(
         default=None, description="Linear half-width with influences at the true records."
@@ -82,7 +90,7 @@ class Uncertainty(Contract):
     )
 
 
-class BoxesResult(Contract):
+class BoxesResult(ProtectionResult):
     """Result of a `boxes` job."""
 
     method: Literal["boxes"] = Field(default="boxes", description="Method of the job that has this result.")
@@ -107,9 +115,12 @@ class BoxesResult(Contract):
         description="Cost above which a box has no weight (the papers' lambda); null: there is none.",
     )
     mean_width: dict[str, float] = Field(
-        description="Of columns with two ends: width of a row's box, on average (ordinal ones: in ranks)."
+        description="Of columns with two ends: width of a row's box, on average (of ordinal ones whose values are no "
+        "numbers: in ranks)."
     )
-    share_single_value: dict[str, float] = Field(description="Share of rows, by column, whose box leaves one value.")
+    value_disclosure: dict[str, ValueDisclosure] = Field(
+        description="Values that the release gives away, by column of the boxes; kept columns stand as they are."
+    )
     ncp: dict[str, float] = Field(
         description="Normalized certainty penalty, by column: width over the column's range, or share of the codebook "
         "that the box leaves, 0 where that is one value; on average over rows."

@@ -14,7 +14,7 @@ from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords
-from app.methods.columns import k_too_large
+from app.methods.columns import infinite_before, k_too_large
 
 #: What a later release states for itself; all else is its base's.
 _OWN: Final = frozenset(
@@ -44,14 +44,15 @@ def check(spec: BoxesSpec, base: ReleaseInput) -> list[FieldError]:
         *_strange("keep", spec, base),
         *_k(spec, base),
         *otherwise(spec, base),
-        *wrong_statistics(spec, kinds, _kept_kinds(spec, base)),
+        *infinite_before(spec.keep, spec.formats, [base]),
+        *wrong_statistics(spec, kinds, _kept_kinds(spec, base), (*base.made.quasi_identifiers, *base.made.keep)),
         *too_many_statistics(spec, kinds),
     ]
 
 
 _WEIGHED: Final = (
     "series of weighed releases (`survey_weight_column`, `rare_records: weigh`) are not built yet. Compute other "
-    "statistics from the release itself (`POST /v1/releases/{release_id}/statistics`), or publish one release with "
+    "statistics from the release itself (`POST /v1/releases/{id}/statistics`), or publish one release with "
     "all columns and statistics: its weights are published once of the same data"
 )
 
@@ -65,9 +66,10 @@ def _unusable(base: ReleaseInput) -> str | None:
     if base.forgotten:
         return "its job was deleted, and with it how it was made"
     if base.state is not ReleaseState.PUBLISHED:
-        return f"it is {base.state}: a series is made from the published data, publish it first"
+        state = "a draft" if base.state is ReleaseState.DRAFT else base.state
+        return f"it is {state}: a series is made from the published data, publish it first"
     weighed = base.made.survey_weight_column is not None or base.made.rare_records == RareRecords.WEIGH
-    return _WEIGHED if weighed else None
+    return _WEIGHED.format(id=base.id) if weighed else None
 
 
 def inherited(spec: BoxesSpec, base: ReleaseInput) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
     if spec.k < least:
         yield FieldError("/k", f"k = {spec.k} required, the base has boxes of {least}: the least k is {least}")
     elif spec.k > base.rows:
-        yield FieldError("/k", k_too_large(spec.k, f"the base has {base.rows} rows", base.rows))
+        yield FieldError("/k", k_too_large(spec.k, f"a base of {base.rows} rows", base.rows))
     elif spec.k > least and spec.person_column is not None:
         detail = (
             f"the base counts persons, and boxes do not state whose rows they share: k is {least} in its series. "

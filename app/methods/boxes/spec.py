@@ -26,6 +26,7 @@ from app.contracts.columns import (
     Text,
     Values,
     check_different,
+    check_order,
     check_values,
     plain_kind,
     text_of,
@@ -128,7 +129,7 @@ class NominalColumn(Contract):
     values: Values | None = Field(
         default=None,
         description="All values that there may be (the codebook), with null where missing is one; omitted: those of "
-        "the hierarchy, else those that k records of the data have, rarer ones together as `other`.",
+        "the hierarchy, else those that k records of the data have, rarer ones together as `other` (`merged_as`).",
     )
     hierarchy: Hierarchy | None = Field(default=None, description="Cuts go between the children of one class only.")
     missing_is_value: bool = Field(
@@ -274,8 +275,8 @@ class BoxesSpec(ReleasingSpec):
     # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
     # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
-    # 11: predictions among `statistics`
-    version: ClassVar[int] = 11
+    # 11: predictions among `statistics`; 12: other cuts with `min_width`
+    version: ClassVar[int] = 12
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
         "chosen statistics, rare records left out": {
@@ -318,7 +319,9 @@ class BoxesSpec(ReleasingSpec):
         description="Columns whose values have no order; texts and booleans are nominal unless they are `ordinal`.",
     )
     ordinal: dict[ColumnName, Values] = Field(
-        default_factory=dict, description="Columns whose values have this order; published as first and last value."
+        default_factory=dict,
+        description="Columns whose values have this order; published as first and last value. Values that are all "
+        "numbers, as texts too, or all days, ascend and count as these in statistics; others count by rank from 1.",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=2**53)] = Field(
         description="Least number of records (with `person_column`, of persons) in a box."
@@ -344,7 +347,8 @@ class BoxesSpec(ReleasingSpec):
     )
     l: Annotated[int, Field(strict=True, ge=1)] | None = Field(  # noqa: E741  (the field's name in the literature)
         default=None,
-        description="Least number of distinct values in a box, of each column of `sensitive` and `min_separation`.",
+        description="Least number of distinct values in a box, of each column of `sensitive` and `min_separation`. A "
+        "missing value is none, and texts that differ in case, blanks or look-alike characters alone are one.",
     )
     t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
         default=None,
@@ -355,7 +359,9 @@ class BoxesSpec(ReleasingSpec):
         description="How `t` measures a column; default: `ordered` where it is numeric or ordinal, else `equal`.",
     )
     alpha: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
-        default=None, description="Largest share of a box that one value of a `sensitive` column may have."
+        default=None,
+        description="Largest share that one value of a `sensitive` column may have, of the records of a box that have "
+        "one; values as `l` counts them.",
     )
     min_separation: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
         default_factory=dict, description="Columns whose `l` values must be this far apart, pairwise."
@@ -370,10 +376,12 @@ class BoxesSpec(ReleasingSpec):
     )
     value_step: dict[ColumnName, Width] = Field(
         default_factory=dict,
-        description="Steps of columns: their values are multiples of them, and `grid` bounds are a step apart.",
+        description="Steps of columns: values are multiples of them (3 * 0.1 in doubles is none), `grid` bounds too.",
     )
-    min_records_at_bound: Annotated[int, Field(strict=True, ge=1, le=2)] = Field(
-        default=1, description="Records that share the last step of the grid at a `grid` bound."
+    min_records_at_bound: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None,
+        description="Fewest records of a box in the last step of the grid at a `grid` bound that moved, and of all "
+        "boxes in this step or beyond it: 1 to `k`. Persons with `person_column`. Null: 2 of the box, `k` of all.",
     )
     min_width: dict[ColumnName, Width] = Field(
         default_factory=dict, description="Least width of a box in a column, so that it leaves more than one value."
@@ -407,7 +415,6 @@ class BoxesSpec(ReleasingSpec):
     partition: PartitionMethod = Field(
         default=PartitionMethod.OPTIMAL,
         description="Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
-        "Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
         "`mondrian` is for comparison.",
     )
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")
@@ -449,11 +456,14 @@ class BoxesSpec(ReleasingSpec):
         for name in ("quasi_identifiers", "keep", "sensitive"):
             check_different(field=name, names=getattr(self, name))
         _check_domains(self.domains)
+        if self.min_records_at_bound is not None and self.min_records_at_bound > self.k:
+            raise MisplacedError(f"at most k = {self.k}: a box may have no more records", "min_records_at_bound")
         for name, values in self.ordinal.items():
             check_values("ordinal", values, name)
+            if name in self.quasi_identifiers:
+                check_order(values, name)
             if name in self.nominal:
-                msg = f"{name!r} is either ordinal or nominal"
-                raise MisplacedError(msg, "ordinal", name)
+                raise MisplacedError(f"{name!r} is either ordinal or nominal", "ordinal", name)
         return self
 
     @model_validator(mode="after")

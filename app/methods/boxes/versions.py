@@ -13,7 +13,7 @@ from app.methods.boxes.check_columns import kept_kinds, wrong_columns, wrong_wei
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.series import inherited, otherwise
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords, kinds_of
-from app.methods.columns import named, types_of
+from app.methods.columns import infinite_before, infinite_in_json, named, types_of
 from app.methods.columns import wrong_columns as unknown_columns
 
 #: What is the same in all versions; where it is, a release of the version before is continued unasked.
@@ -60,11 +60,27 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
         *otherwise(spec, previous),
         *wrong_columns(spec, profile),
         *wrong_weights(spec, named(profile), profile),
+        *_infinite(spec, given, previous),
         *unknown_columns("sensitive", spec.sensitive, named(profile)),
         *_other_types(spec, given, previous),
-        *wrong_statistics(spec, kinds, kept_kinds(spec, profile)),
+        *wrong_statistics(spec, kinds, kept_kinds(spec, profile), named(profile), may_be_added=False),
         *too_many_statistics(spec, kinds),
     ]
+
+
+def _infinite(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldError]:
+    """Infinite numbers of the data, else of versions before, whose rows a box shows while it waits."""
+    wrong = list(infinite_in_json(spec.keep, spec.formats, given.profile()))
+    return wrong or list(infinite_before(spec.keep, spec.formats, _continued(given, previous)))
+
+
+def _continued(given: Given, previous: ReleaseInput) -> Iterator[ReleaseInput]:
+    """Yield the release that is continued, the one that it continues, and so on."""
+    earlier = {one.id: one for one in given.datasets["dataset_id"].earlier}
+    last: ReleaseInput | None = previous
+    while last is not None:
+        yield last
+        last = earlier.get(last.previous or "")
 
 
 def _last_alike(spec: BoxesSpec, earlier: Sequence[ReleaseInput]) -> ReleaseInput | None:

@@ -43,7 +43,7 @@ class CompositionDemands(Contract):
         default=None, strict=True, ge=1, description="Least records that fit all noisy rows."
     )
     l: int | None = Field(default=None, strict=True, ge=1, description="Least number of distinct values per class.")  # noqa: E741
-    alpha: Share | None = Field(default=None, description="Largest share of a sensitive value.")
+    alpha: Share | None = Field(default=None, description="Largest share of a sensitive value, of those who have one.")
     share_below: Share | None = Field(default=None, description="Largest share of persons with fewer than k.")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.contracts.inputs import Given
 from app.errors import FieldError, pointer
-from app.methods.columns import complete_records, named, too_few, wrong_columns, wrong_values
+from app.methods.columns import complete_records, infinite_in_json, named, too_few, wrong_columns, wrong_values
 from app.methods.condensation.spec import CondensationSpec
 
 
@@ -15,6 +15,7 @@ def check_condensation(spec: CondensationSpec, given: Given) -> list[FieldError]
     return [
         *wrong_columns("quasi_identifiers", spec.quasi_identifiers, columns, numeric=True),
         *wrong_columns("keep", spec.keep, columns),
+        *infinite_in_json(spec.keep, spec.formats, profile),
         *_names(spec),
         *wrong_values(spec, profile),
         *too_few(spec.k, largest=complete_records(spec, profile), rows=profile.rows),

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.contracts.base import Contract
 from app.contracts.columns import ColumnName, Domain, MissingPolicy, SuppressedRecords, check_different
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
+from app.contracts.findings import ProtectionResult
 from app.contracts.jobs import JobKind, ReleasingSpec
 
 
@@ -48,7 +48,7 @@ class CondensationSpec(ReleasingSpec):
         return {}
 
 
-class CondensationResult(Contract):
+class CondensationResult(ProtectionResult):
     """Result of a `condensation` job."""
 
     method: Literal["condensation"] = Field(

@@ -7,11 +7,12 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
+from app.contracts.columns import ValueDisclosure
 from app.contracts.datasets import NUMERIC, ColumnType, Profile
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.findings import AuditResult
 from app.contracts.jobs import DatasetJobSpec, JobKind, ReleasingSpec
-from app.contracts.statistics import ABOUT_VALUES, NamedStatistic, Statistic, StatisticKind
+from app.contracts.statistics import ABOUT_VALUES, NamedStatistic, Statistic, StatisticBase, StatisticKind
 from app.methods.boxes.spec import BoxesSpec
 
 #: Statistics that have influences: functions of means and covariances.
@@ -85,12 +86,12 @@ class FrontierSpec(_OfBoxes):
 
 
 def measured_columns(spec: BoxesSpec, profile: Profile) -> tuple[str, ...]:
-    """The numeric quasi-identifiers that a statistic of moments is of, without those that are values or ranks."""
+    """The numeric quasi-identifiers that a statistic of moments is of, without those that are values."""
     types = {column.name: column.type for column in profile.columns}
     numbers = [
         name
         for name in spec.quasi_identifiers
-        if types.get(name) in (*NUMERIC, ColumnType.DATE) and name not in (*spec.nominal, *spec.ordinal)
+        if types.get(name) in (*NUMERIC, ColumnType.DATE) and name not in spec.nominal
     ]
     of = {name for one in measured_statistics(spec, numbers) for name in one.of}
     return tuple(name for name in numbers if name in of)
@@ -112,8 +113,8 @@ class RecordHalfWidths(Contract):
         "half-width times influence."
     )
     density: float | None = Field(
-        description="Records per unit of volume of the columns in `half_widths`; null where it is too large for a "
-        "number, as where many records coincide."
+        description="Records per unit of volume of the columns in `half_widths`, at most those that share the record's "
+        "values, each as wide as the step of its column. Null where it is too large for a number."
     )
     half_widths: dict[str, float] = Field(description="By column, half the side of the best box of k records.")
     rare_by_density: float = Field(
@@ -121,6 +122,10 @@ class RecordHalfWidths(Contract):
     )
     rare_by_influence: float = Field(
         description="By how much it does because the record weighs on the statistics; both together make `c`."
+    )
+    at_resolution: bool = Field(
+        description="True if so many records are near that the box is as narrow as the values of the columns are "
+        "apart: `c` and `density` are then those of the record's values, each as wide as its step."
     )
 
 
@@ -135,6 +140,9 @@ class FrontierRecords(FrontierRecordCounts):
     """Which records are rare, and why."""
 
     median_c: float = Field(description="Median of `c` over all records measured.")
+    share_at_resolution: float = Field(
+        description="Share of the records measured, from 0 to 1, whose box is as narrow as the values are apart."
+    )
     listed: tuple[RecordHalfWidths, ...] = Field(description="The rarest of them, at most 1,000; the rarest first.")
 
 
@@ -142,6 +150,13 @@ class FrontierStatistic(NamedStatistic):
     """One statistic at one k."""
 
     width: float | None = Field(description="Of its guaranteed range (of a regression, of the widest coefficient's).")
+    base: StatisticBase | None = Field(
+        default=None, description="Records that it counts; null where it has no answer, or the job is older than this."
+    )
+    n: int | None = Field(
+        default=None,
+        description="Number of records of it that would be released, each counted once. Null like `base`.",
+    )
 
 
 class FrontierPoint(Contract):
@@ -151,7 +166,9 @@ class FrontierPoint(Contract):
     box_count: int | None = Field(description="Boxes; null where this k cannot be had.")
     released: int | None = Field(description="Records that would be released.")
     ncp: float | None = Field(description="Normalized certainty penalty: 0 nothing is lost, 1 all.")
-    share_single_value: dict[str, float] | None = Field(description="By column, cells that leave one value.")
+    value_disclosure: dict[str, ValueDisclosure] | None = Field(
+        description="By column, the rows whose value every reader would know."
+    )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
 

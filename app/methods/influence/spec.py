@@ -9,6 +9,7 @@ from app.contracts.examples import RELEASE, Examples
 from app.contracts.findings import AuditResult
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
+from app.contracts.statistics import StatisticBase
 
 Share = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
@@ -55,6 +56,10 @@ class InfluencedStatistic(Contract):
 
     published_figure: str = Field(description="The published data, as `mean(age) estimate` or `age_hi, greatest`.")
     value: float = Field(description="As the job gives it on all records.")
+    base: StatisticBase | None = Field(
+        default=None, description="Of a statistic, the released records that it counts; null of other figures."
+    )
+    n: int | None = Field(default=None, description="Number of these records, each counted once. Null like `base`.")
     change: float = Field(description="Largest share of itself by which it changes without one of the records tried.")
     slope: float = Field(description="Largest share of a record's move that it follows: at 1 it is its value.")
     records: int = Field(description="Records tried without which it changes by the limit or more.")

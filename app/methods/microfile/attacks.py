@@ -21,11 +21,25 @@ class SignalStanding(Contract):
         "rules_share",
         "confident_share",
         "outlier_count",
+        "mean_rank",
+        "best_rank",
+        "worst_rank",
+        "rank_spread",
+        "top_count",
+        "below_top",
+        "rules_contrast",
+        "confident_contrast",
+        "grade_contrast",
+        "number_contrast",
     ] = Field(
-        description="Records with a grade of alpha at least; the sum of their grades; those of them below the model's "
-        "alpha; as many to each member and five; records that fit so many rules at least; that fit one of so many most "
-        "confident rules; three of these as shares of the region's records in range; and of how many of all "
-        "these signals a region is an outlier."
+        description="Name of the signal. `members`: records with a grade of at least alpha. `sum`: the sum of their "
+        "grades. `near`: records of them with a grade below the model's alpha. `near_ratio`: near / (members + 5). "
+        "`rules`: records that fit at least `rules` rules. `confident`: records that fit one of the `rules` most "
+        "confident rules. `..._share`: the same as a share of the region's records in range. `outlier_count`: signals "
+        "in which the region is an outlier. The others are figures of its ranks in the nested sets: `mean_rank`, "
+        "`best_rank`, `worst_rank`, `rank_spread`, `top_count` (ranks among the highest tenth), `below_top` (the mean "
+        "where hardly any is among the two highest), and `..._contrast` (ranks by rules against members, confident "
+        "rules against members, low against high grades, few against many rules)."
     )
     alpha: float = Field(description="The grade from which on it counts.")
     rules: int | None = Field(
@@ -35,17 +49,22 @@ class SignalStanding(Contract):
     outliers: tuple[int, ...] = Field(description="Of the signal, high or low: indexes of regions.")
     detected: tuple[int, ...] = Field(description="Masked regions among the detected ones.")
     exposed: tuple[int, ...] = Field(
-        description="Masked regions that are outliers of it, or have one of the highest ranks of a set of records; "
-        "where half of the values are equal, those above the second largest of the other regions."
+        description="Masked regions that are outliers of one of the group's own signals (`members`, `sum` and "
+        "`members_share` at the model's alpha), which the attack looks at; where half of the values are equal, those "
+        "above the second largest of the other regions. Empty of all other signals."
     )
     auc: float | None = Field(
         description="Probability that a masked region has the higher value than another one; null: there is none."
     )
     auc_deviation: float | None = Field(description="Its distance from 1/2, in standard deviations of chance.")
     highest: float | None = Field(description="Share of masked regions among as many of its highest values.")
-    highest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
+    highest_deviation: float | None = Field(
+        description="Its distance from chance, as a normal deviate of the same tail probability."
+    )
     lowest: float | None = Field(description="Share of masked regions among as many of its lowest values.")
-    lowest_deviation: float | None = Field(description="Its distance from chance, in standard deviations.")
+    lowest_deviation: float | None = Field(
+        description="Its distance from chance, as a normal deviate of the same tail probability."
+    )
 
 
 class PrecisionAtRecall(Contract):

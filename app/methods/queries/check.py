@@ -7,8 +7,9 @@ from typing import Any, Final
 from app.contracts.columns import ColumnKind, is_day, plain_kind
 from app.contracts.datasets import NUMERIC, ColumnType
 from app.contracts.inputs import Given, ReleaseInput
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import FieldError, meant, pointer
-from app.methods.columns import unfit
+from app.methods.columns import kind_counted, unfit
 from app.methods.queries.spec import ClassifySpec, CountSpec, StatisticsSpec
 
 
@@ -20,6 +21,20 @@ def check_count(spec: CountSpec, given: Given) -> list[FieldError]:
 def check_classify(spec: ClassifySpec, given: Given) -> list[FieldError]:
     """Everything wrong with points to classify by this release, each with its pointer."""
     return list(_unfit(spec, given.releases["release_id"]))
+
+
+def foreseen_classify(spec: ClassifySpec) -> tuple[JobWarning, ...]:
+    """Return the warning that each classification has."""
+    return (classes_estimated(spec.target),)
+
+
+def classes_estimated(target: str) -> JobWarning:
+    """Return the warning that nothing is certain of classes, and which questions have certain answers."""
+    detail = (
+        "Classes and their probabilities are estimates: nothing is certain of them. Ask a release of `boxes` for "
+        f"`count`, or for the statistic `crosstab` of {target!r} with a column of values: their ranges are certain."
+    )
+    return warning(WarningCode.CLASSES_ESTIMATED, detail, "/spec/target")
 
 
 def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
@@ -34,7 +49,11 @@ def check_statistics(spec: StatisticsSpec, given: Given) -> list[FieldError]:
                 detail = f"{name!r} is no column of this release; {those}{meant(name, names)}"
                 errors.append(FieldError(pointer("statistics", index, "of", place), detail))
             elif wrong := unfit(
-                statistic, place, _kind(release, name), kept=name not in release.made.quasi_identifiers
+                statistic,
+                place,
+                _kind(release, name),
+                kept=name not in release.made.quasi_identifiers,
+                order=release.made.ordinal.get(name, ()),
             ):
                 where, reason = wrong
                 detail = f"column {name!r} is {_kind(release, name)}: {reason}"
@@ -64,10 +83,12 @@ def _unknown(spec: CountSpec, release: ReleaseInput) -> Iterator[FieldError]:
                 yield FieldError(
                     where, f"{name!r} cannot be counted; columns that can: {', '.join(names)}{meant(name, names)}"
                 )
-            elif not _fits(restriction, forms[name]):
+            elif not _fits(restriction, forms[name]) and not _fits(restriction, _form_of_order(release, name)):
                 yield FieldError(where, f"column {name!r} is queried by {_FORMS[forms[name]]}")
 
 
+#: Size of numbers up to which distances are computed.
+_LARGEST: Final = 1e70
 #: What a column is queried by, and how that is written.
 _FORMS: Final = {
     "numbers": "an interval of numbers, such as [30, 40] or [null, 40]",
@@ -82,6 +103,15 @@ def _form_of(release: ReleaseInput, name: str) -> str:
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         return "values"
     return "days" if kind is ColumnKind.DATE else "numbers"
+
+
+def _form_of_order(release: ReleaseInput, name: str) -> str:
+    """Name the values of an order: numbers or days, which have intervals too, or others."""
+    form = _form_of(release, name)
+    if form != "values" or name not in release.made.quasi_identifiers:
+        return form
+    counted = kind_counted(_kind(release, name), release.made.ordinal.get(name, ()))
+    return {ColumnKind.NUMBER: "numbers", ColumnKind.DATE: "days"}.get(counted, form)
 
 
 def _kind(release: ReleaseInput, name: str) -> ColumnKind:
@@ -124,3 +154,5 @@ def _unfit(spec: ClassifySpec, release: ReleaseInput) -> Iterator[FieldError]:
                 yield FieldError(where, f"{name!r} is no quasi-identifier of the release: {', '.join(names)}")
             elif not _is(value, forms[name]):
                 yield FieldError(where, f"{name!r} is in {forms[name]}: this is none")
+            elif isinstance(value, int | float) and forms[name] == "numbers" and not abs(value) <= _LARGEST:
+                yield FieldError(where, f"A point is at numbers of at most {_LARGEST:g} in size.")

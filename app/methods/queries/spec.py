@@ -6,10 +6,17 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, wit
 from typing_extensions import TypeAliasType, TypedDict
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.columns import ColumnName, ColumnValue, Interval, Values, is_day
+from app.contracts.columns import ColumnName, Interval, ValueDisclosure, ValueName, ValueNames, is_day
 from app.contracts.ids import Named
 from app.contracts.jobs import JobKind, JobSpec, Queue
-from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, Statistic, StatisticRanges
+from app.contracts.statistics import (
+    AboutRange,
+    EstimatedValue,
+    NamedStatistic,
+    Statistic,
+    StatisticBase,
+    StatisticRanges,
+)
 
 #: Queries or points of one question.
 MOST_QUERIES: Final = 10_000
@@ -23,7 +30,7 @@ _OF_VALUES: Final = "Values of a column without numbers: a record counts if it h
 class ValueSet(TypedDict):
     """Values of a column without numbers; a plain dictionary, for there may be many."""
 
-    values: Annotated[Values, Field(description="The values; a record counts that has one of them.")]
+    values: Annotated[ValueNames, Field(description="The values; a record counts that has one of them.")]
 
 
 def _with_two_ends(value: Any) -> Any:
@@ -51,7 +58,7 @@ ColumnRestriction = TypeAliasType(
     ],
 )
 Query = dict[ColumnName, ColumnRestriction]
-Point = dict[ColumnName, ColumnValue]
+Point = dict[ColumnName, ValueName]
 Queries = Annotated[tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Points = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_QUERIES)]
 Neighbours = Annotated[int, Field(strict=True, ge=1, le=1_000)]
@@ -79,12 +86,20 @@ class CountResult(Contract):
 
     method: Literal["count"] = Field(default="count", description="Name of the method.")
     counts: tuple[QueryCount, ...] = Field(description="One a query, in their order.")
+    base: Literal[StatisticBase.RECORDS] = Field(
+        default=StatisticBase.RECORDS, description="Counts are of released records, each once, whatever its weight."
+    )
+    n: int | None = Field(
+        default=None,
+        description="Number of released records, with and without values in the columns of a query. Null of an answer "
+        "that is older than this field.",
+    )
 
 
 class CountSummary(CountResult):
-    """Answer in a job: the counts are in its whole result."""
+    """Answer in a job: the counts are in its whole result; jobs that are older than `base` and `n` lack these too."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("counts"))
+    model_config = ConfigDict(json_schema_extra=may_lack("counts", "base", "n"))
 
 
 class ClassifyRequest(Contract):
@@ -96,7 +111,7 @@ class ClassifyRequest(Contract):
 
 
 class Classification(Contract):
-    """The most probable class of each point, and the probability of every class; points in their order."""
+    """The most probable class of each point, and the probability of every class: estimates, none of them certain."""
 
     method: Literal["classify"] = Field(default="classify", description="Name of the method.")
     classes: tuple[str, ...] = Field(description="The most probable class of each point, in their order.")
@@ -178,16 +193,16 @@ class ComputedStatistics(Contract):
     statistics: tuple[ComputedStatistic, ...] = Field(
         description="In the order of the request; where no value was named, one for each, named in `values`."
     )
-    share_single_value: dict[str, float] = Field(
-        description="Of each column of the boxes that a statistic is about, the share of rows whose box leaves one "
-        "value: these values are published. Kept columns are published as they are."
+    value_disclosure: dict[str, ValueDisclosure] = Field(
+        description="Values that the release gives away, by column of the boxes that a statistic is about. Kept "
+        "columns are published as they are."
     )
 
 
 class ComputedSummary(ComputedStatistics):
     """Answer in a job: the statistics are in its whole result."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("statistics", "share_single_value"))
+    model_config = ConfigDict(json_schema_extra=may_lack("statistics", "value_disclosure"))
 
 
 class StatisticsSpec(JobSpec):

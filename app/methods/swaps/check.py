@@ -8,6 +8,7 @@ from app.contracts.datasets import NUMERIC, Profile
 from app.contracts.inputs import Given, JobInput, listed
 from app.contracts.jobs import JobState
 from app.errors import FieldError, meant, pointer
+from app.methods.columns import infinite_in_json
 from app.methods.group.spec import GroupSpec, SignalKind, group_spec
 from app.methods.microfile.harmonising import (
     Harmonised,
@@ -120,11 +121,17 @@ def check_swaps(spec: SwapsSpec, given: Given) -> list[FieldError]:
         *_exchanged(spec, file),
         *_ceilings(spec),
         *_dropped(spec, profile),
+        *infinite_in_json(_released(spec, profile), spec.formats, profile, field="formats"),
         *_weighed(spec, file),
         *_again(spec, given, _learned(given)),
         *_letter(spec, _learned(given)),
         *_more(spec, given, model),
     ]
+
+
+def _released(spec: SwapsSpec, profile: Profile) -> list[str]:
+    """Return the columns of the release: all that are not dropped."""
+    return [column.name for column in profile.columns if column.name not in spec.drop]
 
 
 def _model_job(job: JobInput | None) -> Iterator[FieldError]:

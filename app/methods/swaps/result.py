@@ -5,7 +5,7 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.findings import Finding
+from app.contracts.findings import Finding, ProtectionResult
 from app.methods.group.spec import SignalKind
 from app.methods.microfile.attacks import ClassifierReport, SignalStanding
 from app.methods.microfile.spec import CellValue, ExcludedRecords
@@ -112,7 +112,7 @@ class RegionalUtility(Contract):
     altered_share: float = Field(description="Those, as a share of the attribute values of all records.")
 
 
-class SwapsResult(Contract):
+class SwapsResult(ProtectionResult):
     """Result of a `swaps` job; restricted to its owner."""
 
     method: Literal["swaps"] = Field(default="swaps", description="Method of the job that has this result.")
@@ -137,14 +137,15 @@ class SwapsResult(Contract):
     )
     fitness: float | None = Field(description="Of the run that was taken; null where nothing was evolved.")
     valid: bool = Field(
-        description="No masked region is an outlier of any signal of the profile, and their values in each are as by "
-        "chance. Where the members alone are masked: no outlier that was to be masked is one now, of any group."
+        description="No masked region is an outlier of the group's own signals; where they lie in each signal of the "
+        "profile, and in all of them together, is as by chance. Where the members alone are masked: no outlier that "
+        "was to be masked is one now, of any group."
     )
     findings: tuple[Finding, ...] = Field(
         description="Where that is not so: which signal shows it, and which region, by its index. That given "
         "bounds set regions low is a finding too, of low severity, which leaves `valid` as it is."
     )
-    more_groups: tuple[MaskedGroup, ...] = Field(description="Of `more_model_job_ids`, in their order.")
+    more_groups: tuple[MaskedGroup, ...] = Field(description="Results for `more_model_job_ids`, in their order.")
     signal_kind: SignalKind = Field(description="Signal that is masked: numbers of members, or shares of regions.")
     utility: RegionalUtility = Field(description="What the exchanges do to statistics by region.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(

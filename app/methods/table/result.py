@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.contracts.base import Contract
-from app.contracts.columns import SpecifiedColumn, SuppressedRecords
+from app.contracts.columns import SpecifiedColumn, SuppressedRecords, ValueDisclosure
 from app.contracts.findings import AuditResult
 from app.contracts.gate import MissingMatches
 
@@ -34,7 +34,9 @@ class RecursiveDiversity(Contract):
 class LDiversity(Contract):
     """Diversity of a sensitive column, or the least of all."""
 
-    distinct: int = Field(description="Least distinct values in a class.")
+    distinct: int = Field(
+        description="Least distinct values in a class: spellings of one word are one, a missing value is none."
+    )
     entropy: float = Field(description="Least exp(entropy) of a class.")
     recursive: RecursiveDiversity = Field(description="For the l that distinct diversity has.")
 
@@ -58,8 +60,10 @@ class BetaLikeness(Contract):
 class SensitiveColumn(SpecifiedColumn):
     """The measures of one sensitive column."""
 
-    value_count: int = Field(description="Different values; a missing one is one of them.")
-    alpha: float = Field(description="Largest share of one value in a class.")
+    value_count: int = Field(
+        description="Different values; a missing one is one of them, spellings of one word are one."
+    )
+    alpha: float = Field(description="Largest share of one value among the records of a class that have one.")
     l_diversity: LDiversity = Field(description="Measured l-diversity of the column.")
     t_closeness: TCloseness = Field(description="Measured t-closeness of the column, from 0 to 1.")
     delta_disclosure: float = Field(description="Largest |ln(p / q)| over values that a class has.")
@@ -131,7 +135,10 @@ class IdentifyingColumn(Contract):
     unique_without: int = Field(description="Records that the others still single out.")
     k_without: int = Field(description="k of the table without this column.")
     classes_without: int = Field(description="Number of equivalence classes without this column.")
-    contribution: float = Field(description="Share of the special uniques' scores that comes from it.")
+    contribution: float = Field(
+        description="Share of the special uniques' scores that comes from sets with the column. A set counts for each "
+        "of its columns, so shares may add up to more than 1."
+    )
 
 
 class ProposedColumn(Contract):
@@ -150,7 +157,7 @@ class ProposedColumn(Contract):
         "records: the others are measured without them."
     )
     contribution: float | None = Field(
-        description="Share of the special uniques' scores that comes from it; null as it."
+        description="Share of the special uniques' scores from sets with the column; null as `unique_without`."
     )
     sentence: str = Field(description="The finding as one sentence.")
 
@@ -163,10 +170,28 @@ class ProposedPair(Contract):
     sentence: str = Field(description="The finding as one sentence.")
 
 
+class PossiblePersonColumn(Contract):
+    """A column that may say whose record it is, which you are asked about."""
+
+    column: str = Field(description="Name of the column.")
+    distinct: int = Field(description="Number of different values.")
+    rows_per_value: float = Field(description="Mean number of records that have one of its values.")
+    constant_columns: tuple[str, ...] = Field(
+        description="Columns that are the same within its values, beyond chance, none of which follows from another."
+    )
+    numbering_columns: tuple[str, ...] = Field(description="Columns that number the records of one value.")
+    sentence: str = Field(description="The finding as one sentence, and the question.")
+
+
 class QuasiIdentifierProposal(Contract):
     """Which columns identify, where none were named. Nothing is anonymized, and no demand is checked on it."""
 
     direct_identifiers: tuple[str, ...] = Field(description="Columns to leave out of any release.")
+    person_columns: tuple[PossiblePersonColumn, ...] = Field(
+        default=(),
+        description="Columns that may say whose record it is: name one as `person_column` if it does. They are no "
+        "quasi-identifiers, and the others are measured without them.",
+    )
     quasi_identifiers: tuple[str, ...] = Field(
         description="Columns that have a part in singling records out, most first."
     )
@@ -208,6 +233,9 @@ class SumsResult(Contract):
     estimable: int = Field(description="Cells that fail the p %-rule.")
     dominated: int = Field(description="Cells that fail the rule of dominance.")
     failing: int = Field(description="Number of cells that break either rule.")
+    failing_cells: tuple[dict[str, str | None], ...] = Field(
+        default=(), description="The first 100 of these cells, each by the values of `by` as text. Null: missing."
+    )
 
 
 class TableResult(AuditResult):
@@ -216,18 +244,34 @@ class TableResult(AuditResult):
     method: Literal["table"] = Field(default="table", description="Method of the job that has this result.")
     records: int = Field(description="Records that were looked at.")
     suppressed: SuppressedRecords = Field(description="Records that were not looked at, by reason.")
-    quasi_identifiers: tuple[str, ...] = Field(description="As understood: two bounds or a set are one.")
-    missing_matches: MissingMatches = Field(description="As in the specification.")
+    quasi_identifiers: tuple[str, ...] = Field(
+        description="Quasi-identifiers that were measured. `age_lo` with `age_hi`, or `age_set`, counts as `age`."
+    )
+    missing_matches: MissingMatches = Field(description="What an attacker takes missing values for, as specified.")
     k: int = Field(description="Records (persons, with `person_column`) of the smallest class.")
     k_records: int = Field(description="Records of the smallest class.")
     classes: ClassCounts = Field(description="Equivalence classes of a table, counted.")
     unique: int = Field(description="Records that are alone in their class.")
-    alpha: float | None = Field(description="Largest of all sensitive columns; null: none was named. So are the next.")
-    l_diversity: LDiversity | None = Field(description="Least l-diversity over the sensitive columns.")
-    t_closeness: TCloseness | None = Field(description="Largest t-closeness over the sensitive columns.")
-    delta_disclosure: float | None = Field(description="Largest delta-disclosure over the sensitive columns.")
-    beta: BetaLikeness | None = Field(description="Largest beta-likeness over the sensitive columns.")
+    alpha: float | None = Field(
+        description="Largest share of one value in a class, over all sensitive columns. Null if `sensitive` is empty."
+    )
+    l_diversity: LDiversity | None = Field(
+        description="Least l-diversity over the sensitive columns. Null if `sensitive` is empty."
+    )
+    t_closeness: TCloseness | None = Field(
+        description="Largest t-closeness over the sensitive columns. Null if `sensitive` is empty."
+    )
+    delta_disclosure: float | None = Field(
+        description="Largest delta-disclosure over the sensitive columns. Null if `sensitive` is empty."
+    )
+    beta: BetaLikeness | None = Field(
+        description="Largest beta-likeness over the sensitive columns. Null if `sensitive` is empty."
+    )
     sensitive: tuple[SensitiveColumn, ...] = Field(description="Measures of each sensitive column.")
+    value_disclosure: dict[str, ValueDisclosure] = Field(
+        description="By quasi-identifier, the rows whose value every reader knows: from the cell, in a release of "
+        "boxes also from means. A plain value is known."
+    )
     risk: ReidentificationRisks = Field(description="Probabilities of success of adversaries.")
     population_k: float | None = Field(description="Least persons of the population in a class; null: not known.")
     population_uniques: PopulationUniques | None = Field(description="Null: the table is not said to be a sample.")

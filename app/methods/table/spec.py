@@ -7,11 +7,15 @@ from pydantic import Field, model_validator
 from app.contracts.base import Contract, MisplacedError
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, Examples
-from app.contracts.gate import MissingMatches, TableDemands, unmet_needs
+from app.contracts.gate import Amount, MissingMatches, TableDemands, unmet_needs
 from app.contracts.ids import DatasetId, ReleaseId
 from app.contracts.jobs import JobKind, JobSpec
 
 MOST_QUASI_IDENTIFIERS: Final = 60
+
+
+#: Most people that a table can be a sample of.
+MOST_PEOPLE: Final = 2**53
 
 
 class DominanceRule(Contract):
@@ -42,6 +46,9 @@ class SumsAudit(Contract):
     dominance: DominanceRule = Field(default_factory=DominanceRule, description="Dominance rule that was applied.")
 
 
+NOT_NAMED: Final = "demands are checked on quasi-identifiers that you name: without them some are only proposed"
+
+
 class TableSpec(JobSpec):
     """The measures of the field on a dataset or a release."""
 
@@ -68,8 +75,8 @@ class TableSpec(JobSpec):
     quasi_identifiers: tuple[ColumnName, ...] = Field(
         default=(),
         max_length=MOST_QUASI_IDENTIFIERS,
-        description="What an adversary may know; left out: they are proposed. `age` also represents `age_lo` and "
-        "`age_hi`, or for `age_set`.",
+        description="What an attacker may know; left out: those that a release was made by, else some are proposed. "
+        "`age` also covers the pair `age_lo`, `age_hi` and the set `age_set`.",
     )
     sensitive: tuple[ColumnName, ...] = Field(
         default=(),
@@ -94,6 +101,17 @@ class TableSpec(JobSpec):
         default=(), max_length=10, description="Columns that make regions, whose population is looked at."
     )
     sums: tuple[SumsAudit, ...] = Field(default=(), max_length=20, description="Tables of sums for publication.")
+    tolerances: dict[ColumnName, Amount] = Field(
+        default_factory=dict,
+        description="By quasi-identifier, the accuracy from which on a value counts as known (`value_disclosure`); "
+        "default: a tenth of the column's natural scale.",
+    )
+    microaggregated: tuple[ColumnName, ...] = Field(
+        default=(),
+        max_length=MOST_QUASI_IDENTIFIERS,
+        description="Quasi-identifiers whose cells are means or medians of several records, as microaggregation writes "
+        "them: nobody knows a value for certain from one.",
+    )
     threshold: float = Field(default=0.2, strict=True, gt=0, lt=1, description="Risk above which records are counted.")
     require: TableDemands | None = Field(default=None, description="Demands; each is answered in `demands`.")
 
@@ -104,9 +122,9 @@ class TableSpec(JobSpec):
             raise MisplacedError(msg, "dataset_id")
         check_different(field="quasi_identifiers", names=self.quasi_identifiers)
         check_different(field="sensitive", names=self.sensitive)
-        if self.demanded and not self.quasi_identifiers:
-            msg = "demands are checked on quasi-identifiers that you name: without them some are only proposed"
-            raise MisplacedError(msg, "require")
+        check_different(field="microaggregated", names=self.microaggregated)
+        if self.demanded and not self.quasi_identifiers and self.release_id is None:
+            raise MisplacedError(NOT_NAMED, "require")
         unmet_needs(self.require, self)
         return self
 

@@ -8,6 +8,7 @@ from app.contracts.inputs import Given
 from app.errors import FieldError, pointer
 from app.methods.columns import (
     complete_records,
+    infinite_in_json,
     missing_values,
     named,
     not_quasi_identifiers,
@@ -52,11 +53,12 @@ def check_uncertain(spec: UncertainSpec, given: Given) -> list[FieldError]:
     return [
         *wrong_columns("quasi_identifiers", spec.quasi_identifiers, columns, numeric=True),
         *wrong_columns("keep", spec.keep, columns),
-        *wrong_domains(spec),
+        *wrong_domains(spec, profile),
+        *infinite_in_json(spec.keep, spec.formats, profile),
         *_names(spec),
         *_meaningless(spec),
         *wrong_values(spec, profile),
-        *_minimum(spec),
+        *_minimum(spec, profile),
         *_k_of_records(spec, profile),
         *_feasible(spec, profile),
         *_repeated(spec, given.earlier_draws),
@@ -107,9 +109,9 @@ def _meaningless(spec: UncertainSpec) -> Iterator[FieldError]:
         yield FieldError("/cell_size", f"cells are made for scales `shared` only, not for `{spec.scales}`")
 
 
-def _minimum(spec: UncertainSpec) -> Iterator[FieldError]:
+def _minimum(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:
     if isinstance(spec.min_scale, dict):
-        yield from not_quasi_identifiers("min_scale", spec.min_scale, spec.quasi_identifiers)
+        yield from not_quasi_identifiers("min_scale", spec.min_scale, spec.quasi_identifiers, named(profile))
 
 
 def _k_of_records(spec: UncertainSpec, profile: Profile) -> Iterator[FieldError]:

@@ -17,7 +17,9 @@ from app.contracts.columns import (
     check_domains,
 )
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
+from app.contracts.findings import ProtectionResult
 from app.contracts.jobs import JobKind, ReleasingSpec
+from app.contracts.statistics import StatisticBase
 
 NotNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 MinScale = TypeAliasType(
@@ -151,7 +153,7 @@ class Anonymity(Contract):
     evaluated: int = Field(description="Records it was computed for: all, or of very many a sample.")
 
 
-class UncertainResult(Contract):
+class UncertainResult(ProtectionResult):
     """Result of an `uncertain` job."""
 
     method: Literal["uncertain"] = Field(default="uncertain", description="Method of the job that has this result.")
@@ -184,3 +186,7 @@ class EstimatedStatistic(Contract):
     of: tuple[str, ...] = Field(description="Columns of the statistic.")
     estimate: float | None = Field(description="Unbiased; null where it is undefined.")
     standard_error: float | None = Field(description="Of the noise: how far the released records' own value may be.")
+    base: StatisticBase | None = Field(
+        default=None, description="Records that the statistic counts: `records`, each of the released ones once."
+    )
+    n: int | None = Field(default=None, description="Number of released records that the statistic is about.")

@@ -18,7 +18,6 @@ import numpy as np
 from surebox_verify.boxes import PublishedBoxes
 from tests.algorithms.boxes.mixed_tables import Case
 from workers.algorithms.boxes.content import Drawn, mean_intervals
-from workers.algorithms.boxes.published import grid_step
 from workers.algorithms.boxes.request import BoxesOutcome, BoxesRequest
 
 _NEAR = 1e-9
@@ -76,7 +75,7 @@ def check_content(case: Case, outcome: BoxesOutcome, rows: np.ndarray) -> None:
 def said(x: np.ndarray, outcome: BoxesOutcome, request: BoxesRequest, most: int) -> tuple[np.ndarray, np.ndarray]:
     """What would be published of other records of the same boxes."""
     assert request.keys is not None
-    grids = tuple(grid_step(column) for column in request.columns)
+    grids = tuple(column.grid_step for column in request.columns)
     intervals = mean_intervals(
         x,
         outcome.boxes,
@@ -87,7 +86,7 @@ def said(x: np.ndarray, outcome: BoxesOutcome, request: BoxesRequest, most: int)
         rounding=request.mean_interval_in_boxes,
         p_percent=request.p_percent,
         rows_of_person=most,
-        drawn=Drawn(grids, request.min_records_at_bound) if request.bounds == "grid" else None,
+        drawn=Drawn(grids, (request.min_records_at_bound,)) if request.bounds == "grid" else None,
     )
     return intervals.lower, intervals.upper
 
@@ -117,7 +116,7 @@ def check_same_cells(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray
 
 
 def check_intervals(x: np.ndarray, boxes: PublishedBoxes, box: np.ndarray, request: BoxesRequest, most: int) -> None:
-    """Each of them by the rules of docs/boxes-options.md, "Means inside boxes"."""
+    """Each of them by the rules of docs/reference/boxes-options.md, "Means inside boxes"."""
     assert boxes.means is not None
     for b, c in enumerate(boxes.counts.tolist()):
         for j, column in enumerate(request.columns):

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import run
+from tests.drawing import examples
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.balance import balanced, prices, upward, weigh_any, without_weight
 from workers.algorithms.boxes.rare.choice import weighed as choose_weights
@@ -35,7 +36,7 @@ def objective(weights: np.ndarray, given: Table, statistical: float) -> float:
     return float(counts @ (weights * g) + statistical * np.sqrt(counts @ weights**2) + omega @ np.abs(shift))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @example(seed=4313655, boxes=7, components=4, statistical=9.0)  # where a quasi-Newton search alone ends too early
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import parts, tables
+from tests.drawing import examples
 from workers.algorithms.boxes.bounds import cells, rounded_outward, tight
 from workers.algorithms.boxes.partition.places import KeyArray, new_keys
 from workers.algorithms.boxes.sides import Boxes
@@ -26,7 +27,7 @@ def disjoint(boxes: Boxes, *, half_open: bool) -> bool:
     return all((upper[a] < lower[b]).any() or (upper[b] < lower[a]).any() for a, b in pairs)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(table=tables(), seed=st.integers(0, 2**32))
 def test_cells_tile_the_domain_and_hold_their_records(table: tuple[np.ndarray, int], seed: int) -> None:
     x, k = table
@@ -44,7 +45,7 @@ def test_cells_tile_the_domain_and_hold_their_records(table: tuple[np.ndarray, i
     assert boxes.outer_from_data.all()
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(table=tables())
 def test_tight_boxes_are_the_extremes_of_their_records_and_disjoint(table: tuple[np.ndarray, int]) -> None:
     x, k = table

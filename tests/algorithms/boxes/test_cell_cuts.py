@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
+from tests.drawing import examples
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.arranging import Costs
 from workers.algorithms.boxes.partition.arrays import usual
@@ -71,7 +72,7 @@ def best_in_line(x: np.ndarray, a: np.ndarray, k: int, low: float, high: float) 
 
 @BOTH
 @pytest.mark.parametrize("weighed", [False, True])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 50), k=st.integers(1, 6))
 def test_one_column_is_cut_as_well_as_can_be(cut, weighed: bool, seed: int, size: int, k: int) -> None:
     rng = np.random.default_rng(seed)
@@ -186,7 +187,7 @@ def test_fast_cuts_the_widest_cell(block: int | None) -> None:
 
 @BOTH
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @example(table=(np.array([[3.0], [5e-324], [-1.0], [-5e-324]]), 1), beyond=0.0)  # two that count as one value
 @given(table=tables(), beyond=st.floats(0.0, 1e6))
 def test_groups_hold_k_and_every_record_once_and_none_is_left_whole(

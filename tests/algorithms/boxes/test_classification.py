@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.boxes.queries.classification import classify, index
 
 
@@ -22,7 +23,7 @@ def plain(lower, upper, votes, unit, point, q):  # type: ignore[no-untyped-def]
     return probabilities / probabilities.sum()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), boxes=st.integers(1, 120), columns=st.integers(1, 3), neighbours=st.integers(1, 30))
 def test_the_nearest_boxes_vote_with_their_records(seed: int, boxes: int, columns: int, neighbours: int) -> None:
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.cases import tables
+from tests.drawing import examples
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.queries.counting import count, index
 from workers.algorithms.boxes.state import BoxesRequest
@@ -29,7 +30,7 @@ def ranges(x: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return ends[0], ends[1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(table=tables(), bounds=st.sampled_from(["cells", "tight"]), seed=st.integers(0, 1000))
 def test_the_true_count_is_always_in_the_certain_range(table: tuple[np.ndarray, int], bounds: str, seed: int) -> None:
     x, k = table
@@ -54,7 +55,7 @@ def test_every_bound_of_the_certain_range_is_reached_by_some_records() -> None:
     assert answer.estimate == pytest.approx([3.0 + 4.0 / 4.0, 3.0 / 8.0 + 4.0 / 8.0, 5.0 / 4.0])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 10**6), boxes=st.integers(1, 200), columns=st.integers(1, 4))
 def test_estimates_are_shares_of_volumes(seed: int, boxes: int, columns: int) -> None:
     rng = np.random.default_rng(seed)

@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surebox_core.ladder import rung, rung_from
 from surebox_core.moments import moments
 from surebox_core.statistics import Statistic, all_moments
+from tests.drawing import examples
 from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
-from workers.algorithms.core.ladder import rung, rung_from
 
 NOBODY = np.empty(0, dtype=np.int32)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(0, 10**6), st.integers(2, 6))
 def test_they_are_on_rungs_near_the_moments_and_belong_to_some_data(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -55,7 +56,7 @@ def test_a_column_that_becomes_constant_has_its_domain_for_a_scale_or_none() -> 
     assert [by_owner[i] > 0.0 for i in range(6)] == [True, False, True, False, False, True]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(0, 10**6), st.booleans())
 def test_they_are_the_same_wherever_the_outermost_records_lie(seed: int, several: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -15,7 +15,9 @@ def cost(records: NumericRecords, count: int, k: int, side: FloatArray) -> float
     return float(predicted(records, count, k, side))
 
 
-def predicted_cost(a: np.ndarray, width: np.ndarray, least: np.ndarray, count: int, k: int) -> float:
+def predicted_cost(
+    a: np.ndarray, width: np.ndarray, least: np.ndarray, count: int, k: int, demanded: float = 0.0
+) -> float:
     n = len(a)
     records = NumericRecords(
         rows=np.empty((0, n)),
@@ -24,6 +26,7 @@ def predicted_cost(a: np.ndarray, width: np.ndarray, least: np.ndarray, count: i
         price=np.array([a, np.ones(n)]),
         scratch=np.empty(0),
         least=least,
+        extent=np.append(np.zeros(n - 1), demanded),
         classes=-1,
     )
     side = np.array([np.zeros(n), width, *np.zeros((2, n)), np.full(n, np.inf), np.full(n, -np.inf)])
@@ -66,3 +69,13 @@ def test_no_least_is_as_before() -> None:
         k, count = 5, int(rng.integers(10, 400))
         without = predicted_cost(a, width, np.empty(0), count, k)
         assert predicted_cost(a, width, np.zeros(4), count, k) == pytest.approx(without, rel=1e-9)
+
+
+def test_a_least_width_counts_for_half_and_what_k_allows_for_the_other() -> None:
+    """Cuts differ by the second half alone where all columns are at their least."""
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        a, width = rng.lognormal(0, 1, 3), rng.lognormal(0, 1, 3)
+        least, k, count = width * rng.choice([0.0, 0.2, 0.7, 1.5], 3), 5, int(rng.integers(10, 400))
+        halves = oracle(a, width, least, count, k), oracle(a, width, np.zeros(3), count, k)
+        assert predicted_cost(a, width, least, count, k, 1.0) == pytest.approx(0.5 * sum(halves), rel=1e-9)

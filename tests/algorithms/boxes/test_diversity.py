@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, tables
+from tests.drawing import examples
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.constraints.l_diversity import spread
@@ -69,7 +70,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, int, BoxConstraints]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(case=cases())
 def test_every_group_meets_the_demands_and_none_could_be_cut_further(
     method: partition.Method, case: tuple[np.ndarray, int, BoxConstraints]
@@ -100,7 +101,7 @@ def test_every_group_meets_the_demands_and_none_could_be_cut_further(
                 assert not (meets(group[below], k, demands) and meets(group[~below], k, demands))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(values=st.lists(st.integers(0, 20), max_size=9), apart=st.integers(1, 7))
 def test_taking_the_next_value_far_enough_finds_the_largest_set(values: list[int], apart: int) -> None:
     v = np.sort(np.array(values, dtype=np.float64))
@@ -127,7 +128,7 @@ def test_a_kept_class_of_fewer_than_k_is_refused_with_its_size(method: partition
 
 @pytest.mark.parametrize("method", ["fast", "mondrian"])
 @pytest.mark.parametrize("per_record", [False, True])
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(table=tables())
 def test_demands_that_every_group_meets_change_no_cut(
     method: partition.Method, per_record: bool, table: tuple[np.ndarray, int]

@@ -7,7 +7,7 @@ import pytest
 
 from surebox_core.statistics import Statistic
 from tests.algorithms.boxes.mixed_tables import Case, anonymized
-from workers.algorithms.boxes.published import draw_to_grid
+from workers.algorithms.boxes.published import Sharing, draw_to_grid
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 from workers.algorithms.boxes.tiles import on_grid
@@ -60,19 +60,24 @@ def left_over(values: np.ndarray, h: float, sharing: int, k: int) -> tuple[float
 
 
 def test_bounds_are_those_of_the_rule() -> None:
-    """Ends move to the grid only where enough records share the step, outer bounds like others; sets likewise."""
+    """Ends move to the grid only where enough records share the step, and of all boxes are beyond; sets likewise."""
     rng = np.random.default_rng(1)
-    for sharing in (1, 2):
+    for sharing, beyond in ((1, 1), (2, 2), (2, 4), (1, 9)):
         x = rng.integers(0, 12, (40, 1)).astype(float)
         codes = rng.integers(0, 4, 40).astype(np.int32)
         box = np.sort(rng.integers(0, 4, 40)).astype(np.int32)
         counts = np.bincount(box, minlength=4)
         lower, upper = np.full((4, 1), -3.3), np.full((4, 1), 14.1)
         boxes = Boxes(lower, upper, counts, box, np.zeros(1, dtype=bool), sets=(np.ones((4, 5), dtype=bool),))
-        tightened = draw_to_grid(boxes, x, (NumericColumn(value_step=1.5),), (NominalColumn(codes, 5),), sharing)
+        tightened = draw_to_grid(
+            boxes, x, (NumericColumn(value_step=1.5),), (NominalColumn(codes, 5),), Sharing(sharing, beyond)
+        )
         for b in range(4):
-            said = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
-            assert (tightened.lower[b, 0], tightened.upper[b, 0]) == said
+            low, high = drawn_in(x[box == b, 0], (-3.3, 14.1), 1.5, sharing)
+            steps, own = np.floor(x[:, 0] / 1.5 - SHIFT), np.floor(x[box == b, 0] / 1.5 - SHIFT)
+            low = low if (steps <= own.min()).sum() >= beyond else -3.3
+            high = high if (steps >= own.max()).sum() >= beyond else 14.1
+            assert (tightened.lower[b, 0], tightened.upper[b, 0]) == (low, high)
             had = np.bincount(codes[box == b], minlength=5)
             drawn = ((had == 0) | (had >= sharing)).all()
             assert (tightened.sets[0][b] == ((had > 0) if drawn else True)).all()
@@ -86,11 +91,11 @@ def test_values_on_the_ends_of_the_grid_stay_in_their_boxes(h: float) -> None:
     box = np.repeat(np.arange(100), 4).astype(np.int32)
     lower, upper = np.full((100, 1), x[0] - 9.0 * h), np.full((100, 1), x[-1] + 9.0 * h)
     boxes = Boxes(lower, upper, np.full(100, 4), box, np.zeros(1, dtype=bool))
-    tightened = draw_to_grid(boxes, x[:, None], (NumericColumn(value_step=h),), (), 1)
+    tightened = draw_to_grid(boxes, x[:, None], (NumericColumn(value_step=h),), (), Sharing(1, 1))
     assert (tightened.lower[box, 0] <= x).all()
     assert (x < tightened.upper[box, 0]).all()
     if h >= 100.0:
-        whole = on_grid(tightened, [1.0], upper[0] + h)
+        whole = on_grid(tightened, [NumericColumn(step=1.0)], upper[0] + h)
         assert (whole.lower[box, 0] <= x).all()
         assert (x <= whole.upper[box, 0]).all()
 

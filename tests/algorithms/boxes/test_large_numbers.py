@@ -70,6 +70,7 @@ def first_cut(x: np.ndarray, sample: int) -> Cut:
         price=np.array([np.zeros(x.shape[1]), inverse_ranges(x.min(axis=0), x.max(axis=0))]),
         scratch=np.empty(len(x)),
         least=np.empty(0),
+        extent=np.zeros(x.shape[1]),
         classes=-1,
     )
     none = np.stack([np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)])

@@ -46,7 +46,7 @@ def test_a_bound_that_moved_does_not_make_a_mean_say_all_values() -> None:
     boxes = Boxes(at[:, None], at[:, None] + 2.0, np.full(SECRETS, 5), box, np.zeros(1, dtype=bool))
     keys = new_keys(1, np.random.default_rng(6))
     least: dict[bool, int] = {}
-    for drawn in (None, Drawn((2.0,), 2)):
+    for drawn in (None, Drawn((2.0,), (2,))):
         intervals = mean_intervals(
             (at[:, None] + records).reshape(-1, 1),
             boxes,

@@ -26,17 +26,20 @@ def test_a_column_that_nobody_has_left_is_no_error() -> None:
 
 @pytest.mark.parametrize("step", [0.1, 0.05, 0.3])
 def test_multiples_of_a_decimal_step_lie_in_their_boxes(step: float) -> None:
-    """3 times 0.1 is a float above 0.3: bounds are the floats that multiples are read as, however the records are."""
+    """3 times 0.1 is a float above 0.3, and outside of a box that ends there: such records are refused."""
     number = np.random.default_rng(3).integers(-60, 60, 300)
     read = np.array([float(Decimal(repr(step)) * int(each)) for each in number])
     request = BoxesRequest(
         3, (Statistic("mean", (0,)),), columns=(NumericColumn(step=step),), keys=np.zeros((1, 8), "u4")
     )
-    for records in (read, number * step):
-        boxes = anonymized(Case(records[:, None], request)).boxes
-        assert (boxes.lower[boxes.box, 0] <= read).all()
-        assert (read <= boxes.upper[boxes.box, 0]).all()
-        assert set(boxes.lower[1:, 0].tolist()) <= {float(Decimal(repr(step)) * j) for j in range(-99, 99)}
+    boxes = anonymized(Case(read[:, None], request)).boxes
+    assert (boxes.lower[boxes.box, 0] <= read).all()
+    assert (read <= boxes.upper[boxes.box, 0]).all()
+    assert set(boxes.lower[1:, 0].tolist()) <= {float(Decimal(repr(step)) * j) for j in range(-99, 99)}
+    products = number * step
+    beside = np.count_nonzero(products != read)
+    with pytest.raises(InvalidColumnError, match=f"^column 0: {beside} values are no multiples of {step}: round"):
+        anonymized(Case(products[:, None], request))
     with pytest.raises(InvalidColumnError):
         anonymization.init(read[:, None] + 1e-12, request)
 

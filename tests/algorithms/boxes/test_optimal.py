@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.boxes.cases import groups, parts
 from tests.algorithms.boxes.test_partition import least_width
+from tests.drawing import examples
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.arrays import usual
 from workers.algorithms.boxes.partition.selection import is_open
@@ -23,7 +24,7 @@ def members(partitioning: partition.Partition) -> list[np.ndarray]:
     return np.split(partitioning.order, partitioning.starts[1:-1])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(v=st.lists(st.integers(0, 60), min_size=1, max_size=60), k=st.integers(1, 9))
 def test_one_column_is_cut_as_well_as_can_be(v: list[int], k: int) -> None:
     x = np.sort(np.array(v, dtype=np.float64))
@@ -41,7 +42,7 @@ def best_in_line(x: np.ndarray, a: np.ndarray, k: int) -> float:
     return float(best[-1])
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 50), k=st.integers(1, 6))
 def test_one_column_with_influences_per_record_is_cut_as_well_as_can_be(seed: int, size: int, k: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from surebox_core.compiling.kernels import kernel
 from surebox_core.errors import InvalidColumnError
 from tests.algorithms.boxes.cases import groups, left_whole, parts, tables
+from tests.drawing import examples
 from workers.algorithms.boxes.partition import partition
 from workers.algorithms.boxes.partition.selection import cut_at_median, cut_at_multiple, is_open, select
 from workers.algorithms.core.errors import InfeasibleKError
@@ -17,11 +18,11 @@ from workers.algorithms.core.errors import InfeasibleKError
 
 @kernel
 def median_cut(v: np.ndarray, m: int, k: int) -> tuple[int, float, float]:
-    return cut_at_median(v, m, k)
+    return cut_at_median(v, m, k, 0.0)
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(table=tables())
 def test_groups_hold_k_and_every_record_once_and_are_separated(
     method: partition.Method, table: tuple[np.ndarray, int]
@@ -39,7 +40,7 @@ def test_groups_hold_k_and_every_record_once_and_are_separated(
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(table=tables())
 def test_no_group_that_could_be_cut_is_left_whole(method: partition.Method, table: tuple[np.ndarray, int]) -> None:
     x, k = table
@@ -128,12 +129,32 @@ def test_influences_per_record_travel_with_their_records() -> None:
 
 def test_ties_are_cut_at_the_side_that_leaves_more_boxes() -> None:
     v = np.array([0.0] * 7 + [1.0] * 9 + [2.0] * 4)
-    assert cut_at_multiple(v.copy(), 20, 4) == (16, 1.0, 2.0)
-    assert cut_at_multiple(v.copy(), 20, 5) == (7, 0.0, 1.0)
+    assert cut_at_multiple(v.copy(), 20, 4, 0.0) == (16, 1.0, 2.0)
+    assert cut_at_multiple(v.copy(), 20, 5, 0.0) == (7, 0.0, 1.0)
     assert median_cut(v.copy(), 20, 4) == (16, 1.0, 2.0)
     narrow = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
-    assert cut_at_multiple(narrow.copy(), 8, 3)[0] == 0
+    assert cut_at_multiple(narrow.copy(), 8, 3, 0.0)[0] == 0
     assert median_cut(v.copy(), 20, 5)[0] == 0
+
+
+def test_a_cut_moves_to_the_nearest_place_that_leaves_both_sides_their_width() -> None:
+    """Against all places: the middle multiple of k, else what lies nearest on either side of it."""
+    rng = np.random.default_rng(8)
+    for _ in range(examples(300)):
+        m, k = int(rng.integers(2, 60)), int(rng.integers(1, 6))
+        v = np.round(rng.exponential(3.0, m), int(rng.integers(0, 2)))
+        width, s = float(rng.choice([0.0, 1.0, 2.5])), np.sort(v)
+        allowed = [p for p in range(k, m - k + 1) if s[p - 1] < s[p] and min(s[p - 1] - s[0], s[-1] - s[p]) >= width]
+        place, below, above = cut_at_multiple(v.copy(), m, k, width)
+        if not allowed:
+            assert place == 0
+            continue
+        middle = m // k // 2 * k
+        assert place in (
+            max((p for p in allowed if p <= middle), default=0),
+            min((p for p in allowed if p >= middle), default=0),
+        )
+        assert (below, above) == (s[place - 1], s[place])
 
 
 def test_neighbours_without_a_float_between_count_as_equal() -> None:
@@ -147,7 +168,7 @@ def test_neighbours_without_a_float_between_count_as_equal() -> None:
     assert is_open(-5e-324, 5e-324)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     values=st.lists(st.one_of(st.integers(0, 4), st.floats(-10, 10)), min_size=1, max_size=200),
     share=st.floats(0, 1, exclude_max=True),
@@ -177,7 +198,7 @@ def least_width(v: np.ndarray, k: int) -> float:
     return float(best[-1])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     v=st.lists(st.integers(0, 1000), min_size=4, max_size=14, unique=True),
     k=st.integers(1, 4),

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points, encoded, new_keys
 
 ANY = st.one_of(st.floats(-1e150, 1e150), st.floats(-10, 10), st.integers(-5, 5).map(float), st.just(-0.0))
@@ -26,7 +27,7 @@ def is_open(a: float, b: float) -> bool:
     return np.nextafter(a, np.inf) < b
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(ends=st.lists(ANY, min_size=2, max_size=2).map(sorted), steps=st.integers(0, 3), seed=st.integers(0, 99))
 def test_a_cut_is_strictly_inside_its_gap(ends: list[float], steps: int, seed: int) -> None:
     a, b = ends
@@ -36,7 +37,7 @@ def test_a_cut_is_strictly_inside_its_gap(ends: list[float], steps: int, seed: i
         assert a < cut(a, b, keys(1, seed)) < b
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(values=st.lists(ANY, min_size=4, max_size=4, unique=True).map(sorted), seed=st.integers(0, 99))
 def test_a_narrower_gap_that_holds_the_cut_keeps_it(values: list[float], seed: int) -> None:
     a, c, d, b = values

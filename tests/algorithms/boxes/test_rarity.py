@@ -11,6 +11,7 @@ from surebox_core.influence import absolute_influences, influences
 from surebox_core.moments import moments
 from surebox_core.statistics import Statistic, all_moments
 from tests.algorithms.boxes.cases import run, tables
+from tests.drawing import examples
 from workers.algorithms.boxes.bounds import rounded_outward
 from workers.algorithms.boxes.rare import rarity
 from workers.algorithms.boxes.rare.balance import weigh
@@ -54,7 +55,7 @@ def value_of(kind: str, part: np.ndarray, w: np.ndarray) -> float:
             return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     table=tables(),
     bounds=st.sampled_from(["cells", "tight"]),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surebox_verify.boxes import PublishedBoxes
-from workers.algorithms.boxes.versions import Demanded, Sensitive, numbers, renewed, risen
+from workers.algorithms.boxes.versions import Demanded, Renewed, Sensitive, numbers, renewed, risen
 from workers.algorithms.core.errors import InfeasibleKError
 
 
@@ -26,7 +26,7 @@ def test_a_box_shows_what_changed_where_nobody_or_at_least_k_came_went_and_staye
         today = (
             np.r_[before[0][keep], draw.integers(0, boxes, more)], np.r_[before[1][keep], draw.integers(0, 3, more)]
         )  # fmt: skip
-        renewal = renewed(before, today, boxes=boxes, demands=Demanded(k))
+        renewal = renewed(before, today, boxes=grid([9] * boxes, columns=3), demands=Demanded(k))
         for box in range(boxes):
             was = [int(((before[0] == box) & (before[1] == v)).sum()) for v in range(3)]
             now = [int(((today[0] == box) & (today[1] == v)).sum()) for v in range(3)]
@@ -85,6 +85,15 @@ def test_what_several_became_covers_what_they_covered_and_nothing_else() -> None
             assert np.isclose(hull * boxes.sets[0][parts].any(axis=0).sum(), volume[parts].sum())
 
 
+def one_box(before: np.ndarray, today: np.ndarray, demands: Demanded) -> Renewed | None:
+    """Return what a lone box shows; None where it would show fewer than k."""
+    zero = np.zeros(len(before), int), np.zeros(len(today), int)
+    try:
+        return renewed((zero[0], before), (zero[1], today), boxes=grid([9]), demands=demands)
+    except InfeasibleKError:
+        return None
+
+
 def fewest(bring: list[list[int]], came: list[int]) -> int:
     """Fewest persons of whom each value's rows that came can be, by trying all sets of persons."""
     for size in range(len(bring) + 1):
@@ -103,8 +112,8 @@ def test_of_persons_with_several_rows_fewer_than_k_never_bring_what_is_shown() -
         kept = draw.integers(0, 3, len(persons))
         if draw.random() < 0.5:  # all of before are there still
             persons, kept = np.r_[persons, 8 + np.arange(len(before))], np.r_[kept, before]
-        zero = np.zeros(len(before), int), np.zeros(len(kept), int)
-        renewal = renewed((zero[0], before), (zero[1], kept), boxes=1, demands=Demanded(k, persons=persons))
+        if (renewal := one_box(before, kept, Demanded(k, persons=persons))) is None:
+            continue
         was, now = np.bincount(before, minlength=3), np.bincount(kept, minlength=3)
         came, gone, stayed = np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)
         if not renewal.today.all():
@@ -126,8 +135,8 @@ def test_who_came_left_or_stayed_is_not_told_a_sensitive_value(published: bool) 
         kept = (before, today) if published else (np.zeros_like(before), np.zeros_like(today))
         column = Sensitive(today, before if published else None)
         demands = Demanded(2, least_values=2, largest_share=0.7, sensitive=[column])
-        zero = np.zeros(len(before), int), np.zeros(len(today), int)
-        renewal = renewed((zero[0], kept[0]), (zero[1], kept[1]), boxes=1, demands=demands)
+        if (renewal := one_box(kept[0], kept[1], demands)) is None:
+            continue
         was, now = (np.bincount(one, minlength=3) for one in (before, today))
         parts = [np.maximum(now - was, 0), np.maximum(was - now, 0), np.minimum(was, now)] if published else []
         holds = all(not one.sum() or ((one > 0).sum() >= 2 and one.max() <= 0.7 * one.sum()) for one in (*parts, now))
@@ -145,8 +154,8 @@ def test_who_came_left_or_stayed_is_not_told_a_sensitive_value(published: bool) 
 
 def test_classes_of_counted_kept_columns_show_or_wait_each_by_itself() -> None:
     before, today = np.array([0] * 5 + [1] * 5), np.array([0] * 10 + [1] * 6 + [2] * 2)
-    zero = np.zeros(10, int), np.zeros(18, int)
-    renewal = renewed((zero[0], before), (zero[1], today), boxes=1, demands=Demanded(5, by_class=True))
+    renewal = one_box(before, today, Demanded(5, by_class=True))
+    assert renewal is not None
     assert renewal.before.tolist() == [False] * 5 + [True] * 5
     assert renewal.today.tolist() == [True] * 10 + [False] * 8
     assert renewal.waiting == 1

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.winsorized import ends, winsorized
 
@@ -20,7 +21,7 @@ def slow_end(values: list[float], persons: list[int], m: int) -> float:
     return np.inf
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.data())
 def test_ends_are_where_the_mth_person_comes(data: st.DataObject) -> None:
     size, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 9))
@@ -34,7 +35,7 @@ def test_ends_are_where_the_mth_person_comes(data: st.DataObject) -> None:
     assert ends(np.array(values), m) == (slow_end(values, own, m), -slow_end(negative, own, m))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(0, 10**6))
 def test_it_is_the_same_wherever_the_outermost_persons_lie(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.groups.signals import evidence
 from workers.algorithms.groups.signals.adequacy import adequacy, from_counts, interpretation
 from workers.algorithms.groups.signals.evidence import least_evidence, log_bayes_factors
@@ -62,7 +63,7 @@ COUNT = st.integers(0, 7)
 
 
 @given(COUNT, COUNT, COUNT, COUNT)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_whole_grid_is_that_of_rational_arithmetic(tp: int, fp: int, fn: int, tn: int) -> None:
     if not (tp + fp and fn + tn):
         return

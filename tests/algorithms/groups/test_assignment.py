@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from tests.algorithms.groups.swapping import METRIC, cheapest_by_trying, problem, records
+from tests.drawing import seeds
 from workers.algorithms.groups.swaps.assignment import Effort, cheapest, finding, moves_made, moves_needed
 from workers.algorithms.groups.swaps.effect import after, counts_after, met
 from workers.algorithms.groups.swaps.metric import influence
@@ -179,3 +180,21 @@ def test_pauses_change_nothing(ceiling: int | None) -> None:
     assert pauses >= 50 + 14, "one for each record's list and for each swap"
     for name in ("source_row", "partner_row", "influence"):
         np.testing.assert_array_equal(getattr(swaps, name), getattr(whole, name))
+
+
+@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("fixed", ["sources", "targets"])
+def test_where_nobody_is_to_leave_nobody_does(seed: int, fixed: str) -> None:
+    """The number of those who leave is drawn, and in small places it may be 0."""
+    rng = np.random.default_rng(seed)
+    restrictions, crisp = ([LOWER], [3, 1, 1]) if fixed == "sources" else ([RAISE], [3, 0, 2])
+    given = problem(rng, [4, 4, 4], crisp, restrictions)
+    assert given.fixed == fixed
+    if fixed == "sources":  # without a target that asks for someone
+        swaps = cheapest(given, np.zeros(3, dtype=np.int64))
+        kept(given, swaps)
+        assert len(swaps.source_row) == 0
+        assert np.array_equal(counts_after(given, swaps)[0], given.crisp)
+    else:
+        swaps = cheapest(given, np.zeros(3, dtype=np.int64))
+        assert len(swaps.source_row) == 0

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
 from tests.algorithms.groups.searches import acs, fuzzy, planted, walk_through
+from tests.drawing import examples
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.enumeration.search import EnumerationRequest, NotFeasibleError
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
@@ -24,7 +25,7 @@ def same(one: SearchOutcome, other: SearchOutcome) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     case=oracle.cases(),
     gamma=st.sampled_from([0.0, 0.3217, 0.7512, 2.013]),
@@ -93,7 +94,7 @@ def test_the_planted_group_is_found() -> None:
     assert oracle.as_tuples(outcome.rules) == [(1, 2, 3, 0, 0)]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(case=oracle.cases())
 def test_size_counts_the_rules_that_each_record_fits(case: oracle.Case) -> None:
     pairs = 0

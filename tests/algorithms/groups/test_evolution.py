@@ -1,5 +1,6 @@
 """Both evolutions: what they promise whatever they draw, and that they find what is there."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
 from tests.algorithms.groups.searches import SMALL, acs, evolve, fuzzy, planted, walk_through
+from tests.drawing import examples, seeds
 from workers.algorithms.groups.enumeration import search as enumeration
 from workers.algorithms.groups.evolution import diverse as evolution_diverse
 from workers.algorithms.groups.evolution import paper as evolution_paper
 from workers.algorithms.groups.evolution import search as evolution
+from workers.algorithms.groups.evolution.diverse import below
 from workers.algorithms.groups.evolution.request import EvolutionRequest
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
 from workers.algorithms.groups.rules.generality import SearchOutcome, kept_by, merge
@@ -86,7 +89,7 @@ def test_seeds_make_a_difference_and_runs_differ(diversity: bool) -> None:
 
 
 @BOTH
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(case=oracle.cases(), seed=st.integers(0, 99))
 def test_all_that_is_kept_is_over_the_thresholds_record_by_record(
     diversity: bool, case: oracle.Case, seed: int
@@ -218,7 +221,7 @@ def test_crossover_exchanges_half_of_the_terms_and_mutation_resets_its_share() -
     assert changed.mean(axis=0) == pytest.approx(0.2 * TERMS / (TERMS + 1), abs=0.02)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(seed=st.integers(0, 999), terms=st.lists(st.integers(1, 40), min_size=1, max_size=6))
 def test_masks_tell_which_rule_is_more_general(seed: int, terms: list[int]) -> None:
     numbers = np.array(terms)
@@ -255,3 +258,24 @@ def test_on_the_reference_data_diversity_finds_most_of_the_most_general_rules(
     outcome = evolve(evolution.init(*acs, EvolutionRequest(runs=3), rng()))
     assert outcome.evaluations <= 3 * 4100  # of the 41,000 that ten runs may spend
     assert len(set(oracle.as_tuples(outcome.rules)) & every) >= 100
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_rules_are_compared_a_part_at_a_time(seed: int) -> None:
+    """Those of a large population with all that are known: together they were gigabytes."""
+    rng = np.random.default_rng(seed)
+    rules = rng.integers(0, 2**10, (6_000, 2), dtype=np.uint64) | rng.integers(0, 2**10, (6_000, 2), dtype=np.uint64)
+    general = rng.integers(0, 2**10, (3_000, 2), dtype=np.uint64) & rng.integers(0, 2**10, (3_000, 2), dtype=np.uint64)
+    some = rng.permutation(6_000)[:40]
+    tracemalloc.start()
+    try:
+        covered = below(rules, general)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    for place in some:
+        terms = [int(word) for word in rules[place]]
+        by_hand = any(all(mine & theirs == theirs for mine, theirs in zip(terms, one, strict=True))
+                      for one in general.tolist())  # fmt: skip
+        assert covered[place] == by_hand
+    assert peak < 60e6

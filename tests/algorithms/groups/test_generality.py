@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups import rules_oracle as oracle
+from tests.drawing import examples
 from workers.algorithms.groups.rules.generality import Kept, merge, most_general
 from workers.algorithms.groups.rules.rules import Rules, metrics
 
@@ -16,7 +17,7 @@ def as_rules(rules: list[oracle.Rule]) -> Rules:
     return np.array(rules, dtype=np.int8).reshape(-1, 4)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(rules=RULES)
 def test_what_is_left_has_no_more_general_rule_beside_it(rules: list[oracle.Rule]) -> None:
     remaining = {rule for rule, kept in zip(rules, most_general(as_rules(rules)), strict=True) if kept}
@@ -33,7 +34,7 @@ def kept(rules: list[oracle.Rule], evaluations: int) -> Kept:
     return Kept(as_rules(rules), metrics(sums, records=1000, vital=100, guard=1.0), evaluations)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(parts=st.lists(RULES, min_size=1, max_size=4))
 def test_parts_of_a_search_are_merged_whatever_their_order(parts: list[list[oracle.Rule]]) -> None:
     together = merge([kept(part, 5) for part in parts])

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.swapping import METRIC, records, slow_influence
+from tests.drawing import examples
 from workers.algorithms.groups.swaps.metric import Metric, encode, influence, nearest
 
 VALUE = st.integers(-4, 6).map(float)
@@ -11,7 +12,7 @@ RECORD = st.tuples(st.integers(0, 2), st.integers(0, 2), VALUE, VALUE)
 
 
 @given(st.lists(RECORD, min_size=1, max_size=5), st.lists(RECORD, min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_it_is_the_definition_symmetric_and_zero_for_equal_records(
     left: list[tuple[int, int, float, float]], right: list[tuple[int, int, float, float]]
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.swapping import METRIC, records, slow_influence
+from tests.drawing import examples
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.outcome import populations_counts
 from workers.algorithms.groups.memetic.state import MemeticRequest
@@ -180,7 +181,7 @@ def test_moving_too_few_for_a_nested_bound_is_refused() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_the_search_meets_every_nested_bound_and_is_never_cheaper_than_the_assignment(seed: int) -> None:
     problem = larger(seed)
     request = MemeticRequest(population=12, pairs=5, tournament=3, generations=12)

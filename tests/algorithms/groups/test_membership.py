@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.rules_oracle import grade, terms
+from tests.drawing import examples
 from workers.algorithms.groups.rules.membership import SHAPES, Term, check_term, grades
 
 
@@ -71,7 +72,7 @@ def test_vertical_s_z_and_triangle() -> None:
     assert at(Term("triangle", (3.0, 3.0, 5.0)), 2.9, 3.0, 4.0) == [0.0, 1.0, 0.5]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(term=terms(), x=st.lists(st.floats(-3, 9), min_size=1, max_size=10))
 def test_grades_are_those_of_the_printed_forms(term: Term, x: list[float]) -> None:
     memberships = grades(term, np.array(x))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.groups.swapping import METRIC, problem, slow_influence
+from tests.drawing import examples
 from workers.algorithms.groups.memetic import search as memetic
 from workers.algorithms.groups.memetic.kernels import shaped
 from workers.algorithms.groups.memetic.outcome import MemeticOutcome, populations_counts
@@ -79,14 +80,14 @@ def slow_fitness(given: Problem, s: np.ndarray, p: np.ndarray) -> float:
 
 
 @given(st.integers(-3, 20), st.integers(0, 9), st.integers(1, 9), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_shapes_are_those_printed(x: int, bound: int, width: int, raised: bool) -> None:
     zero = bound - width if raised else bound + width
     assert shaped(float(x), float(bound), float(zero)) == pytest.approx(slow_shape(float(x), bound, zero), abs=1e-15)
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(PROBLEMS)), st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_no_restriction_is_violated_in_any_generation(seed: int, name: str, roaming: float, wild: bool) -> None:
     given = problem(np.random.default_rng(seed), *PROBLEMS[name])
     request = replace(SMALL, generations=6, roaming=roaming, mutations=(0.9 if wild else 0.05,) * 4, runs=2)
@@ -121,7 +122,7 @@ def promised(given: Problem, outcome: MemeticOutcome) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(PROBLEMS)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_result_meets_every_bound_and_is_never_cheaper_than_the_assignment(seed: int, name: str) -> None:
     given = problem(np.random.default_rng(seed), *PROBLEMS[name])
     outcome = memetic.result(given, ended(given, replace(SMALL, runs=2), seed), anything)

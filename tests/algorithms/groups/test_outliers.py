@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
+from tests.drawing import examples
 from workers.algorithms.groups.signals.outliers import grubbs, tau, thompson_tau
 
 # The table of the technique (alpha = 0.05) as textbooks print it; at last its limit, the normal quantile.
@@ -117,7 +118,7 @@ def slow(values: list[float], alpha: float, robust: bool, test: str) -> list[int
     st.booleans(),
     st.sampled_from(["thompson_tau", "grubbs"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_outliers_are_removed_as_the_technique_says(
     values: list[float], alpha: float, robust: bool, test: Literal["thompson_tau", "grubbs"]
 ) -> None:
@@ -158,7 +159,7 @@ def test_two_elements_or_fewer_have_no_outliers(values: list[float]) -> None:
 
 
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_shifting_scaling_and_permuting_a_signal_moves_its_outliers_along(values: list[int]) -> None:
     signal = np.array(values, dtype=np.float64)
     outliers = thompson_tau(signal, alpha=0.05, robust=True)

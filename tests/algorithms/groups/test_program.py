@@ -1,11 +1,11 @@
-"""The integer programs, beside all that there is to choose from."""
+"""The integer program, beside all that there is to choose from."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from workers.algorithms.groups.profile.program import Choice, Leaving, chosen, leaving
+from workers.algorithms.groups.profile.program import Leaving, leaving
 
 
 def place(seed: int) -> Leaving:
@@ -42,18 +42,3 @@ def test_all_leave_where_nothing_may_stay() -> None:
         problem.weights, problem.counts, problem.target, problem.weights, problem.weights.sum(axis=1), problem.cost
     )
     assert leaving(empty, 0.0).all()
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    cost, statistics = rng.random((4, 3)), rng.integers(0, 9, (5, 4, 3)).astype(np.float64)
-    problem = Choice(cost, statistics, np.full(5, 14.0), np.full(5, 18.0), rng.uniform(1.0, 3.0, 5))
-
-    def value(options: tuple[int, ...]) -> float:
-        sums = statistics[:, range(4), options].sum(axis=1)
-        outside = np.maximum(0.0, np.maximum(problem.lowest - sums, sums - problem.highest)) / problem.scale
-        return float(cost[range(4), options].sum() + 0.7 * outside.sum())
-
-    best = min(map(value, itertools.product(range(3), repeat=4)))
-    assert best - 1e-9 <= value(tuple(chosen(problem, 0.7).tolist())) <= best * 1.006 + 1e-9

@@ -9,7 +9,7 @@ from surebox_core.steps import finished
 from tests.algorithms.groups.swapping import METRIC, records
 from tests.algorithms.groups.test_profile import ALPHAS, drawing, exchanged, problem, view
 from workers.algorithms.groups.profile.inconspicuous import masking
-from workers.algorithms.groups.profile.refining import Refining, by_chance, refining
+from workers.algorithms.groups.profile.refining import Refining, refining
 from workers.algorithms.groups.signals.criteria import failing
 from workers.algorithms.groups.signals.telling import telling
 from workers.algorithms.groups.swaps.assignment import cheapest, moves_needed
@@ -71,9 +71,6 @@ def test_ceilings_and_given_bounds_are_kept() -> None:
     what, start, parameter = given(1, place0=2)
     room = np.full(GROUPS, 6)
     made = replace(what, capacities=room)
-    begin = by_chance(made, np.random.default_rng(0))
-    left = {place: np.sum(parameter[what.problem.source_rows[begin]] == place) for place in (0, 1)}
-    assert min(left.values()) > 0
     start = cheapest(what.problem, moves_needed(what.problem), room)
     refined = finished(refining(made, start, np.random.default_rng(1)))
     assert np.bincount(refined.target, minlength=GROUPS).max() <= 6

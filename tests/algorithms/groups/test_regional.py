@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.groups.swaps.regional import regional_changes
 
 
 @given(st.integers(0, 10**6), st.integers(0, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_changes_are_those_of_statistics_computed_twice(seed: int, swaps: int) -> None:
     rng = np.random.default_rng(seed)
     before = np.repeat(np.arange(4), [6, 5, 7, 4])

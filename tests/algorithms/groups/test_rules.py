@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from surebox_core.errors import InvalidColumnError
 from tests.algorithms.groups.rules_oracle import Case, cases
+from tests.drawing import examples
 from workers.algorithms.groups.rules import patterns
 from workers.algorithms.groups.rules.fuzzified import fuzzify
 from workers.algorithms.groups.rules.membership import Term
@@ -17,7 +18,7 @@ from workers.algorithms.groups.rules.rules import Metrics, evaluate, judged, mem
 HALVES = [Term("z", (0.0, 1.0)), Term("s", (0.0, 1.0))]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(case=cases(), guard=st.sampled_from([0.0, 1.0, 2.5]))
 def test_every_rule_is_judged_as_record_by_record(case: Case, guard: float) -> None:
     rules = list(case.rules())
@@ -30,7 +31,7 @@ def test_every_rule_is_judged_as_record_by_record(case: Case, guard: float) -> N
                 assert value[at] == pytest.approx(expected[name], rel=1e-9, abs=1e-14), (rule, name)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(case=cases(), some=st.integers(0, 6), data=st.data())
 def test_membership_is_the_highest_of_all_rules(case: Case, some: int, data: st.DataObject) -> None:
     rules = data.draw(st.lists(st.sampled_from(list(case.rules())), min_size=some, max_size=some))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from surebox_core.steps import finished
 from tests.algorithms.groups.swapping import METRIC, slow_influence
+from tests.drawing import examples
 from workers.algorithms.groups.swaps import several
 from workers.algorithms.groups.swaps.metric import encode
 from workers.algorithms.groups.swaps.restrictions import (
@@ -92,7 +93,7 @@ def exchanged(problem: SeveralGroups, swaps: object) -> np.ndarray:
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([1, 8]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_swaps_of_several_groups_are_as_cheap_as_the_best_of_all(
     seed: int, raised: bool, ceilings: bool, first: int
 ) -> None:

@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.groups.signals.signals import concentration, members, signals
 
 RECORD = st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 0.8, 1.0]))
 
 
 @given(st.lists(RECORD, max_size=40), st.sampled_from([0.0, 0.5, 1.0]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_signals_are_those_counted_record_by_record(records: list[tuple[int, bool, float]], alpha: float) -> None:
     codes = np.array([r[0] for r in records], dtype=np.int64)
     vital = np.array([r[1] for r in records], dtype=bool)

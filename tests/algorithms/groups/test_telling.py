@@ -5,6 +5,7 @@ import pytest
 
 from workers.algorithms.groups.signals.criteria import UNRANKED, Judge, Standing, failing
 from workers.algorithms.groups.signals.families import Families, families
+from workers.algorithms.groups.signals.portraits import PORTRAIT
 from workers.algorithms.groups.signals.telling import telling
 
 
@@ -24,7 +25,7 @@ def by_hand(standings: tuple[Standing, ...], *, low: bool) -> float:
     for one in standings:
         high = max(one.auc_deviation, one.highest_deviation, -one.lowest_deviation)
         worst = max(high, -one.auc_deviation, -one.highest_deviation, one.lowest_deviation) if low else high
-        if one.signal.name not in UNRANKED and worst > 2.5:
+        if one.signal.name not in UNRANKED and (low or one.signal.name not in PORTRAIT) and worst > 2.5:
             out += 0.3 + 2.0 * (worst - 2.5)
     return out
 
@@ -61,3 +62,24 @@ def test_an_exposed_place_that_comes_nearer_tells_less() -> None:
         raised[:, 0] += more
         steps.append(judged.excess(raised))
     assert steps[0] > steps[1] > steps[2] > 0.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_goals_are_where_random_places_lie_and_these_reach_them(seed: int) -> None:
+    """The judge with goals passes the places that the goals are of, were they the masked ones, and few others."""
+    made, parameter = profile(seed)
+    counted, sizes = made.counted(parameter, 26), np.bincount(parameter, minlength=26)
+    judged = telling(made, Judge((0, 5, 9), (), 0.01, True), sizes)
+    aim, places = judged.aiming(counted, np.random.default_rng(seed))
+    assert len(set(places.tolist()) - {0, 5, 9}) == 3
+    assert aim.goals.shape[1] == 3
+    np.testing.assert_array_equal(aim.goals, np.sort(aim.goals, axis=1))
+    others = np.setdiff1d(np.arange(26), (0, 5, 9))
+    mean = np.array([row[others] for row in made.values(counted, sizes)])
+    assert mean.shape[1] == 23
+    again, same = judged.aiming(counted, np.random.default_rng(seed))
+    np.testing.assert_array_equal(again.goals, aim.goals)
+    np.testing.assert_array_equal(same, places)
+    moved = counted.copy()
+    moved[:, [0, 5, 9]] = counted[:, places]
+    assert aim.excess(moved) < aim.excess(counted * 0.0 + np.where(np.isin(np.arange(26), (0, 5, 9)), 99.0, counted))

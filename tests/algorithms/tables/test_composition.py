@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.tables.composition import ABSENT, CompositionRequest, Noise, Placed, compose
 
 
@@ -71,7 +72,7 @@ def test_diversity_is_that_of_the_overlay_groups() -> None:
     ].homogeneous == (pytest.approx(4 / 6))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_releases_are_composed_as_by_hand(data: st.DataObject) -> None:
     records = data.draw(st.integers(1, 25))

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.tables.slow import Table, measures
+from tests.drawing import examples
 from workers.algorithms.tables.homogeneity import determined, homogeneity, points
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), min_size=1, max_size=40))
 def test_shares_told_by_classes_are_those_of_counting(rows: list[tuple[int, int]]) -> None:
     seen = sorted({v for _, v in rows if v >= 0})
@@ -23,6 +24,11 @@ def test_shares_told_by_classes_are_those_of_counting(rows: list[tuple[int, int]
     top = [max((n for v, n in inside[b].items() if v >= 0), default=0) / inside[b].total() for b in boxes]
     assert summary.share_certain == pytest.approx(sum(one == 1 for one in top) / len(rows))
     assert summary.share_nearly_certain == pytest.approx(sum(one >= 0.9 for one in top) / len(rows))
+    assert summary.least_values == min(sum(v >= 0 for v in one) for one in inside.values())
+    known = {b: sum(n for v, n in one.items() if v >= 0) for b, one in inside.items()}
+    assert summary.largest_share == pytest.approx(
+        max(max((n for v, n in one.items() if v >= 0), default=0) / max(known[b], 1) for b, one in inside.items())
+    )
     own = [inside[b][v] / inside[b].total() for b, v in zip(boxes, values, strict=True)]
     assert summary.attribution == pytest.approx(sum(own) / len(rows))
     whole = Counter(values)
@@ -32,7 +38,7 @@ def test_shares_told_by_classes_are_those_of_counting(rows: list[tuple[int, int]
     assert summary.t == pytest.approx(max(one["equal"] for one in by_class), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 5)), min_size=1, max_size=40), more=st.integers(0, 2))
 def test_ranks_are_moved_among_those_who_have_a_value(rows: list[tuple[int, int]], more: int) -> None:
     boxes, ranks = zip(*rows, strict=True)
@@ -47,7 +53,7 @@ def test_ranks_are_moved_among_those_who_have_a_value(rows: list[tuple[int, int]
     assert homogeneity(np.array(boxes), np.array(ranks), ranks=values).t == pytest.approx(furthest, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     ends=st.tuples(st.integers(-40, 40), st.integers(0, 40)),
     step=st.sampled_from([0.5, 1.0, 2.0]),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.tables.linking import NONE, UNTOLD, link
 from workers.algorithms.tables.recoding import bits, mapped, order_bits, proposed
 
@@ -30,7 +31,7 @@ def outcomes(x: list[Record], y: list[Record]) -> set[tuple[object, ...]]:
 records = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(records, records, st.booleans())
 def test_records_are_paired_where_all_ways_come_to_the_same(x: list[Record], y: list[Record], certain: bool) -> None:
     (keys, alike), (others, also) = (np.array(one, np.int64).reshape(-1, 2).T for one in (x, y))
@@ -55,7 +56,7 @@ def test_records_are_paired_where_all_ways_come_to_the_same(x: list[Record], y: 
     assert not set(used.tolist()) & set(links.left.tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=30), st.permutations(range(4)), st.booleans())
 def test_the_true_map_is_among_those_that_are_proposed(values: list[int], order: list[int], turned: bool) -> None:
     old = np.array(values, np.int64)

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.tables.slow import Table, measures, tables
+from tests.drawing import examples
 from workers.algorithms.tables.classes import classes, histogram, keys
 from workers.algorithms.tables.closeness import Closeness, certain, closeness, recursive_c
 from workers.algorithms.tables.matching import Histograms, histograms, neighbourhood_histograms, neighbours
@@ -25,7 +26,7 @@ def measured(table: Table, *, anything: bool) -> Closeness:
     return closeness(parts_of(table, anything=anything), shares, len(classes(table.codes).size))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(table=tables(), anything=st.booleans())
 def test_every_measure_of_every_class_is_that_of_its_definition(table: Table, anything: bool) -> None:
     grouping, fast = classes(table.codes), measured(table, anything=anything)
@@ -38,7 +39,7 @@ def test_every_measure_of_every_class_is_that_of_its_definition(table: Table, an
             assert getattr(fast, name)[g] == pytest.approx(expected, rel=1e-9, abs=1e-12), name
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @example(table=Table(((0, 0), (1, 0), (-1, 0)), (0, 0, 1)), anything=True, beta=Fraction(1, 2))  # its beta is 1/2
 @given(table=tables(), anything=st.booleans(), beta=st.fractions(0, 4))
 def test_enhanced_likeness_holds_where_no_value_exceeds_its_own_logarithm(
@@ -54,7 +55,7 @@ def test_enhanced_likeness_holds_where_no_value_exceeds_its_own_logarithm(
     assert holds == bool((fast.beta <= rounded_up).all() and (fast.excess <= 0.0).all())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(table=tables(), anything=st.booleans())
 def test_every_c_above_the_recursive_one_makes_the_table_diverse_and_none_below(table: Table, anything: bool) -> None:
     every = [table.neighbourhood(at, anything=anything) for at in range(len(table.rows))]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.tables.classes import histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
 from workers.algorithms.tables.population import alone_probability, log_likelihood, population_uniques
@@ -70,7 +71,7 @@ def test_uniques_of_a_population_of_pitmans_kind_are_estimated_from_a_sample() -
     assert uniques.pitman == pytest.approx(truth, rel=0.15)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=30), fraction=st.sampled_from([0.1, 0.25, 0.5]))
 def test_zayatz_is_the_posterior_of_a_class_of_one(sizes: list[int], fraction: float) -> None:
     n, alone = sum(sizes), sizes.count(1)
@@ -92,7 +93,7 @@ def test_a_table_of_everybody_has_the_uniques_that_it_has() -> None:
     assert (uniques.pitman, uniques.zayatz) == (2.0, 2.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(-5, 20)), min_size=1, max_size=40),
     largest=st.integers(1, 3),

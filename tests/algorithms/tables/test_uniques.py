@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.tables.slow import Table, tables
+from tests.drawing import examples
 from workers.algorithms.tables.classes import classes
 from workers.algorithms.tables.special_uniques import intrusion, record_risks, scored, unscored, weight
 from workers.algorithms.tables.uniques import minimal_uniques
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(table=tables(), depth=st.integers(1, 3), anything=st.booleans())
 def test_minimal_uniques_are_alone_on_their_columns_and_on_no_part_of_them(
     table: Table, depth: int, anything: bool

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from surebox_core.errors import InvalidColumnError
 from tests.algorithms.uncertain import oracle
+from tests.drawing import examples
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.drawing import draw
@@ -45,7 +46,7 @@ def test_thousands_of_small_tables_get_the_smallest_scales_with_k(model: str) ->
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(x=oracle.tables(least=4), share=st.floats(0.0, 0.9), scaling=st.sampled_from(["global", "local", "rotated"]))
 def test_every_shape_reaches_k_and_hardly_more(model: str, x: np.ndarray, share: float, scaling: str) -> None:
     k = 1.0 + share * 0.5 * (len(x) - 1)

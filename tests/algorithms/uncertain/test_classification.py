@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from tests.drawing import examples
 from workers.algorithms.uncertain.density.densities import Densities, log_density, log_normaliser
 from workers.algorithms.uncertain.queries.classification import classify, classify_by_nearest, nearest_index
 
@@ -23,7 +24,7 @@ def release(seed: int, rows: int, columns: int, model: str, turned: bool) -> Den
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     rows=st.integers(1, 150),
@@ -94,7 +95,7 @@ def test_normalisers_have_their_squares() -> None:
     assert log_normaliser(held)[0] == pytest.approx(-1.5 * np.log(2.0 * np.pi * 0.25))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 200), neighbours=st.integers(1, 7))
 def test_nearest_records_vote_once_each(seed: int, rows: int, neighbours: int) -> None:
     rng = np.random.default_rng(seed)

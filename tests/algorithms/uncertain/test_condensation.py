@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 
@@ -61,7 +62,7 @@ def test_groups_do_not_depend_on_how_much_is_done_in_a_step() -> None:
     assert np.array_equal(made[0].z, made[1].z)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 300), columns=st.integers(1, 4), k=st.integers(1, 12))
 def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, rows: int, columns: int, k: int) -> None:
     k = min(k, rows)
@@ -91,7 +92,7 @@ def test_groups_are_a_drawn_record_and_its_nearest_among_those_left(seed: int, r
         assert away[group[one]] <= away.min() * (1.0 + 1e-9) + 1e-18
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     values=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80),
     k=st.integers(1, 9),

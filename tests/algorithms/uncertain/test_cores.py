@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from surebox_core.ladder import number_from, rung, rung_from
 from tests.algorithms.uncertain import oracle
-from workers.algorithms.core.ladder import number_from, rung, rung_from
+from tests.drawing import examples
 from workers.algorithms.uncertain.calibration import cores
 from workers.algorithms.uncertain.calibration.journal import Journal
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
@@ -47,7 +48,7 @@ def core(y: np.ndarray, need: np.ndarray, scale: float, model: Model, threads: i
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     y=oracle.tables(least=4), k=st.floats(1.0, 12.0), reach=st.sampled_from([0.01, 0.1, 0.5, 3.0]), own=st.booleans()
 )

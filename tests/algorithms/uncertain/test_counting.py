@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+from tests.drawing import examples
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.density.masses import FITTED_ERROR, interval_mass, normal_distribution
 from workers.algorithms.uncertain.queries.counting import count, count_indexed, index
@@ -50,7 +51,7 @@ def test_the_fitted_normal_distribution_errs_as_little_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 300), columns=st.integers(1, 4))
 def test_estimates_are_the_sums_of_products_over_axes(model: str, seed: int, rows: int, columns: int) -> None:
     held = release(seed, rows, columns, model)
@@ -104,7 +105,7 @@ def test_mass_within_a_domain_is_a_ratio_of_integrals(model: str, z: float, s: f
         assert interval_mass(model == "gaussian", z, s, a, b, low, high) == pytest.approx(top / whole, rel=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     z=st.floats(-1e6, 1e6),
     s=st.sampled_from([0.0, 1e-300, 1e-9, 1e-3, 1.0, 1e5, 1e300]),
@@ -170,7 +171,7 @@ def test_threads_order_and_blocks_do_not_change_the_answer() -> None:
     assert singly == pytest.approx(one.estimate, abs=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 10**6), factor=st.sampled_from([1e-6, 3.0, 1e8]), shift=st.sampled_from([0.0, -4.0, 1e3]))
 def test_counts_follow_the_columns_into_other_units(seed: int, factor: float, shift: float) -> None:
     held = release(seed, 60, 2)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from tests.drawing import examples
 from workers.algorithms.uncertain.density.densities import Densities, loadings
 from workers.algorithms.uncertain.linkage.attack import Linkage, Matching, attack, done, init, result, step
 from workers.algorithms.uncertain.linkage.summary import summary
@@ -43,7 +44,7 @@ def plain(held: Densities, truth: np.ndarray, known: np.ndarray) -> tuple[np.nda
 
 
 @pytest.mark.parametrize("model", ["gaussian", "uniform"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 150), columns=st.integers(1, 3), turned=st.booleans())
 def test_ranks_and_posteriors_are_those_of_the_definition(
     model: str, seed: int, rows: int, columns: int, turned: bool
@@ -175,7 +176,7 @@ def points(seed: int, rows: int, columns: int) -> tuple[np.ndarray, Densities]:
     return x, Densities("gaussian", z, np.ascontiguousarray(np.broadcast_to(unit, x.shape)), None, unit)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), rows=st.integers(2, 900), columns=st.integers(1, 4), whole=st.booleans())
 def test_ranks_alone_are_those_of_the_definition(seed: int, rows: int, columns: int, whole: bool) -> None:
     """Also where whole blocks are counted at once, and equal records at their corners."""

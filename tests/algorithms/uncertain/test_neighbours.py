@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.uncertain.oracle import tables
+from tests.drawing import examples
 from workers.algorithms.uncertain.density.scaling import rounded_up, units
 from workers.algorithms.uncertain.neighbours.tree import nearest_others, tree_of
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(y=tables(), smallest=st.integers(1, 9))
 def test_halves_hold_every_record_once_and_boxes_are_tight(y: np.ndarray, smallest: int) -> None:
     tree = tree_of(y, smallest)
@@ -27,7 +28,7 @@ def test_halves_hold_every_record_once_and_boxes_are_tight(y: np.ndarray, smalle
         assert (tree.rows[s:e] == tree.blocked[s * y.shape[1] : e * y.shape[1]].reshape(y.shape[1], e - s).T).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(y=tables(), count=st.integers(1, 6))
 def test_nearest_others_are_those_of_the_full_search(y: np.ndarray, count: int) -> None:
     count = min(count, len(y) - 1)

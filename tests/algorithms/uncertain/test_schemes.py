@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.uncertain import oracle
+from tests.drawing import examples
 from workers.algorithms.uncertain.calibration.calibration import calibrate
 from workers.algorithms.uncertain.calibration.rare import feasible_k, suppressed_number
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest, Scales, UnreachableKError
@@ -26,7 +27,7 @@ def refusal(x: np.ndarray, request: CalibrationRequest) -> UnreachableKError | N
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     x=oracle.tables(least=8),
     share=st.floats(0.0, 0.9),

@@ -1,6 +1,7 @@
 """Codebooks of nominal columns: declared, of a hierarchy, or what k records have."""
 
 import itertools
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from app.contracts.columns import typed
+from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
+from app.methods.boxes.check_statistics import wrong_statistics
 from app.methods.boxes.spec import BoxesSpec, Hierarchy, NominalColumn
+from tests.drawing import seeds
 from tests.meta.project import ROOT
 from workers.frames.codes import coded
 from workers.methods.boxes.canonical_order import Order, in_canonical_order
-from workers.methods.boxes.codebooks import Codebook, codebook
+from workers.methods.boxes.codebooks import Codebook, codebook, declared_codebook
 
 ARX = ROOT.parent / "shared" / "data" / "adult" / "arx"
 STRING = ColumnType.STRING
@@ -45,10 +48,19 @@ def test_too_few_of_them_take_the_next_rarest_with_them() -> None:
     assert values == [*"aaaa", *["other"] * 4]
 
 
-def test_a_value_called_other_is_among_the_others() -> None:
-    made, values = book([*["other"] * 5, *"aaaab"], k=3)
-    assert made.values == ("a", "other")
-    assert values.count("other") == 6
+def test_a_frequent_value_called_other_stays_apart_from_the_others() -> None:
+    made, values = book([*["other"] * 5, *"aaaabcd"], k=3)
+    assert (made.values, made.merged_as) == (("a", "other", "other values"), "other values")
+    assert (values.count("other"), values.count("other values")) == (5, 3)
+    taken = [word for word in ("other", "other values", "other values 2") for _ in range(3)]
+    assert book([*taken, *"bcd"], k=3)[0].merged_as == "other values 3"
+
+
+def test_a_rare_value_called_other_changes_no_word() -> None:
+    """The word follows from the listed values: it does not show whether someone has the value."""
+    for rare in ("other", "b"):
+        made, values = book([rare, *"aaaacd"], k=3)
+        assert (made.values, made.merged_as, values.count("other")) == (("a", "other"), "other", 3)
 
 
 def test_with_persons_a_value_of_one_person_is_rare() -> None:
@@ -156,3 +168,42 @@ def test_hierarchies_of_arx_are_read() -> None:
         given = Hierarchy.model_validate({"csv": Path(path).read_text()})
         lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line]
         assert [";".join(row) for row in given.rows] == lines
+
+
+@pytest.mark.parametrize("seed", seeds(12, 100))
+def test_a_statistic_about_what_no_one_declared_is_refused_when_the_job_is_made(seed: int) -> None:
+    draw = random.Random(seed)
+    declared, texts = draw.sample(range(10), 4), draw.sample(["a", "B", "c d", "é", "0012", "1e5", "x"], 4)
+    codebooks = {"code": {"values": declared}, "town": {"hierarchy": {"rows": [[text, "all"] for text in texts]}}}
+    for column, known, unknown in (("code", declared, 10 + seed), ("town", [*texts, "all"], "nowhere")):
+        share = {"kind": "share", "of": [column], "values": [draw.choice(known), unknown]}
+        spec = BoxesSpec.model_validate({
+            "method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["age", "code", "town"], "k": 5,
+            "nominal": codebooks, "statistics": [share],
+        })  # fmt: skip
+        kinds = {"age": ColumnKind.INTEGER, "code": ColumnKind.NOMINAL, "town": ColumnKind.NOMINAL}
+        wrong = list(wrong_statistics(spec, kinds, {}, kinds))
+        assert [error.pointer for error in wrong] == ["/statistics/0/values/1"]
+
+
+@pytest.mark.parametrize("seed", seeds(200))
+def test_the_front_refuses_no_value_that_a_job_understands(seed: int) -> None:
+    draw = random.Random(seed)
+    kind = draw.choice([ColumnType.INTEGER, ColumnType.STRING, ColumnType.NUMBER])
+    pool: list[Any] = [0, 1, 2, 10, -3]
+    if kind is STRING:
+        pool = ["a", "A", " a", "\uff41", "12", "0012", "1e1", "true", "é"]
+    pool = [each + 0.5 if kind is ColumnType.NUMBER and draw.random() < 0.5 else each for each in pool]
+    values = draw.sample(pool, 3)
+    named = draw.choice([*pool, 12, 12.0, "12.0", 1.0, "1", 10, "0010", True, "b", "E\u0301", "10.0"])
+    spec = BoxesSpec.model_validate({
+        "method": "boxes", "dataset_id": "ds_1", "quasi_identifiers": ["n"], "k": 2,
+        "nominal": {"n": {"values": values}}, "statistics": [{"kind": "share", "of": ["n"], "values": [named]}],
+    })  # fmt: skip
+    book = declared_codebook("n", kind, spec.nominal["n"])
+    early = list(wrong_statistics(spec, {"n": ColumnKind.NOMINAL}, {}, ["n"]))
+    try:
+        in_canonical_order(spec, Order((), ("n",), np.empty((0, 0), np.uint32)), {"n": book}, {"n": kind})
+    except InvalidError:
+        return
+    assert early == []

@@ -39,11 +39,11 @@ def test_demands_no_box_can_meet_are_refused_with_what_could(
     spec = {"method": "boxes", "dataset_id": adult[0], "quasi_identifiers": ["age"], "k": 5, "partition": partition}
     job = run(client, spec | {"l": 9, "sensitive": ["occupation"], "min_separation": {"education-num": 2}})
     assert job["state"] == "failed"
-    assert "l = 9 requested, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
+    assert "`l` = 9 requested, column 'education-num' has 8 values 2 apart" in job["error"]["detail"]
     answer = client.post("/v1/anonymizations", json=spec | {"l": 15, "sensitive": ["occupation"], "keep": ["sex"]})
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, "the profile knows how many values there are"
     assert answer.json()["errors"] == [
-        {"pointer": "/l", "detail": "l = 15 requested, column 'occupation' has 14 values: the largest l is 14"}
+        {"pointer": "/l", "detail": "`l` = 15 requested, column 'occupation' has 14 values: the largest l is 14."}
     ]
     job = run(client, spec | {"keep": ["native-country"], "k_counts_kept": True, "max_suppressed_classes": 0.0})
     assert job["state"] == "failed"

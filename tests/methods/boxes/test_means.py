@@ -141,7 +141,8 @@ def test_ranges_are_narrower_hold_what_is_true_and_are_the_readers_too(bench: Be
     assert draft is not None
     for one, wide in zip(outcome.result["statistics"], plain.result["statistics"], strict=True):
         if one["kind"] == "regression":
-            assert np.array(one["guaranteed"]) == pytest.approx(np.array(wide["guaranteed"]), rel=1e-12)
+            # means do not narrow it; where the ascent settles (ranges.regression_ascent) hangs on rounding
+            assert np.array(one["guaranteed"]) == pytest.approx(np.array(wide["guaranteed"]), rel=1e-9)
             continue
         (low, high), (least, most) = one["guaranteed"], wide["guaranteed"]
         assert least <= low <= one["true_value"] <= high <= most
@@ -196,7 +197,7 @@ def test_frames_are_certified_with_their_means_where_that_is_said(
     wide, narrow = (certify(frame, ["mean(wage)"], means=means)[0]["guaranteed"] for means in (False, True))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
     with pytest.raises(SystemExit, match="0"):
-        cli.certify([str(files_of(bench, outcome)), "--statistic", "mean(wage)", "--means"])
+        cli.certify([str(files_of(bench, outcome)), "--json", "--statistic", "mean(wage)", "--means"])
     assert json.loads(capsys.readouterr().out)["statistics"][0]["guaranteed"] == narrow
 
 

@@ -65,7 +65,7 @@ def test_surebox_certify_says_it_too(client: httpx.Client, job: dict[str, Any], 
     """Sets are lists in one format, and JSON within cells in the other."""
     path = tmp_path / f"release.{form}"
     path.write_bytes(client.get(f"/v1/releases/{job['release_id']}/data", params={"format": form}).content)
-    command = [str(Path(sys.executable).parent / "surebox-certify"), str(path)]
+    command = [str(Path(sys.executable).parent / "surebox-certify"), str(path), "--json"]
     for one in STATISTICS:
         command += ["--statistic", json.dumps(one)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -21,6 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "kept": {"keep": ["word"]},
     "kept and counted": {"keep": ["word"], "k_counts_kept": True},
     "least width": {"min_width": {"x": 0.01}},
+    "least width within attained bounds": {"min_width": {"x": 0.01}, "bounds": "tight"},
     "missing left out": {"missing_policy": "drop"},
     "patterns": {"missing_policy": "pattern"},
     "values": {"quasi_identifiers": ["x", "y", "word"]},

@@ -59,8 +59,8 @@ UNFIT = [
 ]  # fmt: skip
 OF_CODEBOOKS = [
     ("job", "pilot", "no value"), ("job", "", "no value"), ("job", 3, "no value"), ("job", None, "not one value"),
-    ("town", "Chur", "not one value"), ("town", "other", "not one value"), ("town", "", "not one value"),
-    ("club", "darts", "not one value"), ("club", "", "not one value"), ("club", None, "not one value"),
+    ("town", "Chur", "no value"), ("town", "other", "no value"), ("town", "", "no value"),
+    ("club", "darts", "no value"), ("club", "", "no value"), ("club", None, "not one value"),
 ]  # fmt: skip
 
 

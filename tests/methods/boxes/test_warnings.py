@@ -37,7 +37,8 @@ def codes(client: httpx.Client, job: dict[str, Any]) -> tuple[dict[str, str | No
     """Pointers by code of the job's warnings, and the codes of its release's."""
     release = client.get(f"/v1/releases/{job['release_id']}").json()
     assert all(one["pointer"] is None for one in release["warnings"])
-    return {one["code"]: one["pointer"] for one in job["warnings"]}, {one["code"] for one in release["warnings"]}
+    of_job = {one["code"]: one["pointer"] for one in job["warnings"]}
+    return of_job, {one["code"] for one in release["warnings"]}
 
 
 @pytest.mark.parametrize("partition", ["optimal", "fast"])

@@ -251,8 +251,8 @@ def test_a_group_that_nothing_tells_apart_leaves_no_rules_and_says_so(client: ht
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"hidden_group": {"column": "job", "values": ["navy"]}}, "/hidden_group", "none of the"),
-        ({"hidden_group": [ARMY, {"column": "region", "values": ["R01"]}]}, "/hidden_group", "none of the"),
+        ({"hidden_group": {"column": "job", "values": ["navy"]}}, "/hidden_group", "None of the"),
+        ({"hidden_group": [ARMY, {"column": "region", "values": ["R01"]}]}, "/hidden_group", "None of the"),
     ],
 )
 def test_what_only_the_records_tell_fails_the_job_with_its_reason(

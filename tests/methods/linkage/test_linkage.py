@@ -198,7 +198,7 @@ def test_rows_without_densities_are_attacked_for_their_ranks_alone(tmp_path: Pat
         ({"release_id": "rel_absent"}, "/release_id", "no release"),
         ({"knowledge_dataset_id": "ds_absent"}, "/knowledge_dataset_id", "no dataset"),
         ({"knowledge_dataset_id": "other"}, "/knowledge_dataset_id", "no column 'x'"),
-        ({"original_dataset_id": "other"}, "/original_dataset_id", "the original of this release is"),
+        ({"original_dataset_id": "other"}, "/original_dataset_id", "The original of this release is"),
         ({"colour": "red"}, "/colour", ""),
     ],
 )

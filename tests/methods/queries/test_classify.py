@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from app.methods.catalogue import METHODS
+from tests.methods.asking import ended
 from tests.methods.questions import COLUMNS, Release, log_density, people, publish
 
 POINTS = [
@@ -153,3 +154,15 @@ def test_what_only_the_rows_can_tell_is_answered_as_the_problem_it_is(client: ht
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert answer.json()["instance"] == path
     assert answer.json()["errors"][0]["pointer"] == "/target"
+
+
+def test_a_job_says_from_the_moment_it_is_accepted_that_classes_are_estimates(
+    client: httpx.Client, boxes: Release
+) -> None:
+    body = {"target": "town", "points": POINTS}
+    answer = client.post(f"/v1/releases/{boxes[0]}/classify", json=body, headers={"Prefer": "respond-async"})
+    assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+    for job in (answer.json(), ended(client, answer.json())):
+        (said,) = (one for one in job["warnings"] if one["code"] == "classes_estimated")
+        assert "estimate" in said["detail"]
+        assert said["pointer"] == "/spec/target"

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,9 +12,11 @@ import polars as pl
 import pytest
 
 from app.methods.catalogue import METHODS
+from tests.drawing import seeds
 from tests.methods.asking import anonymization, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.expecting import share_of_interval
+from tests.methods.in_process import Bench
 from tests.methods.questions import COLUMNS, Release, people, publish
 from tests.service import Service
 
@@ -38,7 +41,7 @@ def boxes(client: httpx.Client) -> Release:
 def ask(client: httpx.Client, release_id: str, queries: Sequence[Box]) -> list[dict[str, Any]]:
     answer = client.post(f"/v1/releases/{release_id}/count", json={"queries": queries})
     assert answer.status_code == httpx.codes.OK, answer.text
-    assert list(answer.json()) == ["method", "counts"]
+    assert set(answer.json()) == {"method", "counts", "base", "n"}
     counts: list[dict[str, Any]] = answer.json()["counts"]
     assert [list(count) for count in counts] == [["estimate", "standard_error", "guaranteed"]] * len(queries)
     return counts
@@ -272,3 +275,26 @@ def test_whoever_is_asked_at_once_answers_all(service: Service, boxes: Release) 
         thread.join(60)
     assert len(answers) == 8
     assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_an_interval_between_whole_numbers_counts_as_that_of_the_whole_numbers_in_it(tmp_path: Path, seed: int) -> None:
+    """Nobody is 2.5 years old: [1.2, 3.9] and [2, 3] are one question, whatever `bounds` and method make of it."""
+    draw = np.random.default_rng([4003, seed])
+    bench, rows = Bench(tmp_path, seed=seed), int(draw.integers(40, 120))
+    frame = pl.DataFrame({name: draw.integers(0, int(draw.integers(5, 60)), rows) for name in ("a", "b")})
+    bench.dataset("t", frame)
+    bounds = str(draw.choice(["cells", "tight"]))
+    bench.release("r", {
+        "method": "boxes", "dataset_id": "t", "quasi_identifiers": ["a", "b"], "k": 3, "bounds": bounds,
+    })  # fmt: skip
+    low = draw.integers(0, 40, 12)
+    wide = [[float(one) - draw.uniform(0.05, 0.9), one + draw.integers(0, 9) + draw.uniform(0.05, 0.9)] for one in low]
+    whole = [[float(np.ceil(one)), float(np.floor(other))] for one, other in wide]
+    questions = [[{name: ends} for ends in some for name in ("a", "b")] for some in (wide, whole)]
+    one, other = (
+        bench.run({"method": "count", "release_id": "r", "queries": queries}).whole["counts"] for queries in questions
+    )
+    for query, mine, theirs in zip(questions[0], one, other, strict=True):
+        assert mine["guaranteed"] == theirs["guaranteed"], query
+        assert mine["estimate"] == pytest.approx(theirs["estimate"], rel=1e-9, abs=1e-9), query

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from surebox_verify.cli import verify
 from tests import patient
+from tests.drawing import seeds
 from tests.methods.asking import anonymization, succeed, upload
 from tests.service import Service
 
@@ -117,6 +119,28 @@ def test_it_verifies_alone_and_what_was_changed_in_it_is_named(
     with pytest.raises(SystemExit, match="2"):
         verify([str(whole), "--keys", str(keys)])
     assert "two files of one name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_an_entry_that_was_replaced_is_refuted_or_named_as_not_covered(
+    client: httpx.Client, bundle: httpx.Response, tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    draw, keys, whole = np.random.default_rng(seed), tmp_path / "jwks.json", tmp_path / "bundle.zip"
+    keys.write_bytes(client.get("/.well-known/jwks.json").content)
+    members = unpacked(bundle.content)
+    for name, raw in members.items():
+        place = int(draw.integers(0, len(raw)))
+        made_up = [b"<html>Mean age: certain to be 12 to 13</html>", b"", raw[:place] + b"7" + raw[place + 1 :] + b" "]
+        with zipfile.ZipFile(whole, "w") as archive:
+            for other, unchanged in members.items():
+                archive.writestr(other, made_up[int(draw.integers(0, 3))] if other == name else unchanged)
+        with pytest.raises(SystemExit) as ended:
+            verify([str(whole), "--keys", str(keys)])
+        printed = capsys.readouterr()
+        verdict = (printed.out or printed.err).splitlines()[-1]
+        assert ended.value.code != 0 or (f"not covered {name}:" in printed.out and name in verdict), name
+        code, report = verified(capsys, whole, "--keys", keys)
+        assert code != 0 or name in report["not_covered"], name
 
 
 def test_what_is_not_published_is_for_keepers_and_what_is_withdrawn_says_so(

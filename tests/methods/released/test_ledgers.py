@@ -39,6 +39,12 @@ SPECS: dict[str, dict[str, Any]] = {
     "missing as it is": {"quasi_identifiers": NAMES, "missing_policy": "pattern"},
     "missing as a value": {"quasi_identifiers": NAMES, "nominal": {"rows": {"missing_is_value": True}}},
     "rare values as others": {"quasi_identifiers": NAMES, "missing_policy": "drop", "k_counts_kept": True},
+    "rare values beside a value called other": {
+        "dataset_id": "others",
+        "quasi_identifiers": NAMES,
+        "missing_policy": "pattern",
+        "max_suppressed_classes": 0.0,
+    },
     "truths and days": {"quasi_identifiers": ["flag", "day"], "statistics": [{"kind": "mean", "of": ["day"]}]},
 }
 
@@ -47,6 +53,8 @@ SPECS: dict[str, dict[str, Any]] = {
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     bench = Bench(tmp_path_factory.mktemp("ledgers"))
     bench.dataset("people", table())
+    words = pl.Series("rows", [f"rare{row}" if row < 9 else "other" if row % 3 else "a" for row in range(400)])
+    bench.dataset("others", table().with_columns(words))
     return bench
 
 
@@ -54,9 +62,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def test_a_release_alone_is_the_records_that_it_was_made_of(bench: Bench, release_id: str) -> None:
     spec = {"method": "boxes", "dataset_id": "people", "k": K, "keep": ["income"], **SPECS[release_id]}
     bench.release(release_id, spec)
-    dataset, released = bench.files[InputFile.DATASET, "people"], bench.files[InputFile.RELEASE, release_id]
+    dataset = bench.files[InputFile.DATASET, str(spec["dataset_id"])]
+    released = bench.files[InputFile.RELEASE, release_id]
     own = bench.folder / f"{release_id}.ledger"
-    write_ledger(released, own, method="boxes", spec=spec)
+    merged_as = bench.releases[release_id].merged_as
+    assert ("other values" in (merged_as or {}).values()) == (spec["dataset_id"] == "others")
+    write_ledger(released, own, method="boxes", spec=spec, merged_as=merged_as)
     rows = pl.read_parquet(released)
     assert read_ledger(own).rows.sum() == len(rows)
     sides = [name for name in rows.columns if name.endswith(("_lo", "_hi", "_set", "income"))]

@@ -71,7 +71,7 @@ def offline(path: Path, capsys: pytest.CaptureFixture[str], *more: str, but: str
     """What the command says of a file, of all statistics but one."""
     options = [word for statistic in STATISTICS if statistic != but for word in ("--statistic", statistic)]
     with pytest.raises(SystemExit) as ended:
-        certify([str(path), *options, *more])
+        certify([str(path), "--json", *options, *more])
     out = capsys.readouterr()
     assert ended.value.code == 0, out.err
     statistics: list[dict[str, Any]] = json.loads(out.out)["statistics"]

@@ -128,7 +128,7 @@ def test_where_boxes_leave_one_value_the_page_says_of_how_many(release: ReleaseF
     pq.write_table(pa.table(columns), path)
     facts = replace(release, data=path, parameters={**release.parameters, "quasi_identifiers": ["age", "town"]})
     page = Cells(rendered(runner.of_release(facts)))
-    said = next(text for text in page.texts if "Where a box leaves one value" in text)
+    said = next(text for text in page.texts if "In some boxes all records have one value" in text)
     assert "80 % of the records in age and 40 % of the records in town" in said
 
 

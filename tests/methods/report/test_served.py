@@ -6,8 +6,11 @@ import re
 from typing import Any
 
 import httpx
+import numpy as np
+import polars as pl
 import pytest
 
+from tests.drawing import seeds
 from tests.methods.asking import anonymization, ended, succeed, upload
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.questions import people
@@ -155,3 +158,34 @@ def test_a_page_goes_with_its_job(client: httpx.Client, dataset_id: str) -> None
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == httpx.codes.NO_CONTENT
     assert client.get(f"{location}/result").status_code == httpx.codes.NOT_FOUND
     assert client.get(f"/v1/jobs/{job['id']}/report").status_code == httpx.codes.NOT_FOUND
+
+
+@pytest.mark.parametrize("method", ["boxes", "uncertain", "condensation"])
+@pytest.mark.parametrize("seed", seeds(2))
+def test_the_owner_reads_how_many_records_are_left_out_and_readers_do_not(
+    client: httpx.Client, method: str, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    lacking = int(draw.integers(11, 60))
+    frame = people(seed=40 + seed)
+    frame = frame.with_columns(
+        pl.when(pl.int_range(frame.height) < lacking).then(None).otherwise(pl.col("hours")).alias("hours")
+    )
+    spec = {
+        "method": method,
+        "dataset_id": str(upload(client, frame.write_csv())["id"]),
+        "quasi_identifiers": ["age", "hours"],
+        "k": 5,
+        "missing_policy": "drop",
+    }
+    job = succeed(client, spec)
+    stated = (
+        f"{frame.height - lacking:,} of {frame.height:,} records are in the release. {lacking} are not: {lacking} lack"
+    )
+    assert stated in page(client, f"jobs/{job['id']}").text
+    if job["findings"]:
+        accepted = {"accept_findings": [one["audit"] for one in job["findings"]]}
+        client.post(f"/v1/releases/{job['release_id']}/publish", json=accepted).raise_for_status()
+    public = page(client, f"releases/{job['release_id']}").text
+    assert "Records in the release" not in public
+    assert f"of {frame.height:,} records" not in public

@@ -145,7 +145,7 @@ def test_a_model_must_be_a_group_job_that_has_succeeded(client: httpx.Client, sm
         client, spec_for(small, rules_model=None, model_job_id=boxes["id"]), "/model_job_id", "this one is `boxes`"
     )
     refused_over_http(
-        client, spec_for(small, rules_model=None, model_job_id=failed_id), "/model_job_id", "the job is failed"
+        client, spec_for(small, rules_model=None, model_job_id=failed_id), "/model_job_id", "The job is failed"
     )
 
 

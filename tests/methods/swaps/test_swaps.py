@@ -200,12 +200,12 @@ def test_a_given_model_needs_no_job(client: httpx.Client, spec: dict[str, Any], 
 @pytest.mark.parametrize(
     ("change", "pointer", "says"),
     [
-        ({"mask": [{"region": "R04", "at_most": 1000}]}, "/mask", "nothing to mask"),
-        ({"mask": [{"region": "R99", "at_most": 1}]}, "/mask/0/region", "no in-range record"),
+        ({"mask": [{"region": "R04", "at_most": 1000}]}, "/mask", "Nothing to mask"),
+        ({"mask": [{"region": "R99", "at_most": 1}]}, "/mask/0/region", "No in-range record"),
         ({"mask": [{"region": "R07", "at_least": 1000}]}, "/mask/0", "as far as it can go"),
-        ({"mask": [{"region": "R04", "at_most": 1}], "targets": ["R77"]}, "/targets/0", "no in-range record"),
+        ({"mask": [{"region": "R04", "at_most": 1}], "targets": ["R77"]}, "/targets/0", "No in-range record"),
         ({"sources": ["R05"]}, "/sources", "must be a source"),
-        ({"outliers": {"ignore": [f"R{region:02}" for region in range(30)]}}, "/mask", "nothing to mask"),
+        ({"outliers": {"ignore": [f"R{region:02}" for region in range(30)]}}, "/mask", "Nothing to mask"),
         ({"mask": [{"region": f"R{region:02}", "at_most": 0} for region in range(29)],
           "search": {"method": "assignment"}, "ceilings": [{"region": "R29", "at_most": 4}]},
          "/mask", "as far as it can go"),
@@ -235,4 +235,4 @@ def test_a_group_larger_than_the_outside_of_all_targets_says_how_far_it_can_go(c
     assert job["state"] == "failed"
     assert "25 requested, 2 is as far as it can go" in job["error"]["detail"]
     nobody = run(client, spec | {"targets": ["A"], "mask": [{"region": "B", "at_most": 1}]})
-    assert "no eligible partner" in nobody["error"]["detail"]
+    assert "eligible partner" in nobody["error"]["detail"]

@@ -190,7 +190,17 @@ def test_demands_are_answered_and_what_fails_is_a_finding(
     assert (by_zone["cells"], by_zone["failing"]) == (3, 0)
     pairs = frame.group_by("home").agg(pl.col("income"))["income"].to_list()
     assert by_home["estimable"] == sum(sum(one) - max(one) - min(one) < 0.1 * max(one) for one in pairs)
+    failing = {home for home, pay in frame.group_by("home").agg(pl.col("income")).iter_rows() if _dominated(pay)}
+    assert len(failing) == by_home["failing"] > 100
+    assert [one["home"] for one in by_home["failing_cells"]] == [str(home) for home in sorted(failing)[:100]]
+    assert by_zone["failing_cells"] == []
     assert "fail" in result["verdict"]
+
+
+def _dominated(pay: list[float]) -> bool:
+    """Return whether the second largest of a cell can estimate the largest, or the largest is most of it."""
+    ordered = sorted((abs(one) for one in pay), reverse=True)
+    return sum(ordered[2:]) < 0.1 * ordered[0] or ordered[0] > 0.75 * sum(ordered)
 
 
 def test_what_the_columns_cannot_bear_is_refused_at_its_place(

@@ -12,7 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from tests.meta.project import ROOT
 from tests.methods.in_process import Bench
 
-BLOCKS = re.findall(r"^```python\n(.+?)^```$", (ROOT / "docs/uncertain-tools.md").read_text(), re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(
+    r"^```python\n(.+?)^```$", (ROOT / "docs/how-to/uncertain-tools.md").read_text(), re.MULTILINE | re.DOTALL
+)
 COLUMNS = ["age", "hours", "wage"]
 
 

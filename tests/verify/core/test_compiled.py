@@ -81,6 +81,7 @@ def results() -> list[Any]:
     return [certify(rows(), ["variance(age)"]), nearest.point.tolist(), nearest.weights.tolist()]
 
 
+@pytest.mark.long
 def test_the_numbers_are_the_same_where_numba_is_of_another_minor_version() -> None:
     assert numba.version_info.short == TESTED, "try `inner_kernels` with the locked numba, then raise TESTED"
     done = subprocess.run(

@@ -17,6 +17,7 @@ from surebox_verify.ranges.guaranteed import Ends
 from surebox_verify.ranges.means import OpenCells
 from surebox_verify.ranges.objectives import Objective
 from surebox_verify.ranges.search import bound, climb
+from tests.drawing import examples
 from tests.verify.ranges.test_search import exact_moments, not_above
 
 FAULT = Path("../shared/data/faults/correlation-known-binary.npz")
@@ -119,7 +120,7 @@ def test_the_boxes_on_which_a_correlation_did_not_return(effort: int) -> None:
         assert steps.passes <= pair_passes(effort)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 # At moments that were met a corner's residual vanishes:
 @example(seed=142, shapes=("constant", "cells", "cells"), boxes=2, effort=16, weighted=False)
 @example(seed=11, shapes=("known", "cells", "cells"), boxes=2, effort=1, weighted=False)
@@ -168,7 +169,7 @@ def test_passes_are_bounded_the_same_each_time_and_no_data_lie_outside(
                     assert not_above(-c, v, u, -outer.lower)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1.7e-24, 1e-12, 0.3]),

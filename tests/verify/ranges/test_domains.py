@@ -73,7 +73,9 @@ def test_a_domain_that_may_be_empty_is_told_and_its_range_is_of_the_mean_if_ther
 def test_an_ordinal_domain_is_told_by_the_ranges_of_its_values() -> None:
     """Of three ranks, boxes of 0 to 1 and of 1: some record has 1 or less, perhaps none has 0, and none has 2."""
     ends = np.array([[0.0, 0.0], [5.0, 1.0]]), np.array([[4.0, 1.0], [9.0, 1.0]])
-    readings = Readings(PublishedBoxes(*ends, np.array([3, 3])), Meaning(ranks=(None, VALUES)))
+    readings = Readings(
+        PublishedBoxes(*ends, np.array([3, 3])), Meaning(labels=(None, tuple(map(float, range(VALUES)))))
+    )
     statistic = Statistic("domain_mean", (0, 1))
     zero, one, two = estimates(statistic, readings, reading_steps(statistic, readings).finish())
     assert [each.domain_may_be_empty for each in (zero, one, two)] == [True, False, True]

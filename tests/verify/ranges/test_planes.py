@@ -13,6 +13,7 @@ from surebox_verify.ranges.forms import Form, Moments, Plane, pair_of, plane
 from surebox_verify.ranges.mass import mass_of
 from surebox_verify.ranges.means import OpenCells
 from surebox_verify.ranges.objectives import Objective
+from tests.drawing import examples
 
 FORMS = [Form(1.0, 0.0, 0.0), Form(-1.0, -0.4, -0.55), Form(1.0, 0.3, 0.8), Form(1.0, -0.7, 0.0)]
 
@@ -64,7 +65,7 @@ def test_a_plane_is_never_below_the_exact_mean_and_hardly_above(form: Form, weig
         assert support.phi - float(exact) < 1e-12
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(0, 2**32), st.sampled_from(FORMS))
 def test_a_plane_lies_above_all_data_and_touches_its_own(seed: int, form: Form) -> None:
     rng = np.random.default_rng(seed)
@@ -137,7 +138,7 @@ def test_the_bound_over_means_and_ratios_is_the_highest_of_a_fine_grid(form: For
         assert cells.bound <= 0.022  # where half of it is proven to be there, another plane is asked for
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.floats(-0.999, 1.0), st.floats(0.2, 5.0), st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(-1.0, 1.0))
 def test_a_correlations_form_and_bend_never_fall_short_of_the_excess(
     r: float, tau: float, deviation_x: float, deviation_y: float, rho: float
@@ -170,7 +171,7 @@ def test_masses_are_counts_times_weights_whatever_the_weights_unit() -> None:
         assert mean.width < 1e-14
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 3, 30]))
 def test_weighted_means_hold_the_exact_one(seed: int, boxes: int) -> None:
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import EFFORT
 from surebox_verify.ranges.regression import prediction_work, regression_ranges
 from surebox_verify.ranges.steps import RangeSteps
+from tests.drawing import examples
 from tests.verify.ranges.corners import corner_splits, moments_at_corners
 from tests.verify.ranges.test_ranges import boxes_of, random_boxes, vertices
 from tests.verify.ranges.test_regression import coefficients, columns_of, ends, solved
@@ -51,7 +52,7 @@ def test_two_predictors_hold_every_vertex(seed: int) -> None:
     assert outer.width < 1.5 * (reached.max() - reached.min())
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1e4, -1e8]),

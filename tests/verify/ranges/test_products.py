@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.products import Products, products
+from tests.drawing import examples
 
 
 def some(seed: int, boxes: int, columns: int, weighted: bool = False) -> Products:
@@ -36,7 +37,7 @@ def by_search(boxes: Products, a: np.ndarray, c: np.ndarray) -> float:
     return total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(0, 2**32), st.integers(1, 4), st.booleans())
 def test_the_largest_sum_is_that_of_all_edges(seed: int, columns: int, weighted: bool) -> None:
     boxes = some(seed, 7, columns, weighted)

@@ -12,6 +12,7 @@ from surebox_core.statistics import Kind, Statistic
 from surebox_verify.estimates import ranges
 from surebox_verify.ranges.column import box_column
 from surebox_verify.ranges.guaranteed import Range
+from tests.drawing import examples
 from workers.algorithms.boxes.sides import Boxes
 
 
@@ -118,7 +119,7 @@ def test_a_correlation_is_never_promised_beyond_one() -> None:
     assert r.outer.lower > 1.0 - 1e-12
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1.0, 1e3, 1e9, 1e15, -1e100]),
@@ -143,7 +144,7 @@ def test_ranges_hold_the_exact_value_whatever_the_rounding(seed: int, shift: flo
             assert Fraction(r.outer.lower) <= exact(kind, data[:, of]) <= Fraction(r.outer.upper)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 1e6, 1e15]))
 def test_degenerate_boxes_give_the_value_itself(seed: int, shift: float) -> None:
     rng = np.random.default_rng(seed)

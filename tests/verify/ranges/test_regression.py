@@ -14,6 +14,7 @@ from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import EFFORT
 from surebox_verify.ranges.regression import regression_ranges, regression_work
 from surebox_verify.ranges.steps import RangeSteps
+from tests.drawing import examples
 from tests.verify.ranges.corners import corner_splits, moments_at_corners
 from tests.verify.ranges.test_ranges import boxes_of, random_boxes, range_of, vertices
 from workers.algorithms.boxes.sides import Boxes
@@ -117,7 +118,7 @@ def solved(data: list[list[Fraction]], weights: list[Fraction]) -> list[Fraction
     return [y - c / v * x, c / v]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1e4, -1e8]),
@@ -143,7 +144,7 @@ def test_exact_values_lie_inside(seed: int, shift: float, unit: float, spread: f
                 assert Fraction(r.outer.lower) <= value <= Fraction(r.outer.upper)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(12))
 @given(st.integers(0, 2**32), st.integers(2, 4), st.sampled_from([1e-3, 0.05, 0.2]), st.sampled_from([0.0, 1e4]))
 def test_what_data_in_the_boxes_give_lies_inside(seed: int, predictors: int, spread: float, shift: float) -> None:
     rng = np.random.default_rng(seed)
@@ -248,7 +249,7 @@ def test_predictors_that_the_boxes_allow_to_be_collinear_have_no_certain_range(w
     assert not any(r.exact for r in regression_ranges(columns_of(boxes, weights)))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_what_points_reach_is_in_order_and_certain(seed: int, predictors: int) -> None:
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.sample_form import sample_form
 from surebox_verify.readings import Readings
 from tests.algorithms.boxes.cases import run, tables, weighted
+from tests.drawing import examples
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesRequest
 
@@ -46,7 +47,7 @@ def exact_covariance(a: np.ndarray, b: np.ndarray) -> Fraction:
     return (products - sum(x) * sum(y) / len(x)) / (len(x) - 1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(table=tables(), bounds=st.sampled_from(["cells", "tight"]), rare=st.sampled_from(["keep", "suppress"]))
 def test_guaranteed_ranges_hold_the_exact_sample_form(table: tuple[np.ndarray, int], bounds: str, rare: str) -> None:
     x, k = table[0][:, :2], table[1]
@@ -73,7 +74,7 @@ def test_guaranteed_ranges_hold_the_exact_sample_form(table: tuple[np.ndarray, i
         assert certificate.true_value[0] == pytest.approx(float(exact), rel=1e-9, abs=1e-9 * size)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     ends=st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2).map(sorted),
     records=st.integers(2, 2**40),

@@ -14,6 +14,7 @@ from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.pairs import correlation_range, covariance_range
 from surebox_verify.ranges.regression import regression_ranges
+from tests.drawing import examples
 from tests.verify.ranges.corners import corner_splits, moments_at_corners
 from workers.algorithms.boxes.bounds import cells
 from workers.algorithms.boxes.partition import partition
@@ -131,7 +132,7 @@ def exact_moments(data: np.ndarray, weights: np.ndarray) -> tuple[Fraction, Frac
     return c, v, u
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1e9, -1e9]),
@@ -165,7 +166,7 @@ def test_all_data_in_the_boxes_stay_inside_exactly(
             assert Fraction(slope.outer.lower) * v <= c <= Fraction(slope.outer.upper) * v
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(0, 2**32), st.sampled_from([1e-9, 1e9]), st.sampled_from([0.0, 1e5]), st.booleans())
 def test_ranges_move_with_shift_scale_and_sign(seed: int, unit: float, shift: float, mirrored: bool) -> None:
     rng = np.random.default_rng(seed)

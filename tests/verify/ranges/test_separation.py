@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surebox_verify.ranges.separation import nearest_to_origin
+from tests.drawing import examples
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.integers(0, 2**32),
     st.integers(1, 60),

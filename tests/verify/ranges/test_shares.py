@@ -9,7 +9,7 @@ import pytest
 from surebox_verify.ranges.domains import domain_mean_range
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.mass import Mass, mass_of
-from surebox_verify.ranges.members import ValueSets, members_of, ranges_of_ranks, sets_of_values
+from surebox_verify.ranges.members import ValueSets, members_of, ranges_of_labels, sets_of_values
 from surebox_verify.ranges.quantiles import distribution_range, quantile_range
 from surebox_verify.ranges.shares import count_range, cross_table, share_range, share_range_of_rows
 from tests.verify.ranges.completions import sums_of_all, tables_of_box
@@ -44,7 +44,7 @@ class Small:
 
     @property
     def ordinal(self) -> ValueSets:
-        return ranges_of_ranks(self.ranks[:, 0], self.ranks[:, 1], VALUES, attained=self.attained)
+        return ranges_of_labels(self.ranks[:, 0], self.ranks[:, 1], range(VALUES), attained=self.attained)
 
     def data(self, columns: str) -> list[list[np.ndarray]]:
         """All tables of each box in some of the columns y, u, v."""

@@ -25,7 +25,8 @@ import numpy as np
 
 from surebox_core.intervals import UNIT_ROUNDOFF, Interval, difference, down, up
 from surebox_core.types import FloatArray
-from surebox_verify.ranges.grids import Grid, least_variance_on_grid
+from surebox_verify.boxes import Lattice
+from surebox_verify.ranges.grids import least_variance_on_grid, points_of
 from surebox_verify.ranges.guaranteed import Range, certain, combine
 from surebox_verify.ranges.mass import Mass, mass_of
 
@@ -86,7 +87,7 @@ def box_column(
     weights: FloatArray | None = None,
     *,
     attained: bool = False,
-    grid: float | None = None,
+    grid: Lattice | None = None,
 ) -> BoxColumn:
     """Prepare one column.
 
@@ -96,7 +97,8 @@ def box_column(
     counts : (B,) float64 whole numbers, each at least 1.
     weights : (B,), weight of each record of a box; None for 1 (ranges.mass).
     attained : whether both ends of every box are some record's (tight bounds).
-    grid : the step whose multiples all values are, bounds included: 1 for whole numbers and days; None for any numbers.
+    grid : the step whose multiples all values are, bounds included: 1 for whole numbers and days; or what values are,
+        of an order; None for any numbers.
 
     Notes
     -----
@@ -117,7 +119,7 @@ def box_column(
         apart = (*_scaled(*ends, exponent), of_parts)
     least, most = least_variance(*apart), _largest_variance(*apart)
     if grid is not None:
-        on_grid = least_variance_on_grid(*apart, Grid(grid, reference, exponent), _pulled_nowhere(*apart))
+        on_grid = least_variance_on_grid(*apart, points_of(grid, reference, exponent), _pulled_nowhere(*apart))
         least = max(least[0], on_grid[0]), on_grid[1]
     outer = Interval(least[0], most[0]).scaled(2 * exponent)
     inner = Interval(least[1], max(most[1], least[1])).scaled(2 * exponent)

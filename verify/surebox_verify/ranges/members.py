@@ -2,7 +2,7 @@
 
 Notation
 --------
-S_b : (B, m), the values that records of box b may have, of a nominal column with m values or an ordinal one's ranks.
+S_b : (B, m), the values that records of box b may have, of a column with m values, nominal or ordinal.
 P_b : (B, m), the values that some record of the box certainly has.
 A : (m,), a set of values.
 c_b : (B,), records.
@@ -14,7 +14,7 @@ A, one with S outside A none; else at least |P and A| and at most c - |P not in 
 cells, means within a set, quantiles").
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,18 +59,18 @@ def sets_of_values(sets: BoolArray, *, attained: bool) -> ValueSets:
     return every if attained else ValueSets(sets, every.alone)
 
 
-def ranges_of_ranks(lower: FloatArray, upper: FloatArray, values: int, *, attained: bool) -> ValueSets:
-    """Ranges of an ordinal column, as the sets of their ranks.
+def ranges_of_labels(lower: FloatArray, upper: FloatArray, labels: Sequence[float], *, attained: bool) -> ValueSets:
+    """Ranges of an ordinal column, as the sets of the values in them.
 
     Parameters
     ----------
-    lower, upper : (B,), whole numbers from 0 to `values` - 1, both included.
-    values : m.
+    lower, upper : (B,), two of the labels, both included.
+    labels : (m,), what the values count as, ascending.
     attained : whether both ends are some record's (tight boxes); values between need not be.
     """
-    rank = np.arange(values)
-    at_low, at_high = rank == lower[:, None], rank == upper[:, None]
-    possible = (rank >= lower[:, None]) & (rank <= upper[:, None])
+    label = np.array(labels)
+    at_low, at_high = label == lower[:, None], label == upper[:, None]
+    possible = (label >= lower[:, None]) & (label <= upper[:, None])
     return ValueSets(possible, (at_low | at_high) if attained else (at_low & at_high))
 
 

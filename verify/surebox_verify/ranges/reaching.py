@@ -2,7 +2,8 @@
 
 Notation
 --------
-x, y : two columns of the same boxes, raw bounds; h : their steps, None for real numbers.
+x, y : two columns of the same boxes, raw bounds; h : their steps, or the values themselves of an order; None for real
+    numbers.
 diagonal : in a box with attained ends one record at (lo_x, lo_y) and one at (hi_x, hi_y) attain all four; so do the two
     other corners.
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from surebox_core.intervals import Interval
 from surebox_core.types import FloatArray
+from surebox_verify.boxes import Lattice
 from surebox_verify.ranges.column import BoxColumn, box_column
 from surebox_verify.ranges.forms import Form, Moments, Pair, pair_of
 from surebox_verify.ranges.objectives import Kind, Objective
@@ -30,11 +32,11 @@ _ANY = Interval(1e-100, 1e100)
 
 @dataclass(frozen=True)
 class Bounds:
-    """One column's bounds in the boxes, (B,) each, and its step."""
+    """One column's bounds in the boxes, (B,) each, and what its values are."""
 
     lower: FloatArray
     upper: FloatArray
-    step: float | None
+    lattice: Lattice | None
 
 
 def reached(
@@ -82,12 +84,12 @@ def _on_diagonal(
     split_x = Bounds(
         np.concatenate([x.lower[among], x.lower[wide], x.upper[wide]]),
         np.concatenate([x.upper[among], x.lower[wide], x.upper[wide]]),
-        x.step,
+        x.lattice,
     )
     split_y = Bounds(
         np.concatenate([y.lower[among], lows[wide], highs[wide]]),
         np.concatenate([y.upper[among], lows[wide], highs[wide]]),
-        y.step,
+        y.lattice,
     )
     one = np.ones(int(wide.sum()))
     held = None if weights is None else np.concatenate([weights[among], weights[wide], weights[wide]])
@@ -96,11 +98,18 @@ def _on_diagonal(
 
 def _on_grid(values: FloatArray, column: BoxColumn, bounds: Bounds) -> FloatArray:
     """Scaled values moved to the nearest points of the grid, within the box."""
-    if bounds.step is None:
+    if bounds.lattice is None:
         return values
     raw = np.ldexp(values, column.exponent) + column.reference
-    rounded = np.clip(np.rint(raw / bounds.step) * bounds.step, bounds.lower, bounds.upper)
+    rounded = np.clip(_nearest(raw, bounds.lattice), bounds.lower, bounds.upper)
     return np.ldexp(rounded - column.reference, -column.exponent)
+
+
+def _nearest(values: FloatArray, lattice: Lattice) -> FloatArray:
+    if not isinstance(lattice, tuple):
+        return np.asarray(np.rint(values / lattice) * lattice)
+    labels = np.array(lattice)
+    return np.asarray(labels[np.searchsorted(0.5 * labels[1:] + 0.5 * labels[:-1], values)])
 
 
 def _moments(pair: Pair, x: FloatArray, y: FloatArray) -> Moments:

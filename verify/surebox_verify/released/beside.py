@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from surebox_core.ends import inside
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning
 from surebox_verify.envelope import UnreadableError
@@ -41,12 +42,14 @@ class Form:
     name : of the column.
     by_value : whether a column of numbers is one of values.
     values, interval : whether its value is one of these; None where the question is not about this.
+    step : of a column of the boxes, where it is known that its values are multiples of it.
     """
 
     name: str
     by_value: bool = False
     values: tuple[Any, ...] | None = None
     interval: tuple[Any, Any] | None = None
+    step: float | None = None
 
     @property
     def is_condition(self) -> bool:
@@ -65,6 +68,7 @@ class Beside:
     values : in ascending order.
     ends : (m,) each, of numbers and days each value as an interval, of one point but where no double has it; None of a
         column without numbers.
+    points : (m,), numbers as they are, whole ones and days as whole numbers; None of a column without numbers.
     is_condition : whether it is one that is true or false because a question is about some of its values.
     """
 
@@ -72,7 +76,13 @@ class Beside:
     codes: IntArray
     values: tuple[Any, ...]
     ends: tuple[FloatArray, FloatArray] | None
+    points: FloatArray | IntArray | None = None
     is_condition: bool = False
+
+    def by_place(self) -> "Beside":
+        """The column with the place of each of its values in the value's stead."""
+        place = np.arange(len(self.values), dtype=np.float64)
+        return self if self.ends is None else replace(self, ends=(place, place))
 
 
 def beside(kept: pa.Table, form: Form) -> Beside:
@@ -102,8 +112,10 @@ def beside(kept: pa.Table, form: Form) -> Beside:
         inside = _inside(form, values)
         truths = np.where(codes < 0, -1, np.append(inside, False)[codes])
         return Beside(form.name, truths, (False, True), None, is_condition=True)
-    ends = _ends(known) if _is_numeric(column.type) and not form.by_value else None
-    return Beside(form.name, codes, values, ends)
+    if not _is_numeric(column.type) or form.by_value:
+        return Beside(form.name, codes, values, None)
+    points = _points(known)
+    return Beside(form.name, codes, values, _ends(points, rounded=pa.types.is_integer(column.type)), points)
 
 
 def _inside(form: Form, values: Sequence[Any]) -> BoolArray:
@@ -207,9 +219,10 @@ def _condition(boxes: ReleasedBoxes, form: Form) -> BoolArray:
     """(B, 2), whether records of a box may be outside an interval, and inside it; neither where they have no value."""
     index = boxes.numeric.index(form.name)
     low, high = boxes.lower[:, index], boxes.upper[:, index]
-    least, most = ((None if end is None else number_of(end)) for end in form.interval or (None, None))
-    least, most = (-np.inf if least is None else least), (np.inf if most is None else most)
-    return np.column_stack([(low < least) | (high > most), (low <= most) & (high >= least)])
+    first, last = (None if end is None else number_of(end) for end in form.interval or (None, None))
+    least, most = inside(first, last, form.step)
+    meets = (low <= most) & (high >= least) & (least <= most)
+    return np.column_stack([(low < least) | (high > most), meets])
 
 
 def whole_boxes(boxes: ReleasedBoxes, columns: Sequence[Beside], own: Sequence[Form] = ()) -> ReleasedBoxes:
@@ -294,10 +307,18 @@ def _is_nominal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_boolean(kind))
 
 
-def _ends(values: pa.Array) -> tuple[FloatArray, FloatArray]:
-    """Values as intervals: of one point, but for whole numbers that no double is."""
+def _points(values: pa.Array) -> FloatArray | IntArray:
+    """Values as doubles, or as whole numbers of 64 bits."""
     if pa.types.is_date32(values.type):
         values = values.cast(pa.int32())
-    value = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
-    rounded = (np.abs(value) > _EXACT) & pa.types.is_integer(values.type)
-    return np.where(rounded, np.nextafter(value, -np.inf), value), np.where(rounded, np.nextafter(value, np.inf), value)
+    is_real = pa.types.is_floating(values.type) or pa.types.is_uint64(values.type)  # no release has the latter
+    return np.asarray(values.cast(pa.float64() if is_real else pa.int64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def _ends(points: FloatArray | IntArray, *, rounded: bool) -> tuple[FloatArray, FloatArray]:
+    """Values as intervals: of one point, but for whole numbers that no double is."""
+    value = points.astype(np.float64)
+    if not rounded:
+        return value, value
+    wide = np.abs(value) > _EXACT
+    return np.where(wide, np.nextafter(value, -np.inf), value), np.where(wide, np.nextafter(value, np.inf), value)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.readings import Readings
+from surebox_verify.released.orders import Order, orders_of
 
 #: Ends of the interval that contains the mean weight of a box's records.
 WEIGHT_ENDS: Final = ("weight_mean_lo", "weight_mean_hi")
@@ -30,8 +31,8 @@ class ReleasedBoxes(PublishedBoxes):
     of_row : (rows,), box of each row.
     weights : (B,), weight of each record of a box; None where the release has none.
     numeric, nominal : names of the columns of `lower` and `upper`, and of `sets`. Days are numbers, counted from 1970;
-        ordinal columns are numbered by their order.
-    orders : values of the ordinal columns, by name, in their order.
+        values of ordinal columns are what they count as.
+    orders : of the ordinal columns, by name.
     codebooks : (d,), values of each nominal column, in the order of its set's columns; None is the missing one.
     """
 
@@ -40,16 +41,23 @@ class ReleasedBoxes(PublishedBoxes):
     numeric: tuple[str, ...] = field(default=(), kw_only=True)
     nominal: tuple[str, ...] = field(default=(), kw_only=True)
     codebooks: tuple[tuple[Any, ...], ...] = field(default=(), kw_only=True)
-    orders: Orders = field(default_factory=dict, kw_only=True)
+    orders: Mapping[str, Order] = field(default_factory=dict, kw_only=True)
 
     @property
-    def ranks(self) -> tuple[int | None, ...]:
-        """(n,), number of values of each ordinal column; None of the other numeric ones."""
-        return tuple(len(self.orders[name]) if name in self.orders else None for name in self.numeric)
+    def labels(self) -> tuple[tuple[float, ...] | None, ...]:
+        """(n,), what the values of each ordinal column count as; None of the other numeric ones."""
+        return tuple(self.orders[name].numbers if name in self.orders else None for name in self.numeric)
+
+    @property
+    def are_weighed(self) -> bool:
+        """Return whether records weigh differently."""
+        return super().are_weighed or self.weights is not None
 
     def values(self, name: str) -> Sequence[Any]:
         """Values of a nominal or an ordinal column, in the order of their codes; none of any other."""
-        return self.codebooks[self.nominal.index(name)] if name in self.nominal else self.orders.get(name, ())
+        if name in self.nominal:
+            return self.codebooks[self.nominal.index(name)]
+        return self.orders[name].values if name in self.orders else ()
 
     @property
     def nbytes(self) -> int:
@@ -124,9 +132,10 @@ def boxes_of(
     nominal = tuple(name for name in names if f"{name}_set" in table.column_names)
     numeric = tuple(name for name in names if name not in nominal)
     one_each = table.take(pa.array(first))
+    counting = orders_of({name: values for name, values in (orders or {}).items() if name in numeric})
     bounds = []
     for end in ("lo", "hi"):
-        ends = [_side(one_each, name, end, (orders or {}).get(name)) for name in numeric]
+        ends = [_side(one_each, name, end, counting.get(name)) for name in numeric]
         bounds.append(np.column_stack(ends) if ends else np.empty((len(first), 0)))
     sets = [_sets(one_each, f"{name}_set") for name in nominal]
     weights, weight_ends = _weights(one_each, weight)
@@ -142,7 +151,7 @@ def boxes_of(
         numeric=numeric,
         nominal=nominal,
         codebooks=tuple(values for _, values in sets),
-        orders={name: tuple(values) for name, values in (orders or {}).items() if name in numeric},
+        orders=counting,
     )
 
 
@@ -227,12 +236,12 @@ def meaning_of(parameters: Mapping[str, Any], columns: Mapping[str, str]) -> Mea
     """
     names = [name for name in parameters.get("quasi_identifiers", ()) if f"{name}_lo" in columns]
     steps = tuple(_step(name, columns[f"{name}_lo"], parameters) for name in names)
-    orders: Orders = parameters.get("ordinal") or {}
-    ranks = tuple(len(orders[name]) if name in orders else None for name in names)
+    orders = orders_of({name: values for name, values in (parameters.get("ordinal") or {}).items() if name in names})
+    labels = tuple(orders[name].numbers if name in orders else None for name in names)
     # where boxes have one weight, the mean's or its interval, a record of that weight may be at neither end
     of_boxes = parameters.get("survey_weight_column") is not None and parameters.get("released_weights") != "row"
     return Meaning(
-        parameters.get("bounds") == "tight" and not of_boxes, steps, least=int(parameters.get("k") or 0), ranks=ranks
+        parameters.get("bounds") == "tight" and not of_boxes, steps, least=int(parameters.get("k") or 0), labels=labels
     )
 
 
@@ -247,50 +256,36 @@ def has_means(parameters: Mapping[str, Any]) -> bool:
 
 
 def _step(name: str, column: str, parameters: Mapping[str, Any]) -> float | None:
-    """What the values of a column are multiples of, as far as that is said; ordinal ones are ranks."""
+    """Number whose multiples the values of a column are, as far as that is stated; those of an order are listed."""
     if name in (parameters.get("ordinal") or {}):
-        return 1.0
+        return None
     grid = (parameters.get("value_step") or {}).get(name) if parameters.get("bounds") != "grid" else None
     whole = {"integer": 1.0, "date": 1.0}.get(column)
     return whole if grid is None else float(grid)
 
 
-def single_values(boxes: ReleasedBoxes) -> dict[str, float]:
-    """Of each column the share of its rows whose box leaves one value: these values are published.
-
-    Parameters
-    ----------
-    boxes : of a release; rows without a value do not count.
-    """
-    ends = zip(boxes.numeric, boxes.lower.T, boxes.upper.T, strict=True)
-    shares = {name: _share(low == high, ~np.isnan(low), boxes.counts) for name, low, high in ends}
-    for name, held in zip(boxes.nominal, boxes.sets, strict=True):
-        size = held.sum(axis=1)
-        shares[name] = _share(size == 1, size > 0, boxes.counts)
-    return shares
-
-
-def single_value_shares(path: Path, names: Sequence[str], orders: Orders | None = None) -> dict[str, float]:
-    """The same of the columns of a release's Parquet file that were anonymized; as `read_boxes`."""
-    return single_values(read_boxes(path, names, orders=orders))
-
-
-def _share(these: BoolArray, there: BoolArray, counts: IntArray) -> float:
-    whole = int(counts[there].sum())
-    return float(counts[these & there].sum() / whole) if whole else 0.0
-
-
-def _side(table: pa.Table, name: str, end: str, order: Sequence[Any] | None) -> FloatArray:
+def _side(table: pa.Table, name: str, end: str, order: Order | None) -> FloatArray:
     """(B,), one end of a column's interval; NaN where a box has none."""
     if order is None:
         return _doubles(table, f"{name}_{end}")
     column = table.column(f"{name}_{end}")
-    ranks = pc.index_in(column, value_set=pa.array(order).cast(column.type))
-    if ranks.null_count != column.null_count:
+    labels: FloatArray
+    if not order.by_rank and _is_counted(column.type):
+        labels = _doubles(table, f"{name}_{end}")
+        strange = int(np.count_nonzero(~np.isnan(labels) & ~np.isin(labels, order.numbers)))
+    else:
+        places = pc.index_in(column, value_set=pa.array(order.values).cast(column.type))
+        labels = pa.chunked_array([pa.array(order.numbers)]).take(places).to_numpy()
+        strange = places.null_count - column.null_count
+    if strange:
         msg = f"column '{name}_{end}' has a value that its order does not list"
         raise ValueError(msg)
-    positions: FloatArray = ranks.cast(pa.float64()).to_numpy()
-    return positions
+    return labels
+
+
+def _is_counted(kind: pa.DataType) -> bool:
+    """Return whether a column has numbers or days, not texts of them."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_date32(kind))
 
 
 def _means(table: pa.Table, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
@@ -309,7 +304,7 @@ def _doubles(table: pa.Table, name: str) -> FloatArray:
     column = table.column(name)
     if pa.types.is_date32(column.type):
         column = column.cast(pa.int32())
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+    if not _is_counted(column.type):
         msg = f"column {name!r} is not numeric"
         raise ValueError(msg)
     values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()

@@ -5,7 +5,8 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -13,9 +14,11 @@ import pyarrow.json as ndjson
 import pyarrow.parquet as pq
 
 from surebox_verify.envelope import UnreadableError
+from surebox_verify.released.formulas import original, originals
 
 _SET = "_set"
-ESCAPE = "'"  # before a name that a spreadsheet would run as a formula
+_EXCEL = "csv.excel"
+_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "date": pa.date32()}
 
 
 def format_of(name: str) -> str:
@@ -44,9 +47,7 @@ def names_in(data: bytes, file_format: str) -> list[str]:
         if file_format == "ndjson":
             first = data[: data.find(b"\n") + 1] or data
             return list(ndjson.read_json(pa.BufferReader(first)).column_names)
-        parse = csv.ParseOptions(delimiter=delimiter_of(data) if file_format == "csv.excel" else ",")
-        names = csv.open_csv(pa.BufferReader(unpacked(data, file_format)), parse_options=parse).schema.names
-        return [name.removeprefix(ESCAPE) if file_format == "csv.excel" else name for name in names]
+        return list(names_shown(unpacked(data, file_format), file_format))
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise unreadable(error) from None
 
@@ -94,11 +95,8 @@ def whole(data: bytes, file_format: str) -> pa.Table:
             with pq.ParquetFile(pa.BufferReader(data)) as file:
                 return file.read()
         if file_format == "ndjson":
-            return ndjson.read_json(pa.BufferReader(data))
-        delimiter = delimiter_of(data) if file_format == "csv.excel" else ","
-        parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        table = csv.read_csv(pa.BufferReader(unpacked(data, file_format)), parse_options=parse)
-        return table.rename_columns([name.removeprefix(ESCAPE) for name in table.column_names])
+            return _objects(data, pa.schema([]))
+        return read_csv(unpacked(data, file_format), file_format, lambda _: _cells_as_written({}))
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise unreadable(error) from None
 
@@ -123,27 +121,105 @@ def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) 
     try:
         if file_format == "ndjson":
             schema = pa.schema([(name, pa.string()) for name in texts])
-            parse = ndjson.ParseOptions(explicit_schema=schema if texts else None)
-            size = ndjson.ReadOptions(block_size=max(1 << 20, data.find(b"\n") * 4))
-            return ndjson.read_json(pa.BufferReader(data), read_options=size, parse_options=parse)
-        return _csv_rows(unpacked(data, file_format), texts, delimiter_of(data) if file_format == "csv.excel" else ",")
+            return _objects(data, schema, ndjson.ReadOptions(block_size=max(1 << 20, data.find(b"\n") * 4)))
+        return _csv_rows(unpacked(data, file_format), file_format, texts)
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise unreadable(error) from None
 
 
-def _csv_rows(data: bytes, texts: Sequence[str], delimiter: str) -> pa.Table:
+def typed(table: pa.Table, names: Sequence[str], kinds: Mapping[str, str]) -> pa.Table:
+    """Columns of a table of text cells with the types that certificates name, as Parquet has them.
+
+    Parameters
+    ----------
+    table : as of `rows`.
+    names : the columns wanted.
+    kinds : types of columns, as certificates name them.
+
+    Raises
+    ------
+    UnreadableError
+        A column is missing, or has cells of another type.
+    """
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        msg = f"the file has no column {missing[0]!r}"
+        raise UnreadableError(msg)
+    try:
+        return pa.table({name: _cast(table.column(name), kinds.get(name)) for name in names})
+    except pa.ArrowException as error:
+        raise unreadable(error) from None
+
+
+def _cast(column: pa.ChunkedArray, kind: str | None) -> pa.ChunkedArray:
+    wanted = _TYPES.get(kind or "")
+    return column if wanted is None or column.type == wanted else column.cast(wanted)
+
+
+def read_csv(raw: bytes, file_format: str, converting: Callable[[Mapping[str, str]], csv.ConvertOptions]) -> pa.Table:
+    """The columns of a CSV file by the names that Parquet has, its texts as they were written.
+
+    Parameters
+    ----------
+    raw : the file, unpacked.
+    file_format : one of CSV.
+    converting : how cells are read, by the names that the file shows for those of Parquet.
+    """
+    shown = names_shown(raw, file_format)
+    table = csv.read_csv(
+        pa.BufferReader(raw), parse_options=_parsing(raw, file_format), convert_options=converting(shown)
+    )
+    names = {each: name for name, each in shown.items()}
+    table = table.rename_columns([names[each] for each in table.column_names])
+    return _as_written(table) if file_format == _EXCEL else table
+
+
+def names_shown(raw: bytes, file_format: str) -> dict[str, str]:
+    """By the names that Parquet has, in their order, those that a CSV file shows."""
+    there = csv.open_csv(io.BytesIO(raw), parse_options=_parsing(raw, file_format)).schema.names
+    shown = {original(name) if file_format == _EXCEL else name: name for name in there}
+    if len(shown) < len(there):
+        msg = "two columns of the file have one name"
+        raise UnreadableError(msg)
+    return shown
+
+
+def _parsing(raw: bytes, file_format: str) -> csv.ParseOptions:
+    delimiter = delimiter_of(raw) if file_format == _EXCEL else ","
+    return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+
+
+def _as_written(table: pa.Table) -> pa.Table:
+    """Texts without the apostrophes that keep a spreadsheet from running them."""
+    for place, name in enumerate(table.column_names):
+        if pa.types.is_string(table.column(name).type):
+            coded = table.column(name).combine_chunks().dictionary_encode()
+            texts = pa.array(originals(coded.dictionary.to_pylist()), pa.string())
+            table = table.set_column(place, name, texts.take(coded.indices))
+    return table
+
+
+def _csv_rows(raw: bytes, file_format: str, texts: Sequence[str]) -> pa.Table:
     """The rows of a CSV file; an empty field is missing, an empty text has quotes."""
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
-    plain = {name.removeprefix(ESCAPE): name for name in there}
-    kinds = {shown: pa.string() for name, shown in plain.items() if name in texts or name.endswith(_SET)}
-    types = csv.ConvertOptions(
+
+    def converting(shown: Mapping[str, str]) -> csv.ConvertOptions:
+        kinds = {each: pa.string() for name, each in shown.items() if name in texts or name.endswith(_SET)}
+        return _cells_as_written(kinds)
+
+    table = read_csv(raw, file_format, converting)
+    return _with_lists(table, [name for name in table.column_names if name.endswith(_SET)])
+
+
+def _cells_as_written(kinds: Mapping[str, pa.DataType]) -> csv.ConvertOptions:
+    """Cells as a release has them: an empty field is missing, an empty text has quotes, and `NA` is a text."""
+    return csv.ConvertOptions(
         column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    table = csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=types).rename_columns(list(plain))
-    for place, name in enumerate(table.column_names):
-        if name.endswith(_SET):
-            table = table.set_column(place, name, _lists(table.column(name), name))
+
+
+def _with_lists(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    for name in names:
+        table = table.set_column(table.column_names.index(name), name, lists(table.column(name), name))
     return table
 
 
@@ -153,22 +229,18 @@ def _parquet(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Tabl
         return file.read(columns=there)
 
 
-def _csv(data: bytes, names: Sequence[str], flags: Sequence[str], delimiter: str = ",") -> pa.Table:
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    there = csv.open_csv(pa.BufferReader(data), parse_options=parse).schema.names
-    shown = {name: name if name in there else ESCAPE + name for name in (*names, *flags)}
-    kinds = {each: pa.bool_() if name in flags else pa.float64() for name, each in shown.items() if each in there}
-    sets = [each for name, each in shown.items() if name.endswith(_SET) and each in kinds]
-    kinds |= dict.fromkeys(sets, pa.string())
-    types = csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
-    table = csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=types)
-    for each in sets:
-        table = table.set_column(table.column_names.index(each), each, _lists(table.column(each), each))
-    back = {each: name for name, each in shown.items()}
-    return table.rename_columns([back[each] for each in table.column_names])
+def _csv(file_format: str, data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
+    def converting(shown: Mapping[str, str]) -> csv.ConvertOptions:
+        there = [name for name in (*names, *flags) if name in shown]
+        kinds = {shown[name]: pa.bool_() if name in flags else pa.float64() for name in there}
+        kinds |= {shown[name]: pa.string() for name in there if name.endswith(_SET)}
+        return csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
+
+    table = read_csv(unpacked(data, file_format), file_format, converting)
+    return _with_lists(table, [name for name in table.column_names if name.endswith(_SET)])
 
 
-def _lists(column: pa.ChunkedArray, name: str) -> pa.Array:
+def lists(column: pa.ChunkedArray, name: str) -> pa.Array:
     """Sets from the JSON arrays that they are in CSV."""
     try:
         values = {text: None if text is None else json.loads(text) for text in column.unique().to_pylist()}
@@ -182,6 +254,21 @@ def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table
     schema = pa.schema([*((name, pa.float64()) for name in names), *((name, pa.bool_()) for name in flags)])
     options = ndjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     return ndjson.read_json(pa.BufferReader(data), parse_options=options)
+
+
+def _objects(data: bytes, schema: pa.Schema, size: ndjson.ReadOptions | None = None) -> pa.Table:
+    """The lines of a file of JSON; days in sets are the texts that they are, which the reader takes for times."""
+    while True:
+        options = ndjson.ParseOptions(explicit_schema=schema if len(schema) else None)
+        table = ndjson.read_json(pa.BufferReader(data), read_options=size, parse_options=options)
+        times = [field.name for field in table.schema if _are_times(field.type)]
+        if not times:
+            return table
+        schema = pa.schema([*schema, *((name, pa.list_(pa.string())) for name in times)])
+
+
+def _are_times(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) and pa.types.is_timestamp(kind.value_type))
 
 
 def delimiter_of(data: bytes) -> str:
@@ -201,10 +288,10 @@ def unreadable(error: Exception) -> UnreadableError:
     return UnreadableError(f"the data file cannot be read ({type(error).__name__})")
 
 
-_READERS = {
+_READERS: Mapping[str, Callable[[bytes, Sequence[str], Sequence[str]], pa.Table]] = {
     "parquet": _parquet,
-    "csv": _csv,
-    "csv.gz": lambda data, names, flags: _csv(unpacked(data, "csv.gz"), names, flags),
-    "csv.excel": lambda data, names, flags: _csv(data, names, flags, delimiter_of(data)),
+    "csv": partial(_csv, "csv"),
+    "csv.gz": partial(_csv, "csv.gz"),
+    _EXCEL: partial(_csv, _EXCEL),
     "ndjson": _ndjson,
 }

@@ -2,13 +2,15 @@
 
 A certificate is about all files of a release, and ranges are computed again from one of them. So another one that was
 certified with other rows would pass by its digest: every file that is there is held against the first, cell by cell.
-Against a CSV for spreadsheets apostrophes do not count: it has more of them, before what would run as a formula.
+A missing cell, an empty text and the text `null` are three cells. Only a CSV file of one column has quotes around every
+cell, missing ones too: against such a file the first two count as one. Against NDJSON an infinite number counts as
+missing, for JSON has none.
 """
 
-import io
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,10 +19,10 @@ import pyarrow.csv as csv
 import pyarrow.json as ndjson
 
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.released.files import ESCAPE, delimiter_of, names_in, unpacked, unreadable, whole
+from surebox_verify.released.files import names_in, read_csv, unpacked, unreadable, whole
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
-_EXCEL: Final = "csv.excel"
+_NDJSON: Final = "ndjson"
 
 
 def difference(one: tuple[bytes, str], other: tuple[bytes, str], types: Mapping[str, str]) -> str | None:
@@ -36,8 +38,8 @@ def difference(one: tuple[bytes, str], other: tuple[bytes, str], types: Mapping[
     UnreadableError
         A file, or a cell of it, cannot be read as what its column is.
     """
-    escaped = _EXCEL in (one[1], other[1])
-    first, second = (_cells(data, file_format, types, escaped=escaped) for data, file_format in (one, other))
+    alike = _Alike(infinite=_NDJSON in (one[1], other[1]))
+    first, second = (_cells(data, file_format, types, alike) for data, file_format in (one, other))
     if first.keys() != second.keys():
         return f"other columns ({', '.join(map(repr, sorted(first.keys() ^ second.keys())))})"
     for name, column in first.items():
@@ -48,11 +50,20 @@ def difference(one: tuple[bytes, str], other: tuple[bytes, str], types: Mapping[
     return None
 
 
-def _cells(data: bytes, file_format: str, types: Mapping[str, str], *, escaped: bool) -> dict[str, pa.Array]:
+@dataclass(frozen=True)
+class _Alike:
+    """Cells that count as one: an infinite number and a missing one, an empty text and a missing one."""
+
+    infinite: bool
+    empty: bool = False
+
+
+def _cells(data: bytes, file_format: str, types: Mapping[str, str], alike: _Alike) -> dict[str, pa.Array]:
     """Columns by name, each in one form whatever the format is."""
     try:
         table = whole(data, file_format) if file_format == "parquet" else _as_said(data, file_format, types)
-        return {name: _plain(table.column(name), types.get(name), escaped=escaped) for name in table.column_names}
+        alike = replace(alike, empty=table.num_columns == 1)
+        return {name: _plain(table.column(name), types.get(name), alike) for name in table.column_names}
     except (pa.ArrowException, OSError, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
         raise error if isinstance(error, UnreadableError) else unreadable(error) from None
 
@@ -60,7 +71,7 @@ def _cells(data: bytes, file_format: str, types: Mapping[str, str], *, escaped: 
 def _as_said(data: bytes, file_format: str, types: Mapping[str, str]) -> pa.Table:
     """A file of text with its columns as texts, or as what the certificate states: no type is guessed from cells."""
     names = names_in(data, file_format)
-    if file_format == "ndjson":
+    if file_format == _NDJSON:
         sets = [name for name in names if types.get(name) == "list"]
         schema = pa.schema([(name, _TYPES.get(types.get(name, ""), pa.string())) for name in names if name not in sets])
         options = ndjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
@@ -69,37 +80,47 @@ def _as_said(data: bytes, file_format: str, types: Mapping[str, str]) -> pa.Tabl
         for name in sets:  # days among strings would be guessed to be times
             table = table.append_column(name, pa.array([_json(row[name]) for row in rows], pa.string()))
         return table
-    raw = unpacked(data, file_format)
-    parse = csv.ParseOptions(delimiter=delimiter_of(raw) if file_format == _EXCEL else ",", newlines_in_values=True)
-    there = csv.open_csv(io.BytesIO(raw), parse_options=parse).schema.names
-    kinds = csv.ConvertOptions(column_types=dict.fromkeys(there, pa.string()), strings_can_be_null=False)
-    table = csv.read_csv(pa.BufferReader(raw), parse_options=parse, convert_options=kinds)
-    return table.rename_columns([name.removeprefix(ESCAPE) for name in there])
+    return read_csv(unpacked(data, file_format), file_format, _as_texts)
 
 
-def _plain(column: pa.ChunkedArray, kind: str | None, *, escaped: bool) -> pa.Array:
+def _as_texts(shown: Mapping[str, str]) -> csv.ConvertOptions:
+    """All cells as texts; in a file of one column missing ones have quotes too."""
+    return csv.ConvertOptions(
+        column_types=dict.fromkeys(shown.values(), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=len(shown) == 1,
+    )
+
+
+def _plain(column: pa.ChunkedArray, kind: str | None, alike: _Alike) -> pa.Array:
     """A column as whole numbers, numbers, truth values, or texts."""
     array = column.combine_chunks()
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if kind is not None and kind in _TYPES:
-        if pa.types.is_string(array.type):
-            array = pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
         array = array.cast(_TYPES[kind])
-        return pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array) if kind == "number" else array
+        if kind != "number":
+            return array
+        strange = pc.invert(pc.is_finite(array)) if alike.infinite else pc.is_nan(array)
+        return pc.if_else(strange, pa.scalar(None, pa.float64()), array)
     if kind == "list":
         array = _listed(array)
-    text = pc.fill_null(array.cast(pa.string()), "")
-    return pc.replace_substring(text, ESCAPE, "") if escaped else text
+    text = array.cast(pa.string())
+    if alike.empty:
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return text
 
 
 def _listed(array: pa.Array) -> pa.Array:
     """Sets as JSON in one spelling."""
+    values = array.to_pylist()
     if pa.types.is_string(array.type):
-        return pa.array([_json(json.loads(text)) if text else None for text in array.to_pylist()], pa.string())
-    return pa.array([None if each is None else _json(each) for each in array.to_pylist()], pa.string())
+        values = [json.loads(text) if text else None for text in values]
+    return pa.array([_json(each) for each in values], pa.string())
 
 
-def _json(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=False, default=str)
+def _json(values: Any) -> str | None:
+    """Values as JSON in one spelling; a missing list is missing."""
+    return None if values is None else json.dumps(values, ensure_ascii=False, default=str)

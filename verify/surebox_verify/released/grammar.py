@@ -10,7 +10,10 @@ from datetime import date
 from typing import Any, Final
 
 _WORDS: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-_PART: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]+?))\s*(,|$)')
+#: A value, or a class, of a column that may have both of this name.
+_NAMED: Final = r'\{\s*"(?:value|class)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^",|{}]+)\s*\}'
+_PART: Final = re.compile(rf'\s*(?:"((?:[^"\\]|\\.)*)"|((?:{_NAMED}|[^,"])+?))\s*(,|$)')
+_ONE_OF: Final = re.compile(rf"\s*({_NAMED}|[^|]*?)\s*(\||$)")
 _INTERVAL: Final = re.compile(r"\s*(\S*?)\s*\.\.\s*(\S*)\s*")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 #: About values of their last column: share(job=army|other), domain_mean(wage, age=20..40).
@@ -24,6 +27,7 @@ def parse_statistic(text: str) -> Any:
     Parameters
     ----------
     text : such as ``mean(wage)``, ``quantile(wage, 0.5)``, ``share(job)``, ``share(job=army|other)``,
+        ``share(code={"class": "E10"})`` where a value has this name too,
         ``domain_mean(wage, age=20..40)``, ``regression(income, age)``,
         ``prediction(income, age=40)``, a name with a comma in ``"…"``; or the JSON object of the contract.
 
@@ -55,7 +59,7 @@ def parse_statistic(text: str) -> Any:
     if kind in _OF_VALUES and parts and "=" in parts[-1]:
         name, _, values = parts[-1].partition("=")
         ends = _interval(values.strip())
-        about = {"values": [each.strip() for each in values.split("|")]} if ends is None else {"interval": ends}
+        about = {"values": _values(values)} if ends is None else {"interval": ends}
         statistic |= {"of": [*parts[:-1], name.strip()], **about}
     return statistic
 
@@ -82,8 +86,31 @@ def _share(parts: list[str], whole: str) -> float:
     return share
 
 
+def _values(text: str) -> list[Any]:
+    """Read the parts between bars: texts as they are, and values and classes that are named as such."""
+    values, start = [], 0
+    while start <= len(text) and (one := _ONE_OF.match(text, start)) is not None:
+        values.append(_name(one.group(1)))
+        start = one.end() if one.group(2) else len(text) + 1
+    return values
+
+
+def _name(text: str) -> Any:
+    if not re.fullmatch(_NAMED, text):
+        return text
+    try:
+        name = json.loads(text)
+    except ValueError:
+        name = {}
+    if not name or not all(each is None or isinstance(each, str | int | float) for each in name.values()):
+        raise ValueError(f'{text!r}: write the name in quotes, as in {{"class": "E10"}}')
+    return name
+
+
 def _value(text: str) -> Any:
-    """A number, a day, true or false, or a text as it is."""
+    """A number, a day, true or false, a text as it is, or what is named as a value or a class."""
+    if text.startswith("{"):
+        return _name(text)
     try:
         return _TRUTHS[text] if text in _TRUTHS else _end(text)
     except ValueError:

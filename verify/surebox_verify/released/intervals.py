@@ -1,5 +1,6 @@
 """Intervals of numbers and days as questions name them: closed, with None for an end that is open."""
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, Final
@@ -8,6 +9,7 @@ from surebox_verify.envelope import UnreadableError
 
 _ABOUT: Final = ("share", "domain_mean")
 _EPOCH: Final = date(1970, 1, 1)
+_LONG: Final = re.compile(r"-?[0-9]{16,4000}")
 _FORM: Final = 'an `interval` is [lo, hi], two numbers or two days such as "2020-01-31", null for an open end'
 
 
@@ -38,6 +40,12 @@ def _is_wrong(end: Any) -> bool:
     if isinstance(end, str):
         return _day(end) is None
     return not isinstance(end, date) and (isinstance(end, bool) or not isinstance(end, int | float) or end != end)
+
+
+def as_sent(interval: Sequence[Any]) -> tuple[Any, Any]:
+    """Both ends as they were sent: a certificate has whole numbers beyond 2^53 as texts."""
+    low, high = (int(end) if isinstance(end, str) and _LONG.fullmatch(end) else end for end in interval)
+    return low, high
 
 
 def number_of(end: Any) -> float | int:

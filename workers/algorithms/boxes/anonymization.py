@@ -62,7 +62,7 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
     InfeasibleKError
         k above N, or above the records of a kept class.
     InfeasibleDiversityError, InfeasibleAlphaError
-        l above the values of a column; alpha below the share that a value has of all records.
+        l above the values of a column; alpha below the share that a value has of the records with one.
     UndefinedStatisticError
         A statistic whose wording is wrong. (One that these records leave undefined is found by the
         first step, of many records by one of the first.)
@@ -71,8 +71,6 @@ def init(x: FloatArray, request: BoxesRequest) -> BoxesState:
     """
     request = replace(request, demands=_winsorized_demands(request))
     check(x, request)
-    if any(column.fractional for column in request.columns):
-        x = np.column_stack([column.snapped(x[:, i]) for i, column in enumerate(request.columns)])
     seen = winsorized(x, request.k, request.demands.persons)
     return Checked(x=np.ascontiguousarray(x), seen=seen, request=request)
 

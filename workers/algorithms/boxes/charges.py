@@ -14,11 +14,11 @@ cell (u, w) : in a set of the first column, on average over the records' second 
 mean of y in A : N dC/dy = 1(A) / p_A, and a set that has values in A and others costs E|y - mu_A| / p_A; mu_A on a
     multiple of sigma / 4 and E|y - mu_A| on a rung (boxes.deciding).
 quantile : N dC/dx = 1 / f(q) within the window about q, 0 elsewhere.
-of an ordinal column, whose sides are ranges of ranks r: the influence is a function b(r), and a range costs by how far
-    b moves along it. To first order that is |b(r) - b(r')| to the neighbouring rank r' that moves the statistic's
-    numbers most, all summed, per unit of rank:
-    omega |1_A(r) - 1_A(r')| for the share of A, times |y - mu_A| / p_A for the mean of y in A, and
-    omega_rw + omega_r'w for cells, w being the record's other value. For a range of two ranks it is exact.
+of an ordinal column, whose sides are ranges of values v, which count as x(v): the influence is a function b(v), and a
+    range costs by how far b moves along it. To first order that is |b(v) - b(v')| / |x(v) - x(v')| to the neighbouring
+    value v' that moves the statistic's numbers most, all summed, per unit of x:
+    omega |1_A(v) - 1_A(v')| for the share of A, times |y - mu_A| / p_A for the mean of y in A, and
+    omega_vw + omega_v'w for cells, w being the record's other value. For a range of two values it is exact.
 Natural scales: sqrt(p (1 - p)) of shares, sigma of y or x.
 """
 
@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_core.ladder import rung_from
 from surebox_core.moments import Moments
 from surebox_core.statistics import Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.boxes.deciding import stepped
 from workers.algorithms.boxes.sides import NominalColumn
-from workers.algorithms.core.ladder import rung_from
 
 _NORMAL = 1.06  # Silverman's width for a normal density, in deviations
 
@@ -48,8 +48,8 @@ class ChargedRecords:
     at : moments of the numeric columns, pairwise where values are missing.
     least : k/N.
     survey : (N,), design weights as given; None for equal ones.
-    ranks : (n,), number of values of each numeric column that is ordinal, whose x are ranks; None of the others. Empty
-        where none is.
+    labels : (n,), x(v) of the values of each numeric column that is ordinal, ascending; None of the others. Empty where
+        none is.
     dummies : e pairs of nominal column and value, whose indicators statistics of moments take; columns n to n + e - 1
         of `at` and of their derivatives.
     """
@@ -61,7 +61,7 @@ class ChargedRecords:
     least: float
     survey: FloatArray | None = None
     dummies: tuple[tuple[int, int], ...] = ()
-    ranks: tuple[int | None, ...] = ()
+    labels: tuple[tuple[float, ...] | None, ...] = ()
 
     @property
     def filled(self) -> FloatArray:
@@ -78,14 +78,19 @@ class ChargedRecords:
     def size(self, column: int) -> int:
         """Values of a nominal or an ordinal column, numbered among all."""
         n = self.x.shape[1]
-        return self.nominal[column - n].values if column >= n else (self.ranks[column] or 0)
+        return self.nominal[column - n].values if column >= n else len(self.labels[column] or ())
 
     def codes(self, column: int) -> IntArray:
         """(N,), which of its values each record has; -1 where it is missing."""
         n = self.x.shape[1]
         if column >= n:
             return np.asarray(self.nominal[column - n].codes, dtype=np.int64)
-        return np.asarray(np.nan_to_num(self.x[:, column], nan=-1.0), dtype=np.int64)
+        x = self.x[:, column]
+        return np.where(np.isnan(x), -1, np.searchsorted(self.labels[column] or (), x)).astype(np.int64)
+
+    def apart(self, column: int) -> FloatArray:
+        """(m - 1,), how far the neighbouring values of an ordinal column are apart."""
+        return np.diff(np.array(self.labels[column] or ()))
 
     def among(self, column: int, values: tuple[int, ...]) -> BoolArray:
         """(N,), records with one of the values."""
@@ -190,27 +195,27 @@ def _charge(charges: Sides, column: int, values: tuple[int, ...], cost: float) -
 
 
 def _step(records: ChargedRecords, column: int, values: tuple[int, ...]) -> FloatArray:
-    """Where an ordinal column leaves or enters a set: 1 between such neighbouring ranks, else 0."""
+    """Mark where an ordinal column leaves or enters a set: 1 between such neighbouring values, else 0."""
     inside = np.zeros(records.size(column))
     inside[list(values)] = 1.0
     return np.abs(np.diff(inside))
 
 
-def _charge_ranks(
+def _charge_steps(
     charges: Sides, records: ChargedRecords, column: int, costs: list[tuple[FloatArray, float | FloatArray]]
 ) -> None:
-    """Steps of an ordinal column's ranks, and what they cost a record: one number, or one for each."""
-    codes = records.codes(column)
+    """Steps between an ordinal column's values, and what they cost a record: one number, or one for each."""
+    codes, apart = records.codes(column), records.apart(column)
     below, above = np.zeros(len(codes)), np.zeros(len(codes))
     for step, cost in costs:
-        below += cost * np.append(0.0, step)[codes]
-        above += cost * np.append(step, 0.0)[codes]
+        below += cost * np.append(0.0, step / apart)[codes]
+        above += cost * np.append(step / apart, 0.0)[codes]
     charges.worth[:, column] += np.where(codes < 0, 0.0, np.maximum(below, above))
 
 
 def _share(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
     column, n = one.of[0], records.x.shape[1]
-    step = np.zeros(records.size(column) - 1)
+    step = np.zeros(max(records.size(column) - 1, 0))
     masses = records.masses(column)
     for values in _sets(one, records):
         p = records.bounded(float(masses[list(values)].sum()))
@@ -223,7 +228,7 @@ def _share(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
         charges.omega[-1].append(omega)
         charges.deviations[-1].append(spread)
     if column < n:
-        _charge_ranks(charges, records, column, [(step, 1.0)])
+        _charge_steps(charges, records, column, [(step, 1.0)])
 
 
 def _crosstab(one: Statistic, records: ChargedRecords, charges: Sides) -> None:
@@ -249,7 +254,7 @@ def _charge_cells(
     if column >= n:
         charges.value[column - n] += omega @ shares
         return
-    step = omega[1:] + omega[:-1]
+    step = (omega[1:] + omega[:-1]) / records.apart(column)[:, None]
     nothing = np.zeros((1, omega.shape[1]))
     steep = np.maximum(np.vstack([step, nothing]), np.vstack([nothing, step]))
     codes = records.codes(column)
@@ -278,7 +283,7 @@ def _domain_mean(one: Statistic, records: ChargedRecords, charges: Sides) -> Non
         charges.omega[-1].append(omega)
         charges.deviations[-1].append(float(np.sqrt(records.share[inside] @ away[inside] ** 2)) / p)
     if ranked:
-        _charge_ranks(charges, records, column, ranked)
+        _charge_steps(charges, records, column, ranked)
 
 
 def _quantile(one: Statistic, records: ChargedRecords, charges: Sides) -> None:

@@ -15,8 +15,11 @@ from workers.algorithms.boxes.bounds import check_domains
 from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
+from workers.algorithms.boxes.sides import NumericColumn
 from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
 from workers.algorithms.core.winsorized import ends
+
+_MOST_STEPS = 2.0**53
 
 
 def check(x: FloatArray, request: BoxesRequest) -> None:
@@ -28,7 +31,7 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     request : the request about them.
     """
     _check_numbers(x, request)
-    check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal], request.ranks)
+    check_statistics(request.statistics, x.shape[1], [column.values for column in request.nominal], _sizes(request))
     if request.k < 1 or not 0.0 < request.confidence < 1.0:
         msg = f"k must be at least 1 and confidence in (0, 1), got {request.k} and {request.confidence}"
         raise ValueError(msg)
@@ -40,7 +43,7 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if request.box_means != "none" and (request.survey is not None or request.rare_records != "keep"):
         msg = "means inside boxes are those of all records, which count alike"
         raise ValueError(msg)
-    steps = tuple(column.step for column in request.columns if column.ranks is None)  # ranks have no means
+    steps = tuple(column.sum_step for column in request.columns if column.has_means)
     if (fault := box_means_fault(request.box_means, request.k, request.bounds, steps)) is not None:
         raise ValueError(fault)
     if request.k > len(x):
@@ -49,6 +52,11 @@ def check(x: FloatArray, request: BoxesRequest) -> None:
     if request.domains:
         check_domains(x, request.domains)
     _check_columns(x, request)
+
+
+def _sizes(request: BoxesRequest) -> list[int | None]:
+    """Number of values in the order of each numeric column; None of a column without one."""
+    return [None if column.labels is None else len(column.labels) for column in request.columns]
 
 
 def rare_fault(request: BoxesRequest) -> str | None:
@@ -68,7 +76,7 @@ def rare_fault(request: BoxesRequest) -> str | None:
     if rare == "keep" or request.plain:
         return None
     if rare == "weigh" or (rare == "suppress" and request.objective == "paper"):
-        return "weights and the papers' objective take complete numbers, their moments, and no demands but k and l"
+        return "weights and the papers' objective take complete numbers, their moments, and k, l and widths of cells"
     if rare == "suppress" and request.demands.t is not None:
         return "t compares boxes with all records: no box is left out with it"
     return None
@@ -96,7 +104,9 @@ def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) ->
 
 
 def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
-    if x.ndim != 2 or x.dtype != np.float64 or len(x) == 0 or x.shape[1] + len(request.nominal) == 0:
+    if len(x) == 0:
+        raise InfeasibleKError(request.k, 0)
+    if x.ndim != 2 or x.dtype != np.float64 or x.shape[1] + len(request.nominal) == 0:
         msg = f"records must be a float64 matrix with a column, or besides nominal ones, got {x.shape} of {x.dtype}"
         raise ValueError(msg)
     if x.shape[1]:
@@ -105,8 +115,15 @@ def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
 
 def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
     for index, column in enumerate(request.columns):
+        _check_steps(index, column, x[:, index], on_grid=request.bounds == "grid")
         if strays := column.strays(x[:, index]):
-            raise InvalidColumnError(index, f"{strays} values are no multiples of {column.step:g}")
+            values = "values of its order" if column.step is None else f"multiples of {column.step!r}"
+            how = (
+                ""
+                if column.step is None
+                else ": round the column to them, as they are written, or name no `value_step`"
+            )
+            raise InvalidColumnError(index, f"{strays} values are no {values}{how}")
         low, high = ends(x[:, index], request.k, request.demands.persons) if column.min_width > 0.0 else (0.0, 0.0)
         if high - low < column.min_width:  # of what the search sees: a refusal reveals nothing of one value
             raise InvalidColumnError(index, f"its values do not span the least width {column.min_width:g}")
@@ -117,6 +134,14 @@ def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
     if request.survey is not None and not (np.isfinite(request.survey).all() and (request.survey > 0.0).all()):
         msg = "design weights must be finite and above 0"
         raise ValueError(msg)
+
+
+def _check_steps(index: int, column: NumericColumn, values: FloatArray, *, on_grid: bool) -> None:
+    """Refuse steps so small that doubles of the size of the values do not tell neighbouring ones apart."""
+    steps = [step for step in (column.step, column.grid_step if on_grid else None) if step is not None]
+    if steps and (np.abs(values) > _MOST_STEPS * min(steps)).any():
+        detail = "its values are more than 2^53 steps away from 0: name a larger `value_step`, or a wider domain"
+        raise InvalidColumnError(index, detail)
 
 
 def _check_demands(demands: BoxConstraints, k: int) -> None:
@@ -134,4 +159,4 @@ def _check_demands(demands: BoxConstraints, k: int) -> None:
 
 def _largest_share(codes: IndexArray) -> float:
     known = codes[codes >= 0]
-    return float(np.bincount(known).max() / len(codes)) if len(known) else 0.0
+    return float(np.bincount(known).max() / len(known)) if len(known) else 0.0

@@ -21,7 +21,7 @@ boxes have no mean. Where the p %-rule fails there is none either: the largest v
 whoever has the second largest.
 
 The information left to whoever knows all but one record of a box: science.md section 5, "Means inside boxes", and
-docs/boxes-options.md.
+docs/reference/boxes-options.md.
 """
 
 from dataclasses import dataclass
@@ -50,11 +50,11 @@ class Drawn:
     Attributes
     ----------
     grids : of each column the step of its grid; None where it has none.
-    sharing : r, records that share the outermost step.
+    sharing : r, numbers of records that may share the last step.
     """
 
     grids: tuple[float | None, ...]
-    sharing: int
+    sharing: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ def _least_sums(width: FloatArray, step: float | None, drawn: Drawn | None, colu
         return ()
     multiples = grid / step
     held = {float(np.floor(multiples + _NEAR)), float(np.ceil(multiples - _NEAR))}
-    return tuple(np.maximum(drawn.sharing * (np.rint(width / step) - g + 1.0), 0.0) for g in sorted(held))
+    beyond = [np.rint(width / step) - g + 1.0 for g in sorted(held)]
+    return tuple(np.maximum(r * each, 0.0) for r in sorted({*drawn.sharing}) for each in beyond)
 
 
 def _rounded(

@@ -26,10 +26,10 @@ from dataclasses import replace
 import numpy as np
 
 from surebox_core.influence import Influences, influences
+from surebox_core.ladder import SMALLEST, rung_from
 from surebox_core.moments import Moments
 from surebox_core.statistics import Statistic
 from surebox_core.types import BoolArray, FloatArray, IndexArray
-from workers.algorithms.core.ladder import SMALLEST, rung_from
 from workers.algorithms.core.winsorized import tail, winsorized
 
 _MEAN_STEPS = 4.0  # of a mean, in a deviation

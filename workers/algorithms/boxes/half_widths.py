@@ -2,9 +2,11 @@
 
 Notation
 --------
-rho(x) : records per unit volume of the columns that matter.
+rho(x) : records per unit volume of the columns that matter; at most f / v.
+h_i : resolution of a column: the step of its values, or the least distance of two of them.
+f(x), v : records with the values of x in the columns that matter, and prod_i h_i, the volume of the cell they share.
 a_i(x) : (n,), influence of column i at x.  n : the columns that are not free.
-D_i = c / a_i,  c(x) = 1/2 (k / rho(x) prod_j a_j(x))^(1/n).   (XK slide 9, XF slide 8)
+D_i = c / a_i,  c(x) = 1/2 (k prod_j a_j(x) / rho(x))^(1/n).   (XK slide 9, XF slide 8)
 Delta = n sum_p w_p c(x_p), w_p the record's weight, 1/N where not weighed: sum_p w_p sum_i a_i D_i at the optimum.
 e_i : l eps_i / 2, the least D_i of a column whose l values are eps_i apart; 0 of all others (XF slide 11).
 c_t, Delta(t) : c of the columns that are left, and the sum of a_i D_i, where the t columns of the largest a_i e_i have
@@ -23,6 +25,8 @@ from surebox_core.influence import Influences, absolute_influences
 from surebox_core.types import BoolArray, FloatArray, IntArray
 
 _NEIGHBOURS = 32
+_LEAST = 1e-30  # of its mean: an influence that vanishes at all neighbours of a record
+_SMALLEST = 1e-300  # a span below is none
 _WIDE = 8  # columns beyond which a tree finds neighbours no faster than a scan
 
 
@@ -89,6 +93,7 @@ class Surroundings:
     mean_a : (u,), over all.
     distance : (m,), largest of mean_a_i |x_i - y_i| to the last neighbour.
     share : (M / ((m - 1) N))^(1/n), M of N records being the pool in which the m-th neighbour is.
+    log_densest : (m,), log of f / v, scaled; None where columns have no resolution.
     """
 
     used: BoolArray
@@ -98,26 +103,67 @@ class Surroundings:
     mean_a: FloatArray
     distance: FloatArray
     share: float
+    log_densest: FloatArray | None = None
 
     def c(self, k: int) -> FloatArray:
         """(m,), c of each point, scaled."""
-        local = np.log(np.maximum(self.a / self.mean_a, 1e-300)).mean(axis=1)
-        return np.asarray(self.distance * float(k) ** (1.0 / len(self.unit)) * self.share * np.exp(local))
+        n, local = len(self.unit), np.log(np.maximum(self.a / self.mean_a, _LEAST)).mean(axis=1)
+        by_neighbours = self.distance * float(k) ** (1.0 / n) * self.share * np.exp(local)
+        if self.log_densest is None:
+            return np.asarray(by_neighbours)
+        of_cell = (np.log(k) + np.log(self.mean_a).sum() - self.log_densest) / n + local
+        return np.asarray(np.maximum(by_neighbours, 0.5 * np.exp(of_cell)))
 
     @property
     def log_density(self) -> FloatArray:
-        """(m,), log rho in scaled columns; infinite where the neighbours coincide."""
+        """(m,), log rho in scaled columns; infinite where the neighbours coincide and columns have no resolution."""
+        densest = np.inf if self.log_densest is None else self.log_densest
+        return np.asarray(np.minimum(self._by_neighbours, densest))
+
+    @property
+    def at_resolution(self) -> BoolArray:
+        """(m,), whether the neighbours are nearer than the resolution of the columns can show."""
+        densest = np.inf if self.log_densest is None else self.log_densest
+        return np.asarray(self._by_neighbours > densest)
+
+    @property
+    def _by_neighbours(self) -> FloatArray:
         n = len(self.unit)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.mean_a).sum() - n * np.log(2.0 * self.distance * self.share))
 
     def half_widths(self, k: int, least: FloatArray | None = None) -> FloatArray:
         """(m, u), D, scaled; none below `least` (u,), scaled likewise."""
-        return asymptotic_half_widths(k, self.log_density, np.maximum(self.a, 1e-300 * self.mean_a), least)
+        return asymptotic_half_widths(k, self.log_density, np.maximum(self.a, _LEAST * self.mean_a), least)
+
+
+def densest(x: FloatArray, used: BoolArray, resolution: FloatArray) -> FloatArray:
+    """Log of f / v of each record, in the columns' units.
+
+    Parameters
+    ----------
+    x : (N, n) records.
+    used : (n,), the columns that matter.
+    resolution : (n,), h.
+
+    Returns
+    -------
+    (N,) float64
+
+    Notes
+    -----
+    science.md section 1, "Half-widths on whole numbers". O(N log N).
+    """
+    _, which, counts = np.unique(x[:, used], axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(np.log(counts[which.reshape(-1)]) - np.log(resolution[used]).sum())
 
 
 def surroundings(
-    x: FloatArray, field: Influences, rng: np.random.Generator, rows: IntArray | None = None
+    x: FloatArray,
+    field: Influences,
+    rng: np.random.Generator,
+    rows: IntArray | None = None,
+    log_densest: FloatArray | None = None,
 ) -> tuple[Surroundings, IntArray] | None:
     """Influences and distances to neighbours of a sample of records, or of given ones.
 
@@ -127,6 +173,7 @@ def surroundings(
     field : derivatives of the statistics at their (weighted) moments.
     rng : draws samples where there are more than about 4,000 records.
     rows : records to look at; None for a sample.
+    log_densest : (N,), from `densest`; None for columns without a resolution.
 
     Returns
     -------
@@ -149,7 +196,7 @@ def surroundings(
     at = x[sample]
     low, high = extremes(x)
     span = np.maximum(field.mean - low, high - field.mean)
-    unit = np.where(span > 0.0, span, 1.0)
+    unit = np.where(span > _SMALLEST, span, 1.0)
     largest = float((field.bound(span) * unit)[used].max())
     if largest == 0.0:
         return None
@@ -164,7 +211,8 @@ def surroundings(
     others = np.where(np.isin(sample, pooled), m, m - 1)  # a record of the pool is its own nearest
     share = float((len(pool) / (max(m - 1, 1) * len(x))) ** (1.0 / len(mean_a)))
     last = distance[np.arange(len(sample)), others]
-    return Surroundings(used, unit[used], largest, a[near].mean(axis=1), mean_a, last, share), sample
+    scaled = None if log_densest is None else log_densest[sample] + np.log(unit[used]).sum()
+    return Surroundings(used, unit[used], largest, a[near].mean(axis=1), mean_a, last, share, scaled), sample
 
 
 def asymptotic_uncertainty(
@@ -191,8 +239,9 @@ def asymptotic_uncertainty(
 
     Notes
     -----
-    XF slides 8 and 12. Where m records coincide c is 0. Weights count half-widths, not how dense records
-    are: a box has k records whatever they weigh. Of a sample Delta is the weighted mean.
+    XF slides 8 and 12. Where m records coincide c is 0: Delta takes no resolution of columns into account. Weights
+    count half-widths, not how dense records are: a box has k records whatever they weigh. Of a sample Delta is the
+    weighted mean.
     """
     near = surroundings(x, field, rng)
     if near is None:

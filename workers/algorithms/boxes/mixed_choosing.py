@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from surebox_core.ends import multiples
 from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes.charges import ChargedRecords, embedded, sides
 from workers.algorithms.boxes.partition.admission import taking
 from workers.algorithms.boxes.rare.shifted import core_boxes
-from workers.algorithms.boxes.sides import Boxes, NumericColumn, multiples, numbered_like
+from workers.algorithms.boxes.sides import Boxes, NumericColumn, numbered_like
 from workers.algorithms.boxes.state import BoxesRequest, Mixed
 from workers.algorithms.boxes.tiles import numbered, outer
 from workers.algorithms.boxes.values import derivatives, pairwise, shares
@@ -32,7 +33,7 @@ def core_of(boxes: Boxes, request: BoxesRequest) -> BoolArray:
         at_most=request.max_suppressed,
         ddof=request.ddof,
         k=request.k,
-        ranks=request.ranks,
+        labels=request.labels,
     )
 
 
@@ -68,7 +69,7 @@ def left_in(mixed: Mixed, boxes: Boxes, judged: Boxes, kept: BoolArray) -> tuple
     request = replace(request, nominal=nominal, demands=given.demands, survey=survey)
     x, share, dummies = mixed.x[rows], shares(survey, len(rows)), mixed.records.dummies
     at = pairwise(embedded(x, nominal, dummies), share, request.ddof)
-    records = ChargedRecords(x, nominal, share, at, request.k / len(rows), survey, dummies, request.ranks)
+    records = ChargedRecords(x, nominal, share, at, request.k / len(rows), survey, dummies, request.labels)
     field = derivatives(request.statistics, records, mixed.deciding)
     weights = None if mixed.seen_weights is None else mixed.seen_weights[rows]
     stay = Mixed(given, x, request, records, field, sides(request.statistics, records), mixed.deciding, weights)

@@ -68,8 +68,8 @@ def begin(state: Checked) -> MixedCutting:
         method=request.partition,
         demands=given.demands,
         groups=_groups(given.groups, survey) if request.weights_apart else given.groups,
-        min_width=width,
-        everywhere=request.bounds != "cells",
+        min_width=request.searched_widths,
+        everywhere=not request.widths_by_cut,
         effort=request.effort,
         least=request.least_widths,
         cell=np.array(outer(given.x, request.every_domain(given.x.shape[1]))) if request.bounds == "cells" else None,
@@ -94,7 +94,7 @@ def _deciding_records(
     some = low <= high
     at = replace(at, low=np.where(some, low, 0.0), high=np.where(some, high, 0.0))
     least = request.k / len(given.rows)
-    return ChargedRecords(given.x, given.nominal, share, at, least, survey, dummies, request.ranks)
+    return ChargedRecords(given.x, given.nominal, share, at, least, survey, dummies, request.labels)
 
 
 def _seen_weights(request: BoxesRequest) -> FloatArray:
@@ -109,7 +109,7 @@ def _mixed(
     """The records that take part, as they are next to as they are seen."""
     share = shares(request.survey, len(x))
     at = pairwise(embedded(x, given.nominal, seen.dummies), share, request.ddof)
-    records = ChargedRecords(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.ranks)
+    records = ChargedRecords(x, given.nominal, share, at, seen.least, request.survey, seen.dummies, request.labels)
     field = derivatives(request.statistics, records, deciding)
     return Mixed(given, x, request, records, field, charges, deciding, seen.survey)
 
@@ -193,7 +193,7 @@ def _chosen(mixed: Mixed, boxes: Boxes, judged: Boxes) -> MixedCertifying:
     steps = tuple(column.step for column in request.columns)
     # a box of a survey is a mass that is anywhere within its bounds: no record of the box's weight is at an end
     attained = request.bounds == "tight" and (request.survey is None or request.weights_apart)
-    meaning = Meaning(attained, steps, least=request.k, ranks=request.ranks)
+    meaning = Meaning(attained, steps, least=request.k, labels=request.labels)
     everyone = core = marked = None
     if request.rare_records != "keep":
         kept = core_of(judged, request)
@@ -223,7 +223,7 @@ def certify(state: MixedCertifying) -> MixedCertifying | AnonymizationFinished:
     request, index = state.mixed.request, len(state.certificates)
     statistic = request.statistics[index]
     readings = state.readings if state.core is None or state.estimates is None else state.core
-    effort = affordable(statistic, request.statistics, len(state.boxes.counts))
+    effort = min(affordable(statistic, request.statistics, len(state.boxes.counts)), request.range_passes)
     steps = state.ranges or reading_steps(statistic, readings, effort, request.ddof)
     steps.step()
     if steps.ranges is None:

@@ -1,7 +1,7 @@
 """What boxes are made by, and what comes out."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from surebox_core.influence import Influences
 from surebox_core.statistics import OF_MOMENTS, Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.estimates import Estimate
+from surebox_verify.ranges.pairs import EFFORT
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.content import BoxMeans
 from workers.algorithms.boxes.partition.arrays import Effort
@@ -17,6 +18,10 @@ from workers.algorithms.boxes.partition.partition import Method
 from workers.algorithms.boxes.partition.places import KeyArray
 from workers.algorithms.boxes.rare.rarity import Criterion, RareRecords
 from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
+
+#: In least widths: what `optimal` predicts that boxes have, and what the records beside a cut span.
+_PREDICTED: Final = 1.5
+_SEARCHED: Final = 1.2
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class BoxesRequest:
     nominal : the nominal columns.
     patterns : whether records may lack values (NaN in x, -1 in codes): boxes are then cut within patterns of missing
         values, and patterns too rare give up values or are left out.
-    min_records_at_bound : records that must share the grid cell to whose end a `grid` bound moves: 1 or 2.
+    min_records_at_bound : records of a box that must share the grid cell to whose end a `grid` bound moves, and of all
+        boxes that must be in it or beyond; None for 2 and k.
     max_suppressed_classes : largest share of the records that are left out for a class of kept columns too rare for
         any box.
     survey : (N,) positive design weights of the records; None for equal ones.
@@ -57,6 +63,8 @@ class BoxesRequest:
     p_percent : p of the p %-rule, for exact means.
     separation : of each numeric column how far apart its l values are, 0 where that is not demanded; empty for none.
     effort : how much the partition of columns of all kinds tries; None for the usual number for so many records.
+    range_passes : passes over the boxes that a range of two or more columns costs at most; fewer than are affordable
+        only where the ranges are not published, for those who verify them make as many as are affordable.
     """
 
     k: int
@@ -73,7 +81,7 @@ class BoxesRequest:
     columns: tuple[NumericColumn, ...] = ()
     nominal: tuple[NominalColumn, ...] = ()
     patterns: bool = False
-    min_records_at_bound: int = 2
+    min_records_at_bound: int | None = None
     max_suppressed_classes: float = 0.02
     survey: FloatArray | None = None
     weights_apart: bool = False
@@ -83,12 +91,13 @@ class BoxesRequest:
     mean_interval_in_boxes: float = 1.0
     p_percent: float = 10.0
     effort: Effort | None = None
+    range_passes: int = EFFORT
     separation: tuple[float, ...] = ()
 
     @property
-    def ranks(self) -> tuple[int | None, ...]:
-        """Number of values of each numeric column that is ordinal, None of the others."""
-        return tuple(column.ranks for column in self.columns)
+    def labels(self) -> tuple[tuple[float, ...] | None, ...]:
+        """Numbers that the values of each ordinal column count as; None of the other numeric columns."""
+        return tuple(column.labels for column in self.columns)
 
     def every_domain(self, columns: int) -> tuple[Domain | None, ...]:
         """The domain of each of so many numeric columns, None where none is declared."""
@@ -96,13 +105,49 @@ class BoxesRequest:
 
     @property
     def least_half_widths(self) -> FloatArray | None:
-        """L eps_i / 2 of each numeric column (XF slide 11); None where there is none."""
-        return 0.5 * self.demands.l * np.array(self.separation) if any(self.separation) else None
+        """The larger of L eps_i / 2 (XF slide 11) and half the least width, of each numeric column; None for none."""
+        return _larger(0.5 * self.demands.l * np.array(self.separation), 0.5 * self._min_widths)
 
     @property
     def least_widths(self) -> FloatArray | None:
-        """(l - 1) eps_i of each numeric column, which l values of it span at least; None where there is none."""
-        return (self.demands.l - 1) * np.array(self.separation) if any(self.separation) else None
+        """Widths that `optimal` predicts for boxes at least, of each numeric column; None where there are none.
+
+        (l - 1) eps_i, which l values span, and half as much again as the least width, which boxes that just have it are
+        as wide as where cuts lie in gaps.
+        """
+        return _larger((self.demands.l - 1) * np.array(self.separation), _PREDICTED * self._min_widths)
+
+    @property
+    def searched_widths(self) -> FloatArray | None:
+        """Widths that the records on both sides of a cut span, of its column; None where there is no least width.
+
+        A fifth more than the least width, of whole steps the nearest number of them: bounds at the least width would
+        have a record near each end. No more of orders, whose values may be few.
+        """
+        width = self._min_widths
+        if not width.any():
+            return None
+        for index, column in enumerate(self.columns):
+            least, wider = width[index], _SEARCHED * width[index]
+            if column.step is not None:
+                width[index] = max(np.ceil(least / column.step), np.round(wider / column.step)) * column.step
+            elif column.labels is None:
+                width[index] = wider
+        return width
+
+    @property
+    def _min_widths(self) -> FloatArray:
+        return np.array([column.min_width for column in self.columns])
+
+    @property
+    def widths_by_cut(self) -> bool:
+        """True where a least width is one of sides, which a cut of their own column alone narrows.
+
+        Bounds that follow the records shrink with any cut. Exact means of records that lie near one end give them away,
+        however wide the side is, unless the records span the width (surebox_verify.disclosure); rounded ones leave half
+        of the side at least.
+        """
+        return self.bounds == "cells" and self.box_means != "exact"
 
     @property
     def plain(self) -> bool:
@@ -115,9 +160,15 @@ class BoxesRequest:
             and demands.alpha is None
             and self.survey is None
             and len(demands.persons) == len(demands.kept) == 0
-            and all(column.min_width == 0.0 for column in self.columns)
+            and (self.widths_by_cut or all(column.min_width == 0.0 for column in self.columns))
             and all(statistic.kind in OF_MOMENTS for statistic in self.statistics)
         )
+
+
+def _larger(one: FloatArray, other: FloatArray) -> FloatArray | None:
+    """The larger of two widths of each column; either may be empty, None where there is no width."""
+    width = np.maximum(one, other) if len(one) and len(other) else one if len(one) else other
+    return width if width.any() else None
 
 
 @dataclass(frozen=True)

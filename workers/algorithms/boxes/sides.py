@@ -2,7 +2,8 @@
 
 Notation
 --------
-n : numeric columns, numbered 0 to n - 1: real and whole numbers, dates as days, ordinal columns as ranks.
+n : numeric columns, numbered 0 to n - 1: real and whole numbers, dates as days, ordinal columns as what their values
+    count as.
 d : nominal columns, numbered n to n + d - 1 wherever columns are counted together (`Statistic.of`, costs, patterns).
 m_j : values in the codebook of nominal column j, coded 0 to m_j - 1.
 S_j(b) : set of values that box b leaves of nominal column j, a row of booleans.
@@ -11,20 +12,14 @@ science.md section 5, "Nominal columns", "Whole numbers and dates" and "Grid bou
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
+from surebox_core.ends import are_multiples
 from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
-from surebox_verify.boxes import PublishedBoxes
+from surebox_verify.boxes import PublishedBoxes, even_step
 
-_UNITS = 4.0  # in the last place, that a value may be next to its multiple
-
-
-def multiples(numbers: FloatArray, step: float) -> FloatArray:
-    """Whole numbers times a step, as they are written: 3 times 0.1 is 0.3, the float that 0.3 is read as."""
-    exact = Fraction(repr(float(step)))
-    return np.asarray(numbers * float(exact.numerator) / float(exact.denominator))
+_LEAST_STEPS = 2.0  # whole multiples in a step of a grid
 
 
 @dataclass(frozen=True)
@@ -33,13 +28,15 @@ class NumericColumn:
 
     Attributes
     ----------
-    step : values are whole multiples of it (1 for whole numbers, days and ranks); None for real numbers. Bounds are
+    step : values are whole multiples of it (1 for whole numbers and days); None for real numbers and orders. Bounds are
         then published as the least and the greatest multiple that a box holds, both included.
     value_step : step of the grid to whose cells `grid` bounds are moved outward; None where a column has none and
         keeps the cell's bounds.
     min_width : least distance between the published bounds of a box; 0 for none.
-    ranks : values of an ordinal column's declared order, coded 0 to ranks - 1 (its `step` is then 1 and its domain
-        0 to ranks - 1); None for other columns.
+    labels : what the values of an ordinal column count as, ascending (its domain is from the first to the last): bounds
+        are two of them, both included; None for other columns.
+    has_means : whether boxes may have the means of its records: not of ranks, which have none, nor of numbers unevenly
+        apart, whose sums can state every value.
     limits : least and greatest value that there is at all (of days the first of year 1 and the last of year 9999): no
         outer bound is rounded beyond these; None where there are none.
     """
@@ -47,27 +44,28 @@ class NumericColumn:
     step: float | None = None
     value_step: float | None = None
     min_width: float = 0.0
-    ranks: int | None = None
+    labels: tuple[float, ...] | None = None
+    has_means: bool = True
     limits: tuple[float, float] | None = None
 
+    @property
+    def grid_step(self) -> float | None:
+        """Step h of the grid of `grid` bounds; None where the column has none."""
+        return None if self.value_step is None else max(self.value_step, _LEAST_STEPS * (self.step or 0.0))
+
     def strays(self, values: FloatArray) -> int:
-        """How many present values are no multiples of the step."""
+        """Count the present values that are no multiples of the step, or none of the labels."""
+        known = values[~np.isnan(values)]
+        if self.labels is not None:
+            return int(np.count_nonzero(~np.isin(known, self.labels)))
         if self.step is None:
             return 0
-        known = values[~np.isnan(values)]
-        beside = np.abs(known - multiples(np.rint(known / self.step), self.step))
-        return int(np.count_nonzero(beside > _UNITS * np.spacing(np.maximum(np.abs(known), self.step))))
+        return int(np.count_nonzero(~are_multiples(known, self.step)))
 
     @property
-    def fractional(self) -> bool:
-        """Whether multiples of the step are rounded."""
-        return self.step is not None and not float(self.step).is_integer()
-
-    def snapped(self, values: FloatArray) -> FloatArray:
-        """Values that do not stray as the multiples that they are: a value on a bound then is in the box."""
-        if self.step is None or not self.fractional:
-            return values
-        return multiples(np.rint(values / self.step), self.step)
+    def sum_step(self) -> float | None:
+        """Number whose multiples the sums of values of a box, less its lower bound each, are; None for any numbers."""
+        return self.step if self.labels is None else even_step(self.labels)
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,7 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
         effort=request.effort,
         cell=cell,
         least=request.least_widths,
+        min_width=request.searched_widths,
     )
     return Cutting(state.x, seen, request, state.field, state.true, deviations, cuts)
 
@@ -200,7 +201,7 @@ def certify(state: Certifying) -> Certifying | AnonymizationFinished:
 def _readings(request: BoxesRequest, boxes: Boxes, chosen: Chosen) -> tuple[Readings, Readings | None]:
     """Boxes as their readers will have them: all, and those of the core."""
     steps = tuple(column.step for column in request.columns)
-    meaning = Meaning(request.bounds == "tight", steps, least=request.k)
+    meaning = Meaning(request.bounds == "tight", steps, least=request.k, labels=request.labels)
     if chosen.core is None:
         return Readings(boxes, meaning, chosen.weights), None
     core = boxes.taking(np.flatnonzero(chosen.core), np.zeros(0, dtype=np.int32))
@@ -209,7 +210,7 @@ def _readings(request: BoxesRequest, boxes: Boxes, chosen: Chosen) -> tuple[Read
 
 def _ranges(state: Certifying, index: int) -> RangeSteps:
     statistics = state.request.statistics
-    effort = affordable(statistics[index], statistics, len(state.boxes.counts))
+    effort = min(affordable(statistics[index], statistics, len(state.boxes.counts)), state.request.range_passes)
     readings = state.readings if state.core is None or state.about_all is None else state.core
     return reading_steps(statistics[index], readings, effort, state.request.ddof)
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from surebox_core.compiling.kernels import kernel
+from surebox_core.ends import multiples
 from surebox_core.extremes import extremes_present
 from surebox_core.ordering import lexicographic
 from surebox_core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -19,7 +20,7 @@ from workers.algorithms.boxes.partition.arranging import ancestors
 from workers.algorithms.boxes.partition.companions import assign, ring
 from workers.algorithms.boxes.partition.partition import Partition
 from workers.algorithms.boxes.partition.places import KeyArray, cut_points
-from workers.algorithms.boxes.sides import Boxes, NominalColumn, multiples
+from workers.algorithms.boxes.sides import Boxes, NominalColumn, NumericColumn
 
 _ROUNDING = 1e-9  # of a bound, within which it may be a multiple itself
 
@@ -135,13 +136,13 @@ def numbered(boxes: Boxes) -> Boxes:
     return boxes.taking(position, number[boxes.box])
 
 
-def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Boxes:
-    """Bounds of columns of whole multiples as the least and greatest multiple that a cell holds.
+def on_grid(boxes: Boxes, columns: Sequence[NumericColumn], high: FloatArray) -> Boxes:
+    """Bounds of columns of whole multiples, and of orders, as the least and greatest value that a cell holds.
 
     Parameters
     ----------
     boxes : half-open cells.
-    steps : of each numeric column, None for real numbers.
+    columns : the numeric ones.
     high : (n,), upper outer bounds; the cells that reach them are closed.
 
     Notes
@@ -149,8 +150,10 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
     Anyone could round the bounds, so it costs nothing (science.md section 5, "Whole numbers and dates").
     """
     lower, upper = boxes.lower.copy(), boxes.upper.copy()
-    for i, step in enumerate(steps):
-        if step is None:
+    for i, column in enumerate(columns):
+        if column.labels is not None:
+            lower[:, i], upper[:, i] = _labels_within(lower[:, i], upper[:, i], column.labels, high[i])
+        if (step := column.step) is None:
             continue
         least, most = lower[:, i] / step, upper[:, i] / step
         closed = upper[:, i] >= high[i]
@@ -159,6 +162,17 @@ def on_grid(boxes: Boxes, steps: Sequence[float | None], high: FloatArray) -> Bo
         most = np.where(closed, np.floor(most + slack), np.ceil(most + slack) - 1.0)
         lower[:, i], upper[:, i] = multiples(least, step) + 0.0, multiples(most, step) + 0.0
     return Boxes(lower, upper, boxes.counts, boxes.box, boxes.outer_from_data, sets=boxes.sets)
+
+
+def _labels_within(
+    lower: FloatArray, upper: FloatArray, labels: Sequence[float], high: float
+) -> tuple[FloatArray, FloatArray]:
+    """The least and greatest label of each cell; NaN where a box has no value."""
+    label, there = np.array(labels), ~np.isnan(lower)
+    first = np.searchsorted(label, np.where(there, lower, label[0]))
+    up_to = np.where(there, upper, label[-1])
+    after = np.where(up_to >= high, np.searchsorted(label, up_to, side="right"), np.searchsorted(label, up_to))
+    return np.where(there, label[first], np.nan), np.where(there, label[after - 1], np.nan)
 
 
 def _boxes(

@@ -11,7 +11,7 @@ are divided at (u + i) omega, and the cell that contains S is published. omega i
 rungs are secret: an adversary who knows all weights of a box but one person's has that one to an interval as long as
 half the largest of the box, or longer, and of the ladder no more than which factor of two the largest is in. The same
 box has the same interval in every release; other boxes of the same data have others, so that intervals are published
-for one of them (docs/boxes-options.md).
+for one of them (docs/reference/boxes-options.md).
 """
 
 import numpy as np

@@ -2,9 +2,11 @@
 
 Notation
 --------
-p_v : share of value v in a class (or neighbourhood); q_v : its share in the whole table. m : values, in order.
-r_1 >= r_2 >= ... : how many records of a class have its values, most frequent first.
-alpha = max p_v. distinct l = values with p_v > 0. entropy l = exp(-sum p_v ln p_v).
+p_v : share of value v in a class (or neighbourhood); q_v : its share in the whole table. m : values, in order; a
+    missing one is one more.
+g_v : share of value v among the records of a class that have one. r_1 >= r_2 >= ... : how many have its values, most
+    frequent first. A missing value hides nobody and is none of these.
+alpha = max g_v. distinct l = values with g_v > 0. entropy l = exp(-sum g_v ln g_v).
 recursive: r_1 < c (r_l + r_{l+1} + ...): (c, l)-diverse for every c above the largest r_1 / (r_l + ...).
 t, equal distance: 1/2 sum |p_v - q_v|; ordered distance: 1/(m - 1) sum_v |P_v - Q_v|, P and Q cumulated.
 delta: max |ln(p_v / q_v)| over values of the class. beta, basic: max (p_v - q_v) / q_v.
@@ -30,15 +32,16 @@ class Closeness:
 
     Attributes
     ----------
-    distinct : (G,) values.
-    top : (G,) share of the most frequent one.
-    entropy : (G,) natural logarithm.
+    distinct, present : (G,) values; and with the missing one, where it occurs.
+    top : (G,) share of the most frequent one; 0 where there is none.
+    entropy : (G,) natural logarithm; minus infinity where there is none.
     equal, ordered : (G,) distances to the whole table.
     delta, beta : (G,).
     excess : (G,) largest (p - q) / q less its own -ln q, over values with p > q; enhanced likeness fails above 0.
     """
 
     distinct: IntArray
+    present: IntArray
     top: FloatArray
     entropy: FloatArray
     equal: FloatArray
@@ -56,14 +59,18 @@ def _measure(
     q: FloatArray,
     above: FloatArray,
     sums: FloatArray,
+    first: int,
     out: FloatArray,
 ) -> None:
-    """All measures of all classes; above = Q_v, sums_v = Q_0 + ... + Q_{v-1}."""
+    """All measures of all classes; above = Q_v, sums_v = Q_0 + ... + Q_{v-1}; values below `first` are missing."""
     m = len(q)
     for g in range(len(start) - 1):
-        total = 0
+        total, known, distinct = 0, 0, 0
         for e in range(start[g], start[g + 1]):
             total += count[e]
+            if value[e] >= first:
+                known += count[e]
+                distinct += 1
         top, entropy, equal, ordered, delta, beta, excess = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -np.inf
         reached = 0.0  # P up to the entry before
         before = 0  # values below this one are done
@@ -84,24 +91,27 @@ def _measure(
             p, share = count[e] / total, q[value[e]]
             reached += p
             before = upto
-            top = max(top, p)
-            entropy -= p * np.log(p)
+            if value[e] >= first:
+                g_v = count[e] / known
+                top = max(top, g_v)
+                entropy -= g_v * np.log(g_v)
             delta = max(delta, abs(np.log(p / share)))
             if p > share:
                 equal += p - share
                 beta = max(beta, (p - share) / share)
                 excess = max(excess, (p - share) / share + np.log(share))
-        out[g, 0] = start[g + 1] - start[g]
+        out[g, 0] = distinct
         out[g, 1] = top
-        out[g, 2] = entropy
+        out[g, 2] = entropy if distinct > 0 else -np.inf
         out[g, 3] = equal
         out[g, 4] = ordered / (m - 1) if m > 1 else 0.0
         out[g, 5] = delta
         out[g, 6] = beta
         out[g, 7] = excess
+        out[g, 8] = start[g + 1] - start[g]
 
 
-def closeness(parts: Iterable[Histograms], shares: FloatArray, number: int) -> Closeness:
+def closeness(parts: Iterable[Histograms], shares: FloatArray, number: int, *, missing: bool = False) -> Closeness:
     """Measures of every class.
 
     Parameters
@@ -109,6 +119,7 @@ def closeness(parts: Iterable[Histograms], shares: FloatArray, number: int) -> C
     parts : histograms that together contain each class once.
     shares : (m,) q, positive, values in their order.
     number : G.
+    missing : whether the first value is the missing one.
 
     Returns
     -------
@@ -117,21 +128,22 @@ def closeness(parts: Iterable[Histograms], shares: FloatArray, number: int) -> C
     """
     above = np.cumsum(shares)
     sums = np.concatenate([[0.0], np.cumsum(above)])
-    whole = np.empty((number, 8))
+    whole = np.empty((number, 9))
     for part in parts:
-        out = np.empty((len(part.classes), 8))
-        _measure(part.start, part.value, part.count, shares, above, sums, out)
+        out = np.empty((len(part.classes), 9))
+        _measure(part.start, part.value, part.count, shares, above, sums, int(missing), out)
         whole[part.classes] = out
-    return Closeness(whole[:, 0].astype(np.int64), *np.ascontiguousarray(whole[:, 1:].T))
+    return Closeness(whole[:, 0].astype(np.int64), whole[:, 8].astype(np.int64), *np.ascontiguousarray(whole[:, 1:8].T))
 
 
-def recursive_c(parts: Iterable[Histograms], least: int) -> float:
+def recursive_c(parts: Iterable[Histograms], least: int, *, missing: bool = False) -> float:
     """The number above which every c makes the table recursively (c, l)-diverse.
 
     Parameters
     ----------
     parts : histograms that together contain each class once.
-    least : l, at most the values of every class.
+    least : l, at most the values of every class that has any.
+    missing : whether the first value is the missing one.
 
     Returns
     -------
@@ -141,11 +153,15 @@ def recursive_c(parts: Iterable[Histograms], least: int) -> float:
     worst = 0.0
     for part in parts:
         of_class = np.repeat(np.arange(len(part.classes)), np.diff(part.start))
-        count = part.count[np.lexsort((-part.count, of_class))].astype(np.float64)
-        tail = np.add.reduceat(
-            np.append(count, 0.0), np.column_stack([part.start[:-1] + least - 1, part.start[1:]]).ravel()
-        )
-        worst = max(worst, float((count[part.start[:-1]] / tail[::2]).max(initial=0.0)))
+        known = part.value >= int(missing)
+        of_class, count = of_class[known], part.count[known]
+        if not len(count):
+            continue
+        count = count[np.lexsort((-count, of_class))].astype(np.float64)
+        start = np.flatnonzero(np.diff(of_class, prepend=-1))
+        ends = np.append(start[1:], len(count))
+        tail = np.add.reduceat(np.append(count, 0.0), np.column_stack([start + least - 1, ends]).ravel())
+        worst = max(worst, float((count[start] / tail[::2]).max(initial=0.0)))
     return worst
 
 

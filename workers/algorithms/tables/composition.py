@@ -28,10 +28,21 @@ import numpy as np
 
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import BoolArray, FloatArray, IntArray
+from workers.algorithms.tables import locating
 from workers.algorithms.tables.candidates import ABSENT, UNPLACED, Placed, joint_candidates
 from workers.algorithms.tables.classes import classes, grouped
 
-__all__ = ["ABSENT", "UNPLACED", "Composed", "CompositionRequest", "Diversity", "Noise", "Placed", "compose"]
+__all__ = [
+    "ABSENT",
+    "UNPLACED",
+    "Composed",
+    "CompositionRequest",
+    "Diversity",
+    "Noise",
+    "Placed",
+    "compose",
+    "rehearse",
+]
 
 _PAIRS: Final = 5_000_000  # fits that are looked at; beyond them records are sampled
 
@@ -61,7 +72,7 @@ class CompositionRequest:
     releases : those with places.
     k : persons that are to remain.
     persons : (N,), number of each record's person; None: each record is a person.
-    sensitive : (T,) codes each, of the columns whose diversity is looked at.
+    sensitive : (T,) codes each, of the columns whose diversity is looked at; -1 where missing, which is no value.
     noise : the uncertain releases.
     presence : (N,) each, of releases without places: 0 where a record is in it, ABSENT, UNPLACED.
     today : T; None: all are there.
@@ -85,7 +96,7 @@ class Diversity:
     Attributes
     ----------
     l_diversity : distinct values in the least diverse group.
-    alpha : greatest share of one value in a group.
+    alpha : greatest share of one value in a group, of the records that have one.
     homogeneous : share of records in groups with one value.
     """
 
@@ -122,6 +133,15 @@ class Composed:
     expected_below: float | None
     evaluated: int
     diversity: tuple[Diversity, ...] = field(default=())
+
+
+def rehearse() -> None:
+    """Compose a few made-up records, without and with what is published of them, so that everything is compiled."""
+    x, rng, places = np.arange(40.0)[:, None], np.random.default_rng(0), locating.rehearse()
+    boxes = np.arange(20)
+    published = Placed(places, published_place=boxes, published_kept=0 * boxes, published_rows=0 * boxes + 2)
+    compose(CompositionRequest([Placed(places)], 2.0, noise=[Noise(x, np.ones_like(x))]), rng=rng)
+    compose(CompositionRequest([published, published], 2.0), rng=rng)
 
 
 def compose(request: CompositionRequest, *, rng: np.random.Generator) -> Composed:
@@ -213,15 +233,17 @@ def _share(weights: IntArray, which: np.ndarray) -> float:
 
 
 def _diversity(group: IntArray, codes: IntArray, sizes: IntArray) -> Diversity:
-    code = np.unique(codes, return_inverse=True)[1]
-    span = int(code.max(initial=0)) + 1
-    pairs, counts = np.unique(group * span + code, return_counts=True)
-    distinct = np.bincount(pairs // span, minlength=len(sizes))
-    most = np.zeros(len(sizes), np.int64)
-    np.maximum.at(most, pairs // span, counts)
     if not len(sizes):
         return Diversity(0, 0.0, 0.0)
-    return Diversity(int(distinct.min()), float((most / sizes).max()), _share(sizes, distinct == 1))
+    there = codes >= 0
+    code = np.unique(codes[there], return_inverse=True)[1]
+    span = int(code.max(initial=0)) + 1
+    pairs, counts = np.unique(group[there] * span + code, return_counts=True)
+    distinct = np.bincount(pairs // span, minlength=len(sizes))
+    known = np.bincount(group[there], minlength=len(sizes))
+    most = np.zeros(len(sizes), np.int64)
+    np.maximum.at(most, pairs // span, counts)
+    return Diversity(int(distinct.min()), float((most / np.maximum(known, 1)).max()), _share(sizes, distinct == 1))
 
 
 def _changed(request: CompositionRequest) -> int | None:

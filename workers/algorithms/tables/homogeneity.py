@@ -34,6 +34,8 @@ class Homogeneity:
     share_certain, share_nearly_certain : of the rows.
     t : largest distance of a class to the whole table.
     attribution, baseline : CAP, and what it were without classes.
+    least_values, largest_share : fewest values that are not missing in a class, and the largest share
+        that one of them has among those of a class.
     """
 
     share_certain: float
@@ -41,6 +43,8 @@ class Homogeneity:
     t: float
     attribution: float
     baseline: float
+    least_values: int
+    largest_share: float
 
 
 def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None) -> Homogeneity:
@@ -76,6 +80,8 @@ def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None
         t=t,
         attribution=float((held.count**2 / of_entry).sum() / rows),
         baseline=float((shares**2).sum()),
+        least_values=int(np.add.reduceat((held.value > 0).astype(np.int64), held.start[:-1]).min()),
+        largest_share=float((top / np.maximum(np.add.reduceat(counts, held.start[:-1]), 1)).max()),
     )
 
 

@@ -1,112 +1,321 @@
-"""By what the same rows are recognised, without keeping them (science.md section 6, "Sameness of data").
+"""By what the same people are recognised (science.md section 6, "Sameness of data").
+
+A sketch is personal data: equal cells show in it, and how often they occur. It is stored encrypted.
 
 Notation
 --------
-h(v) : 64-bit hash of a cell, keyed (made where cells are read).
-row : the hashes of a record's cells over some columns; o : which occurrence of its row it is, from 0.
-H(row, o) : SipHash-2-4 (Aumasson, Bernstein 2012) of both under the owner's key. Of equal rows each has a hash of its
-    own: rows are a multiset.
-S : the SKETCH smallest H of a dataset. Of two datasets the smallest of the union of both sketches are a sample of the
-    union of the multisets; the share that is in both estimates J = |A and B| / |A or B|.
-overlap = |A and B| / min(|A|, |B|) = J / (1 + J) (|A| + |B|) / min(|A|, |B|).
-m_c : how many different rows occur c times. Drawn from one population without having a record in common, datasets of
-    n_A <= n_B records overlap as well: with the rate c* = (c + 1) m_{c+1} / m_c (Good 1953), at most c, of a row that
-    B has c times, A has it X ~ Poisson(c* n_A / n_B) times, and n_A overlap = sum_c m_c E min(X, c). Where m_c is so
-    small that the ratio is mostly noise, c* = c: noise could only lower it, and any two populations of a few ages and
-    towns would be one.
+h(v) : 64-bit hash of a cell's value, keyed; the same whatever the column is called.
+C, L : the cells of a column with the COLUMN smallest h, and how often each occurs.
+S : samples of rows. Of an anchor, a small set of columns, all rows whose hash over the anchor is below a threshold
+    that lets SAMPLE rows through at most, a power of two where it may be, so that tables have it in common; of each the
+    first byte of h in every column. Rows of the same people over the anchor are in the samples of both tables, so that
+    any set of columns can be compared in them. Anchors have no column in common: if one column was changed, the samples
+    of the others are what they were. Tables of WHOLE rows at most are kept whole.
 bits : -log2 of the probability (n! / prod_v c_v!) prod_v (c_v / n)^c_v that n draws at the observed shares are as often
     each value as these were: how much it states that two multisets are equal. 16 for three columns of two values each
     in 600 records, 860 for 600 different values.
+
+Columns by kind, as they state something about who the people are: constant; numbering, whose values are given in turn
+(fewer occur twice than if they were drawn); even, whose values are more
+equally frequent than by chance, as a design has them; identifying, nearly each value once all the same; ordinary.
 """
 
+import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2, poisson
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
-from surebox_core.types import FloatArray, IntArray
+from surebox_core.types import IntArray
+from workers.algorithms.tables.splits import Cells, Codes, Hashes, cells_of
 
-SKETCH: Final = 1024
-#: By so much more than independent draws must datasets overlap to be the same data.
-MORE: Final = 0.1
-#: Multisets that are equal by chance once in a million times reveal nothing.
-BITS: Final = 20.0
-_COUNTED: Final = 20  # least m_c for which the ratio is a rate
-_MOST_TERMS: Final = 400  # of a Poisson sum; beyond it the rate is so large that the normal limit is used
+#: Values of a column that are kept, and of one with a value for each record.
+COLUMN, IDS = 64, 512
+#: Columns that are kept of a wide table.
+WIDEST: Final = 64
+#: A threshold that all hashes are below.
+MOST: Final = (1 << 64) - 1
+#: Rows of a table that is kept whole; else rows of a sample, and samples of a table.
+WHOLE, SAMPLE, SAMPLES = 1024, 512, 8
+#: Share of the records with a value of their own, from which on a column identifies them.
+_OWN: Final = 0.98
+#: Probability of so few numbers that occur twice.
+_TOO_FEW: Final = 0.01
+#: Probability of frequencies so equal, by the values but one.
+_EVEN: Final = 0.05
+#: Records a value, from which on that is judged.
+_REPEATED: Final = 2.0
+#: Columns of an anchor.
+_WIDEST: Final = 4
+#: Cells of an anchor that are left out, for they have more rows than a sample.
+_HEAVY: Final = 16
 
-Hashes = NDArray[np.uint64]
 Words = NDArray[np.uint64]
 
 
+class Kind(IntEnum):
+    """Kind of evidence that a column gives about who the people are."""
+
+    CONSTANT = 0
+    NUMBERING = 1
+    EVEN = 2
+    IDENTIFYING = 3
+    ORDINARY = 4
+
+
 @dataclass(frozen=True)
-class Sketch:
-    """Rows of a dataset over some columns.
+class ColumnSketch:
+    """A column.
 
     Attributes
     ----------
-    least : (at most SKETCH,), ascending.
-    rows : records.
-    repeats : (., 2), c and m_c, ascending.
+    name : of the column.
+    kind : see above.
+    values : how many different ones there are.
+    least : C, the cells of the smallest hashes, of each its first 32 bits.
     """
 
-    least: Hashes
+    name: str
+    kind: Kind
+    values: int
+    least: Cells
+
+    @cached_property
+    def below(self) -> int:
+        """The threshold under which all values are kept."""
+        return 1 << 32 if self.values <= len(self.least.hashes) else int(self.least.hashes[-1]) + 1
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Rows whose hash over an anchor is below a threshold.
+
+    Attributes
+    ----------
+    anchor : columns by their place; none: the whole table.
+    below : the threshold.
+    without : (., ) hashes over the anchor of rows that are left out all the same.
+    codes : (rows, columns); of a sketch in their own order.
+    """
+
+    anchor: tuple[int, ...]
+    below: int
+    without: Hashes
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class TableSketch:
+    """By what a table is recognised.
+
+    Attributes
+    ----------
+    rows : records.
+    columns : in the order of `RowSample.codes`.
+    samples : of rows.
+    """
+
     rows: int
-    repeats: IntArray
+    columns: tuple[ColumnSketch, ...]
+    samples: tuple[RowSample, ...]
 
 
-def sketch(cells: Sequence[Hashes], key: tuple[int, int]) -> Sketch:
-    """Sketch the rows over some columns; O(N log N).
+@dataclass(frozen=True)
+class HashedColumn:
+    """A column of a table that is there.
+
+    Attributes
+    ----------
+    sketch : what is kept of it.
+    hashes : (N,), h of the cells.
+    """
+
+    sketch: ColumnSketch
+    hashes: Hashes
+
+
+def hashed_column(name: str, cells: Hashes, lattice: Callable[[], float], *, key: Words) -> HashedColumn:
+    """Hash a column and classify it; O(N log N).
 
     Parameters
     ----------
-    cells : (N,) each, h of the cells, column by column.
-    key : the owner's, two words of 64 bits.
+    name : of the column.
+    cells : (N,), the cells as 64 bits each, the same for the same value.
+    lattice : how many numbers there are between the least and the greatest, in steps of the greatest that divides all
+        differences; infinity where values are no numbers. Called for columns whose values occur once.
+    key : the owner's, two words.
     """
-    words = np.ascontiguousarray(np.column_stack(cells), dtype=np.uint64)
-    keys = np.array(key, dtype=np.uint64)
-    rows = np.sort(hashed_rows(words, keys))
-    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]][: len(rows)])
-    counts = np.diff(np.r_[starts, len(rows)])
-    occurrence = np.arange(len(rows)) - np.repeat(starts, counts)
-    hashes = hashed_rows(np.column_stack([rows, occurrence.astype(np.uint64)]), keys)
-    least = np.partition(hashes, SKETCH)[:SKETCH] if len(hashes) > SKETCH else hashes
-    return Sketch(np.sort(least), len(rows), np.column_stack(np.unique(counts, return_counts=True)))
+    hashes = hashed_rows(cells.reshape(-1, 1), key)
+    different = cells_of(hashes >> np.uint64(32))
+    kind, values = _kind(different.counts, lattice), len(different.hashes)
+    kept = IDS if kind in {Kind.IDENTIFYING, Kind.NUMBERING} else COLUMN
+    least = Cells(different.hashes[:kept], different.counts[:kept])
+    return HashedColumn(ColumnSketch(name, kind, values, least), hashes)
 
 
-def overlap(a: Sketch, b: Sketch) -> float:
-    """Estimated share of the smaller dataset's rows that the other one has too."""
-    if not a.rows or not b.rows:
-        return 0.0
-    union = np.union1d(a.least, b.least)[:SKETCH]
-    shared = np.isin(union, a.least, assume_unique=True) & np.isin(union, b.least, assume_unique=True)
-    jaccard = float(shared.mean())
-    return min(1.0, jaccard / (1 + jaccard) * (a.rows + b.rows) / min(a.rows, b.rows))
+def _kind(counts: IntArray, lattice: Callable[[], float]) -> Kind:
+    rows, values = int(counts.sum()), len(counts)
+    if values < 2:
+        return Kind.CONSTANT
+    if values >= _OWN * rows:
+        return Kind.NUMBERING if is_numbering(rows, values, lattice()) else Kind.IDENTIFYING
+    return Kind.EVEN if _is_even(counts) else Kind.ORDINARY
 
 
-def independent(a: Sketch, b: Sketch) -> float:
-    """Overlap to be expected of datasets of one population that have no record in common."""
-    small, large = (a, b) if a.rows <= b.rows else (b, a)
-    if not small.rows:
-        return 0.0
-    times, different = large.repeats[:, 0], large.repeats[:, 1].astype(np.float64)
-    next_times = dict(zip(times.tolist(), different.tolist(), strict=True))
-    following = np.array([next_times.get(c + 1, 0.0) for c in times.tolist()])
-    frequent = (times > _smooth_up_to(times)) | (different < _COUNTED)
-    rates = np.where(frequent, times, np.minimum((times + 1) * following / different, times))
-    rates = rates * (small.rows / large.rows)
-    expected = sum(float(m) * _least(float(rate), int(c)) for c, m, rate in zip(times, different, rates, strict=True))
-    return min(1.0, expected / small.rows)
+def is_numbering(rows: int, values: int, lattice: float) -> bool:
+    """Return whether fewer numbers occur twice than if each were drawn: evenly, by which the fewest do."""
+    pairs = rows * (rows - 1) / 2 / lattice
+    return bool(poisson.cdf(rows - values, pairs) < _TOO_FEW)
 
 
-def same_rows(a: Sketch, b: Sketch) -> bool:
-    """Whether two datasets have rows in common that independent draws would not have, or all, and not by chance."""
-    if a.rows == b.rows and np.array_equal(a.least, b.least) and np.array_equal(a.repeats, b.repeats):
-        return bits(np.repeat(*a.repeats.T)) >= BITS
-    return overlap(a, b) >= independent(a, b) + MORE
+def _is_even(counts: IntArray) -> bool:
+    """Return whether values are more equally frequent than draws: than Poisson numbers of which none is 0."""
+    mean, values = float(counts.mean()), len(counts)
+    if mean < _REPEATED:
+        return False
+    rate = mean
+    for _ in range(60):  # mean = rate / (1 - exp(-rate))
+        rate = mean * -math.expm1(-rate)
+    variance = mean * (1 + rate - mean)
+    squares = float(((counts - mean) ** 2).sum())
+    return bool(chi2.cdf(squares / variance, values - 1) < _EVEN / (values - 1))
+
+
+def kept_columns(columns: Sequence[HashedColumn]) -> list[HashedColumn]:
+    """Choose the columns of a wide table that are kept: those that identify, then others, by their names alone."""
+    if len(columns) <= WIDEST:
+        return list(columns)
+    rank = {Kind.IDENTIFYING: 0, Kind.ORDINARY: 1}
+    order = sorted(columns, key=lambda one: (rank.get(one.sketch.kind, 2), _of_name(one.sketch.name)))
+    return order[:WIDEST]
+
+
+def _of_name(name: str) -> bytes:
+    return hashlib.blake2b(name.encode(), digest_size=8).digest()
+
+
+def samples_of(columns: Sequence[HashedColumn]) -> tuple[RowSample, ...]:
+    """Draw the samples of a table's rows; O(N log N) an anchor."""
+    rows = len(columns[0].hashes) if columns else 0
+    if not rows:
+        return ()
+    if rows <= WHOLE:
+        return (_in_order(sampled(columns, (), MOST, np.zeros(0, np.uint64))),)
+    return tuple(_in_order(_thresholded(columns, anchor)) for anchor in _anchors(columns, rows))
+
+
+def _in_order(sample: RowSample) -> RowSample:
+    """The same rows in the order of their codes, which states nothing of the order that they were sent in."""
+    return replace(sample, codes=sample.codes[np.lexsort(sample.codes.T[::-1])])
+
+
+def _anchors(columns: Sequence[HashedColumn], rows: int) -> list[tuple[int, ...]]:
+    """Sets of columns without one in common, each with cells that are smaller than a sample."""
+    telling = sorted(
+        (at for at, one in enumerate(columns) if one.sketch.kind is Kind.ORDINARY),
+        key=lambda at: (-columns[at].sketch.values, columns[at].sketch.name),
+    )
+    anchors: list[tuple[int, ...]] = []
+    while telling and len(anchors) < SAMPLES:
+        anchor = [telling.pop(0)]
+        while telling and len(anchor) < _WIDEST and _values(columns, anchor) * SAMPLE < 2 * rows:
+            anchor.append(telling.pop())
+        if _values(columns, anchor) * SAMPLE >= rows:
+            anchors.append(tuple(anchor))
+    return anchors
+
+
+def _values(columns: Sequence[HashedColumn], anchor: Sequence[int]) -> int:
+    return math.prod(columns[at].sketch.values for at in anchor)
+
+
+def _thresholded(columns: Sequence[HashedColumn], anchor: tuple[int, ...]) -> RowSample:
+    hashes = anchored(columns, anchor)
+    cells, counts = np.unique(hashes, return_counts=True)
+    without = cells[counts > SAMPLE // 2][:_HEAVY]
+    counts[np.isin(cells, without)] = 0
+    rows = np.cumsum(counts)
+    full = np.flatnonzero(rows > SAMPLE)
+    return sampled(columns, anchor, _rounded(cells, rows, int(full[0])) if len(full) else MOST, without)
+
+
+def _rounded(cells: Hashes, rows: IntArray, full: int) -> int:
+    """Round a threshold down to a power of two, as others have it, if a third of the sample is left at least."""
+    exact = int(cells[full])
+    rounded = 1 << exact.bit_length() - 1
+    left = int(np.searchsorted(cells, np.uint64(rounded)))
+    return rounded if left and rows[left - 1] >= SAMPLE // 3 else exact
+
+
+def sampled(columns: Sequence[HashedColumn], anchor: tuple[int, ...], below: int, without: Hashes) -> RowSample:
+    """The rows that a sample of this anchor and threshold has.
+
+    Parameters
+    ----------
+    columns : of the table.
+    anchor, below, without : of the sample.
+    """
+    if not anchor:
+        return RowSample(anchor, below, without, codes_of(columns, slice(None)))
+    rows = inside(anchored(columns, anchor), np.uint64(below), without)
+    return RowSample(anchor, below, without, codes_of(columns, rows))
+
+
+@kernel
+def inside(hashes: Hashes, below: np.uint64, without: Hashes) -> IntArray:
+    """Return the rows whose hashes over an anchor are below a threshold, but for those that are left out.
+
+    Parameters
+    ----------
+    hashes, below, without : of the rows, and of the sample.
+    """
+    rows, number = np.empty(len(hashes), np.int64), 0
+    for i in range(len(hashes)):
+        if hashes[i] < below or below == np.uint64(MOST):
+            out = False
+            for one in without:
+                out = out or one == hashes[i]
+            if not out:
+                rows[number] = i
+                number += 1
+    return rows[:number].copy()
+
+
+def codes_of(columns: Sequence[HashedColumn], rows: IntArray | slice) -> Codes:
+    """Return the first bytes of the hashes of some rows, shape (rows, columns)."""
+    return np.ascontiguousarray(np.array([one.hashes.view(np.uint8)[7::8][rows] for one in columns], np.uint8).T)
+
+
+def anchored(columns: Sequence[HashedColumn], anchor: Sequence[int]) -> Hashes:
+    """Hash rows over an anchor, shape (N,): by the values alone, in the order of the anchor's columns."""
+    hashes = np.zeros(len(columns[0].hashes), np.uint64)
+    for at in anchor:
+        _mix(hashes, columns[at].hashes)
+    return hashes
+
+
+@kernel
+def _mix(hashes: Hashes, more: Hashes) -> None:
+    """Add words and mix them as `mixed` does."""
+    for i in range(len(hashes)):
+        word = hashes[i] + more[i]
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashes[i] = word ^ (word >> np.uint64(31))
+
+
+def mixed(words: Words) -> Words:
+    """Mix the bits of words by the finalizer of SplitMix64, a bijection."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def bits(counts: IntArray) -> float:
@@ -124,29 +333,6 @@ def bits(counts: IntArray) -> float:
         m * (math.lgamma(c + 1) - c * math.log(c / n)) for c, m in zip(each.tolist(), times.tolist(), strict=True)
     )
     return float(max(0.0, (shares - math.lgamma(n + 1)) / math.log(2)))
-
-
-def _smooth_up_to(times: IntArray) -> int:
-    """The last count whose successor occurs as well, 1 at least: from there on a row's own count is its rate."""
-    gaps = np.flatnonzero(np.diff(times) > 1)
-    return max(1, int(times[gaps[0] if len(gaps) else -1]) - 1)
-
-
-def _least(rate: float, cap: int) -> float:
-    """E min(X, cap), X ~ Poisson(rate)."""
-    if rate <= 0:
-        return 0.0
-    if cap > _MOST_TERMS or rate > _MOST_TERMS:
-        spread = math.sqrt(rate)
-        z = (cap - rate) / spread
-        tail = 0.5 * math.erfc(z / math.sqrt(2))
-        return rate - spread * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - z * tail)
-    below: FloatArray = np.empty(cap)
-    term = math.exp(-rate)
-    for x in range(cap):
-        below[x] = term
-        term *= rate / (x + 1)
-    return float((np.arange(cap) * below).sum() + cap * (1 - below.sum()))
 
 
 @inner_kernel
@@ -171,7 +357,7 @@ def _round(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> tuple[
 
 @kernel
 def hashed_rows(rows: Words, key: Words) -> Words:
-    """SipHash-2-4 of each row, its words in order.
+    """SipHash-2-4 (Aumasson, Bernstein 2012) of each row, its words in order.
 
     Parameters
     ----------

@@ -90,7 +90,8 @@ def _wrong_columns(release: ReleaseInput, spec: Mapping[str, Any]) -> str | None
     """Why the measures of a table cannot be taken of the columns of a release."""
     types = {one.name: str(one.type) for one in release.columns}
     used = {one for named in all_understood(spec["quasi_identifiers"], types) for one in named.columns}
-    lacking = [name for name in spec["quasi_identifiers"] if understood(name, types) is None]
+    measured = (*spec["quasi_identifiers"], *spec.get("tolerances", ()))
+    lacking = [name for name in measured if understood(name, types) is None]
     others = (*spec.get("sensitive", ()), spec.get("person_column"), spec.get("survey_weight_column"))
     lacking += [name for name in others if name is not None and name not in types]
     if lacking:

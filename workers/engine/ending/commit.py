@@ -1,5 +1,6 @@
 """One transaction states that a job has succeeded: its result, its release, provenance, and publication."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from app.contracts.findings import Review
@@ -8,14 +9,25 @@ from app.contracts.jobs import JobKind, JobState
 from app.contracts.owners import LimitedResource, refuse_above
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
 from app.contracts.stored import StoredSpec
-from app.db.repositories import claims, datasets, draws, families, job_results, quotas, release_links, releases
+from app.db.repositories import (
+    claims,
+    datasets,
+    draws,
+    families,
+    job_results,
+    quotas,
+    recognition,
+    release_links,
+    releases,
+)
 from app.db.repositories.claims import AttemptOutcome, Claim
 from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection
-from app.errors import ConflictError
+from app.errors import ConflictError, PublishedMeanwhileError
 from app.methods.draws import refuse_repeat
 from app.methods.publication.spec import PublicationSpec
 from app.releases import permission
+from app.releases.people import answered_flags
 from app.releases.publishing import Certifier, decide, publish_reviewed, record_published, standing
 from app.settings import Settings
 from workers.engine.ending.provenance import record
@@ -42,6 +54,10 @@ def succeed(
     finished_at = claims.finish(connection, claimed=claimed, ending=_ending(claimed, stored, review))
     claims.insert_result(connection, job_id=claimed.id, result=stored.result)
     if made is not None:
+        lock_families(
+            connection, owner=claimed.owner, person=None if reviewed.person is None else reviewed.person.name,
+            family_id=review.family_id, compared=reviewed.compared,
+        )  # fmt: skip
         row = _decided(connection, claimed, made, review, four_eyes=settings.four_eyes)
         _insert_release(connection, row, made, reviewed)
     _publish_draft(connection, claimed, stored, review, end)
@@ -83,7 +99,6 @@ def _decided(
     connection: Connection, claimed: Claim, made: StoredRelease, review: Review, *, four_eyes: bool
 ) -> ReleaseRow:
     """The release, published now or a draft; of two jobs of the same data the second waits here for the first."""
-    families.lock_joining(connection, owner=claimed.owner)
     why = permission.withheld(connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=review.family_id)
     decision = decide(
         connection,
@@ -99,6 +114,40 @@ def _decided(
     return replace(made.row.reviewed(review), flags=flags, state=decision.state)
 
 
+def lock_families(
+    connection: Connection,
+    *,
+    owner: str,
+    person: str | None,
+    family_id: str | None,
+    compared: Collection[tuple[str, str]],
+) -> None:
+    """Have families stay as they are until the end of the transaction.
+
+    Parameters
+    ----------
+    connection, owner
+        Whose.
+    person, family_id
+        The column by which a release counts persons, and the family of its data.
+    compared
+        Datasets with a column each whose persons they were compared with.
+
+    Raises
+    ------
+    PublishedMeanwhileError
+        If persons of others became known since the release's were compared: of two that are reviewed at once neither
+        knows those of the other.
+    """
+    if person is None:
+        families.lock_joining(connection, owner=owner)
+        return
+    families.lock_recognising(connection, owner=owner)
+    others = recognition.persons_known(connection, owner=owner, besides=family_id or "")
+    if not set(compared).issuperset(others):
+        raise PublishedMeanwhileError("Persons of other data became known since this release was compared with them.")
+
+
 def _refuse_repeat(connection: Connection, claimed: Claim, draw: int | None) -> None:
     """Of jobs that ran at once only one publishes the first draw; the lock is held until the transaction ends."""
     made_from = claimed.inputs.dataset
@@ -110,11 +159,13 @@ def _refuse_repeat(connection: Connection, claimed: Claim, draw: int | None) -> 
 
 
 def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
-    """The flag of releases of data of which their keeper has said what they are the same as."""
+    """The flag of releases of data of which their keeper has stated what they are the same as, or has answered it."""
     made_from = claimed.inputs.dataset
-    if made_from is None or not families.declared(connection, dataset_id=made_from.id):
+    if made_from is None:
         return ()
-    return (Flag.DECLARED_DATA.value,)
+    if families.declared(connection, dataset_id=made_from.id):
+        return (Flag.DECLARED_DATA.value,)
+    return answered_flags(connection, family_id=families.of_dataset(connection, dataset_id=made_from.id))
 
 
 def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease, reviewed: Reviewed) -> None:
@@ -134,6 +185,11 @@ def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease
             connection, owner=row.owner, family_id=row.family_id, name=reviewed.person.name,
             fingerprint=reviewed.person.fingerprint,
         )  # fmt: skip
+        if reviewed.person.sketch is not None:
+            recognition.remember_persons(
+                connection, owner=row.owner, family_id=row.family_id, dataset_id=row.dataset_id,
+                name=reviewed.person.name, sealed=reviewed.person.sketch,
+            )  # fmt: skip
 
 
 def _publish_draft(connection: Connection, claimed: Claim, stored: Stored, review: Review, end: Certifier) -> None:

@@ -14,9 +14,9 @@ from app.contracts.findings import Review
 from app.contracts.inputs import DatasetInput, ReleaseInput
 from app.db.repositories import families, releases
 from app.db.repositories.families import LedgerEntry, PersonColumn
-from app.secrets.keep import owner_secret
+from app.secrets.keep import owner_secret, seal_sketch
 from app.secrets.seal import service_sealer
-from workers.engine.families import family_of, sketching_key
+from workers.engine.families import continued, family_of, sketching_key
 from workers.engine.randomness import new_generator
 from workers.engine.resources import WorkerResources
 from workers.methods.released.earlier import LEDGERED, Earlier, FamilyTerms
@@ -43,6 +43,8 @@ class Candidate:
         The data that it was made from, and their typed copy; None of a later release of a series.
     scratch
         The folder of the job.
+    history
+        Of a version: the records that all versions have shown, where this job has made it.
     """
 
     owner: str
@@ -52,6 +54,7 @@ class Candidate:
     link: Path | None = None
     original: DatasetInput | None = None
     dataset: Path | None = None
+    history: Path | None = None
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -81,7 +84,8 @@ def own_ledger(candidate: Candidate) -> Path | None:
     if not path.exists():
         from workers.frames.ledger import write_ledger
 
-        write_ledger(candidate.path, path, method=candidate.release.method, spec=candidate.spec)
+        release = candidate.release
+        write_ledger(candidate.path, path, method=release.method, spec=release.spec, merged_as=release.merged_as)
     return path
 
 
@@ -91,26 +95,27 @@ def composed(candidate: Candidate, *, at: WorkerResources) -> Review:
         return _composed_series(candidate, at, base=candidate.release.base)
     if candidate.dataset is None:
         raise ValueError("only a series is made without its data")
-    from workers.methods.released.composed import composed_with, standing, with_versions
+    from workers.methods.released.composed import Versions, composed_with, standing, with_versions
 
     family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
     with at.database.unit_of_work() as unit:
-        published = families.lock(unit.connection, family_id=family_id)
+        families.lock_joining(unit.connection, owner=candidate.owner)
+        published = families.lock_composed(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id)
     spec, own = candidate.spec, own_ledger(candidate)
     there = {} if own is None else {digest(own): own}
-    versions = _versions_before(candidate, entries)
-    others = [one for one in entries if one.release_id not in versions and not _of_series(one, entries)]
+    versions = continued(entries, candidate.release.previous)
+    others = [one for one in entries if one not in versions and not _of_series(one, entries)]
     earlier, terms = [fetched(one, candidate, at, there) for one in others], terms_of(candidate, family_id, at)
     composition = composed_with(
         candidate.dataset, spec, own, earlier, rng=new_generator(None), terms=terms, scale=candidate.scale
     )
-    if own is not None and (last := versions.get(candidate.release.previous or "")) is not None:
-        before = None if last.composed is None else FamilyComposition.model_validate(last.composed)
-        released = fetched(last, candidate, at, there).ledger
-        made = candidate.release.made
-        promised = None if made.person_column is None else int(made.least_k)
-        composition = with_versions(composition, own, released, before, alone=not earlier, most=promised)
+    if own is not None and versions:
+        before = versions[0].composed
+        ledgers = [fetched(one, candidate, at, there).ledger for one in versions]
+        of = Versions(own, tuple(one for one in ledgers if one is not None), _history(candidate, at))
+        left = None if before is None else FamilyComposition.model_validate(before)
+        composition = with_versions(composition, of, left, candidate.release.made, alone=not earlier)
     return Review(
         findings=standing(composition, spec, own, earlier, terms),
         family_id=family_id,
@@ -124,8 +129,9 @@ def _composed_series(candidate: Candidate, at: WorkerResources, *, base: str) ->
     from workers.methods.released.composed import finding_of_series
 
     with at.database.unit_of_work() as unit:
+        families.lock_joining(unit.connection, owner=candidate.owner)
         family_id = releases.family_of(unit.connection, release_id=base)
-        published = None if family_id is None else families.lock(unit.connection, family_id=family_id)
+        published = None if family_id is None else families.lock_composed(unit.connection, family_id=family_id)
         entries = families.ledger(unit.connection, owner=candidate.owner, family_id=family_id or "")
     last = next((one.composed for one in reversed(entries) if one.composed is not None), None)
     finding = finding_of_series(None if last is None else FamilyComposition.model_validate(last), candidate.spec)
@@ -178,9 +184,14 @@ def person_column(candidate: Candidate, at: WorkerResources) -> PersonColumn | N
     if name is None or candidate.dataset is None:
         return None
     from workers.frames.hashed_cells import cell_hashes, fingerprint
+    from workers.frames.sketched import packed_persons, sketched_persons
 
     key = sketching_key(candidate.owner, at)
-    return PersonColumn(name, fingerprint(cell_hashes(candidate.dataset, [name], key=key)[name], key=key))
+    sealed = seal_sketch(
+        service_sealer(at.settings), packed_persons(sketched_persons(candidate.dataset, name, key=key)),
+        owner=candidate.owner, dataset_id=candidate.dataset_id, name=name,
+    )  # fmt: skip
+    return PersonColumn(name, fingerprint(cell_hashes(candidate.dataset, [name], key=key)[name], key=key), sealed)
 
 
 def own_persons(candidate: Candidate, ledger: Path, terms: FamilyTerms) -> Path | None:
@@ -191,8 +202,17 @@ def own_persons(candidate: Candidate, ledger: Path, terms: FamilyTerms) -> Path 
     if not path.exists():
         from workers.methods.released.release_exposure import write_exposure
 
-        write_exposure(candidate.dataset, ledger, path, terms=terms, scale=candidate.scale)
+        write_exposure(candidate.dataset, ledger, path, terms=terms, scale=candidate.scale, history=candidate.history)
     return path
+
+
+def _history(candidate: Candidate, at: WorkerResources) -> Path | None:
+    """The records that a version and those before have shown, as its job has made them or the ledger keeps them."""
+    if candidate.history is not None:
+        return candidate.history
+    with at.database.read() as connection:
+        kept = families.kept_of(connection, owner=candidate.owner, release_id=candidate.release.id)
+    return None if kept.persons_key is None else _file(kept.persons_key, "persons", candidate.scratch, at, gone=True)
 
 
 def fetched(entry: LedgerEntry, candidate: Candidate, at: WorkerResources, there: Mapping[str, Path]) -> Earlier:
@@ -219,7 +239,8 @@ def fetched(entry: LedgerEntry, candidate: Candidate, at: WorkerResources, there
         key = owner_secret(at.database, service_sealer(at.settings), owner=candidate.owner, name=entry.persons_under)
     return Earlier(
         entry.release_id, entry.method, ledger, dataset_id=entry.dataset_id or "", dataset=dataset,
-        persons=persons, key=key,
+        persons=persons, key=key, is_published=entry.is_published,
+        parameters=None if entry.base_release_id is not None else entry.parameters,
     )  # fmt: skip
 
 
@@ -246,16 +267,6 @@ def _file(
             raise
         part.rename(path)
     return path
-
-
-def _versions_before(candidate: Candidate, entries: list[LedgerEntry]) -> dict[str, LedgerEntry]:
-    """The releases whose boxes a new version has: between them it shows nothing that fewer than k records did."""
-    there, versions = {one.release_id: one for one in entries}, dict[str, LedgerEntry]()
-    following = candidate.release.previous
-    while following is not None and following in there and following not in versions:
-        versions[following] = there[following]
-        following = there[following].previous_release_id
-    return versions
 
 
 def _of_series(entry: LedgerEntry, entries: list[LedgerEntry]) -> bool:

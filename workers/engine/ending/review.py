@@ -3,17 +3,19 @@
 What computes is imported where it is called: a worker loads it once it has been forked (registry.py).
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
-from app.contracts.findings import Finding, Review
+from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.inputs import ReleaseInput
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
+from app.db.repositories import recognition
 from app.db.repositories.claims import Claim
 from app.db.repositories.families import PersonColumn
 from app.releases import permission
+from app.releases.people import unanswered
 from app.storage.protocol import Storage
 from workers.engine.ending.audits import unmet
 from workers.engine.ending.composing import (
@@ -26,7 +28,7 @@ from workers.engine.ending.composing import (
     terms_of,
 )
 from workers.engine.ending.store import Stored
-from workers.engine.families import Released, compare_released, family_of
+from workers.engine.families import family_of, join_by_persons, recognise_older
 from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext
 from workers.methods.released.earlier import LEDGERED, OPAQUE
@@ -55,6 +57,8 @@ class Reviewed:
         Key and size of who is where in the release, and the name of the secret that it is keyed by.
     person
         The column by which it counts persons.
+    compared
+        Datasets with a column each whose persons it was compared with.
     """
 
     review: Review = field(default_factory=Review)
@@ -63,6 +67,28 @@ class Reviewed:
     ledger: tuple[str, int] | None = None
     persons: tuple[str, int, str] | None = None
     person: PersonColumn | None = None
+    compared: frozenset[tuple[str, str]] = frozenset()
+
+
+def failures(method: str, result: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Findings of high severity in the result of an anonymization; one at least where it is not `valid`.
+
+    Parameters
+    ----------
+    method
+        Its name, by which these findings are accepted.
+    result
+        The whole result; it has the fields of `ProtectionResult`.
+    """
+    stated = [Finding.model_validate(one) for one in result["findings"]]
+    high = [one.model_copy(update={"audit": method}) for one in stated if one.severity is FindingSeverity.HIGH]
+    if high or result["valid"]:
+        return tuple(high)
+    detail = (
+        "the result has `valid: false`: the protection that was requested was not reached. Change the specification, "
+        "or accept this finding; the release then states it by a flag"
+    )
+    return (Finding(audit=method, severity=FindingSeverity.HIGH, detail=detail, measured=None, required=None),)
 
 
 def review(claimed: Claim, job: JobContext, stored: Stored, *, storage: Storage, at: WorkerResources) -> Reviewed:
@@ -70,24 +96,25 @@ def review(claimed: Claim, job: JobContext, stored: Stored, *, storage: Storage,
     candidate = _candidate(claimed, job, stored)
     if candidate is None:
         return Reviewed()
-    _compare(candidate, storage=storage, at=at, tick=lambda: job.tick(_SHARE, STAGE))
-    reviewed = Reviewed(candidate=candidate)
+    job.tick(_SHARE, STAGE)
+    reviewed = Reviewed(candidate=candidate, compared=_compare(candidate, at=at))
     if stored.release is not None:
         job.tick(_SHARE, STAGE)
         ledger, persons = _keep(candidate, storage=storage, at=at)
         person = person_column(candidate, at)
-        audited = (*_kept(candidate, at), *unmet(job, candidate, fraction=_SHARE, stage=STAGE))
-        reviewed = Reviewed(candidate=candidate, audited=audited, ledger=ledger, persons=persons, person=person)
+        own = failures(claimed.method, stored.outcome.result)
+        audited = (*own, *_kept(candidate, at), *unmet(job, candidate, fraction=_SHARE, stage=STAGE))
+        reviewed = replace(reviewed, audited=audited, ledger=ledger, persons=persons, person=person)
     return replace(reviewed, review=_composed(claimed, candidate, reviewed.audited, at))
 
 
-def review_again(claimed: Claim, reviewed: Reviewed, *, storage: Storage, at: WorkerResources) -> Reviewed:
+def review_again(claimed: Claim, reviewed: Reviewed, *, at: WorkerResources) -> Reviewed:
     """Something of the same data was published since, or they were confirmed: compose the release with that too."""
     candidate = reviewed.candidate
     if candidate is None:
         return reviewed
-    _compare(candidate, storage=storage, at=at, tick=lambda: None)  # the computing is over: nothing ends this any more
-    return replace(reviewed, review=_composed(claimed, candidate, reviewed.audited, at))
+    compared = _compare(candidate, at=at)
+    return replace(reviewed, review=_composed(claimed, candidate, reviewed.audited, at), compared=compared)
 
 
 def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | None:
@@ -103,6 +130,7 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
         release = ReleaseInput(
             id=row.id, method=row.method, dataset_id=row.dataset_id, rows=row.rows, columns=columns,
             flags=tuple(row.flags), spec=claimed.spec, key=row.id, link_key=None if link is None else row.id,
+            merged_as=row.parameters.get("merged_as"),
         )  # fmt: skip
     else:
         return None
@@ -115,21 +143,19 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
         link=link,
         original=original,
         dataset=None if original is None else job.dataset_path(),
+        history=None if named is not None or made is None else made.draft.history,
     )
 
 
-def _compare(candidate: Candidate, *, storage: Storage, at: WorkerResources, tick: Callable[[], None]) -> None:
-    """Look for the same rows among all data of the owner, over the data to be published."""
+def _compare(candidate: Candidate, *, at: WorkerResources) -> frozenset[tuple[str, str]]:
+    """Find the family of the data, and others of the same persons, where the release states whose each record is."""
     if candidate.dataset is None:
-        return
-    made = candidate.release.made
+        return frozenset()
     named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
-    released = Released(
-        path=candidate.dataset, columns=made.quasi_identifiers, keep=made.keep,
-        scratch=candidate.scratch, **named,
-    )  # fmt: skip
-    family_id = family_of(candidate.dataset, **named, at=at)
-    compare_released(released, family_id, at=at, storage=storage, tick=tick)
+    recognise_older(candidate.scratch, owner=candidate.owner, at=at)
+    family_of(candidate.dataset, **named, at=at)
+    person = candidate.release.made.person_column
+    return frozenset() if person is None else join_by_persons(candidate.dataset, person, **named, at=at)
 
 
 def _composed(claimed: Claim, candidate: Candidate, audited: tuple[Finding, ...], at: WorkerResources) -> Review:
@@ -139,19 +165,18 @@ def _composed(claimed: Claim, candidate: Candidate, audited: tuple[Finding, ...]
         why = permission.withheld(
             connection, owner=claimed.owner, key_id=claimed.requested_by, family_id=made.family_id
         )
-    findings = tuple(_with_way_out(one, made.family_id) for one in made.findings)
-    return replace(made, findings=(*findings, *audited, *permission.as_findings(why)))
+        questions = [] if made.family_id is None else recognition.questions(connection, family_id=made.family_id)
+    findings = tuple(_with_family(one, made.family_id) for one in made.findings)
+    standing = () if candidate.dataset is None else unanswered(questions)
+    return replace(made, findings=(*findings, *standing, *audited, *permission.as_findings(why)))
 
 
-def _with_way_out(finding: Finding, family_id: str | None) -> Finding:
-    """What stands because of earlier releases may stand because of trials: how to start clean."""
+def _with_family(finding: Finding, family_id: str | None) -> Finding:
+    """Add the family, which shows what a finding about earlier releases follows from."""
     if family_id is None:
         return finding
-    clean = (
-        f"`GET /v1/families/{family_id}` shows what the data are composed with, and why. After trials, an "
-        f"admin forgets it all with `DELETE /v1/families/{family_id}`, or `surebox families erase {family_id}`"
-    )
-    return finding.model_copy(update={"detail": f"{finding.detail.rstrip('.')}. {clean}"})
+    shown = f"`GET /v1/families/{family_id}` shows what the data are composed with, and why."
+    return finding.model_copy(update={"remedies": (*finding.remedies, shown)})
 
 
 def _kept(candidate: Candidate, at: WorkerResources) -> list[Finding]:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import structlog
 
-from app.contracts.base import new_id
+from app.contracts.base import JOB_ONLY, new_id
 from app.contracts.datasets import DatasetColumn, Profile, TypeSource
 from app.contracts.flags import Flag
 from app.contracts.inputs import DatasetInput
@@ -157,7 +157,7 @@ def _row(claimed: Claim, draft: ReleaseDraft, *, release_id: str) -> ReleaseRow:
         rows=draft.rows,
         columns=draft.columns,
         flags=[flag.value for flag in flags],
-        tags=claimed.tags,
+        tags={name: value for name, value in claimed.tags.items() if not name.startswith(JOB_ONLY)},
         statistics=draft.statistics,
         parameters=draft.parameters,
         warnings=draft.warnings,

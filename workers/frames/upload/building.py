@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from app.contracts.datasets import ColumnType
 from surebox_core.compiling.kernels import kernel
-from workers.frames.upload.cells import MISSING, Cells
+from workers.frames.upload.cells import MISSING, TEXT, Cells
 from workers.frames.upload.inference import whole_number
 
 ARROW_TYPES: Final = {
@@ -99,13 +99,29 @@ def _validity(valid: npt.NDArray[np.bool_]) -> pa.Buffer | None:
     return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
-def _texts(cells: Cells, column: slice) -> pa.Array:
+def texts_of(cells: Cells, column: slice) -> pa.Array:
+    """Return cells as they stand in the file; None where they are missing."""
     start, end, kind = cells.start[column], cells.end[column], cells.kind[column]
     data = np.empty(_text_size(start, end, kind), np.uint8)
-    offsets, valid = np.empty(cells.rows + 1, np.int32), np.empty(cells.rows, np.bool_)
+    offsets, valid = np.empty(len(start) + 1, np.int32), np.empty(len(start), np.bool_)
     _copy_texts(cells.buffer, start, end, kind, data, offsets, valid)
     buffers = [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.string(), cells.rows, buffers)
+    return pa.Array.from_buffers(pa.string(), len(start), buffers)
+
+
+def cells_of(texts: pa.Array, lines: npt.NDArray[np.int64], width: int) -> Cells:
+    """Return texts as cells of so many columns, as if they stood on these lines of a file of text."""
+    texts = pa.concat_arrays([texts])  # without an offset
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
+    data = texts.buffers()[2]
+    buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
+    kind = np.full(len(texts), TEXT, np.uint8)
+    return Cells(buffer, offsets[:-1].copy(), offsets[1:], kind, lines, len(lines), width, 0.0)
+
+
+def in_normal_form(texts: pa.Array) -> pa.Array:
+    """Return texts in the normal form in which they are compared (`surebox_core.spellings`)."""
+    return texts if pc.all(pc.string_is_ascii(texts)).as_py() is not False else pc.utf8_normalize(texts, form="NFC")
 
 
 def _numbers(texts: pa.Array) -> pa.Array:
@@ -130,7 +146,7 @@ def build_column(cells: Cells, position: int, column_type: ColumnType) -> pa.Arr
     """
     column = slice(position, cells.rows * cells.width, cells.width)
     if column_type in {ColumnType.STRING, ColumnType.NUMBER}:
-        texts = _texts(cells, column)
+        texts = texts_of(cells, column)
         return texts if column_type is ColumnType.STRING else _numbers(texts)
     start, end, kind = cells.start[column], cells.end[column], cells.kind[column]
     valid = np.empty(cells.rows, np.bool_)

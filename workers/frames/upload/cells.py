@@ -6,6 +6,7 @@ The readers of text (`delimited`, `objects`) fill them in compiled code; `lexeme
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -63,12 +64,15 @@ class CellReader(Protocol):
 
     Attributes
     ----------
+    path
+        The file, in UTF-8.
     names
         The columns found so far; complete once :meth:`batches` was exhausted.
     trailing_blanks
         Blank lines at the end that were counted as records because a file of one column has records like that.
     """
 
+    path: Path
     names: list[str]
     trailing_blanks: int
 

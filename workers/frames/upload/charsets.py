@@ -123,6 +123,11 @@ def as_utf8(source: Path, sink: Path, charset: str, *, max_bytes: int) -> None:
                 line += error.object[: error.start].count(b"\n")
                 detail = f"Line {line}: a byte that is not {charset}; state what the file is by `charset`."
                 raise UnreadableError(detail) from None
+            except UnicodeError:  # of a file that does not begin as this encoding does
+                raise UnreadableError(
+                    f"The file has no byte order mark, which {charset} begins with; state `charset=utf-16le` or "
+                    "`charset=utf-16be`, or what else it is."
+                ) from None
             encoded = text.encode("utf-8", "surrogatepass")
             size += out.write(encoded)
             line += encoded.count(b"\n")

@@ -7,6 +7,7 @@ it, DuckDB counts records where an error must name the line, and reads no row wh
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,12 @@ from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.frames.upload import delimited_kernel as splitting
 from workers.frames.upload.blocks import BLOCK_BYTES, BadByteError, Blocks
 from workers.frames.upload.cells import Bytes, Cells, Positions
-from workers.frames.upload.names import check_names, column_at
+from workers.frames.upload.layouts import Remedies, remedies, separated_by_blanks
+from workers.frames.upload.names import check_names, column_at, in_normal_forms
 
+#: Tried in this order; a file that reads alike with several has the first: in files with `;` a comma is often a decimal
+#: mark, and a mark within cells seldom is the same number of times in each.
+DELIMITERS: Final = ";	,|"
 #: For readers that did not learn the result.
 _DEFAULT_DELIMITER = {FileFormat.CSV: ",", FileFormat.TSV: "\t"}
 _MANY = np.iinfo(np.int64).max
@@ -108,7 +113,8 @@ class DelimitedReader:
     ) -> None:
         if options.header and options.column:
             raise _invalid("column", "names columns of a file without a header; ask for header=false too")
-        self._path = path
+        self.path = path
+        self._options = options
         self._dialect = Dialect.of(options)
         self._header = options.header
         self._given = options.column
@@ -127,7 +133,7 @@ class DelimitedReader:
             raise error.at(self._column_after(error.before)) from None
 
     def _batches(self) -> Iterator[Cells]:
-        blocks = Blocks(self._path, self._block_bytes)
+        blocks = Blocks(self.path, self._block_bytes)
         to_skip = self._dialect.skip_lines
         width = -1
         self.trailing_blanks = 0
@@ -188,15 +194,27 @@ class DelimitedReader:
         if self._header:
             cells = self._accept(blocks, fields)
             self.names = [bytes(buffer[s:e]).decode() for s, e in zip(cells.start, cells.end, strict=True)]
-            check_names(self.names, f"Line {line}")
+            self._check_names(line)
+            self.names = in_normal_forms(self.names)
             return width, None
         self.names = list(self._given) or [f"column_{i}" for i in range(1, width + 1)]
         if len(self.names) != width:
             named, self.names = len(self.names), []
             raise _invalid("column", f"names {named} columns, and line {line} has {width}: give each a name, in order")
         check_names(self.names, "`column`")
+        self.names = in_normal_forms(self.names)
         begin = int(fields.report[splitting.BEGIN])
         return width, self._accept(blocks, self._split(line, buffer[begin:], final, width, _MANY), begin)
+
+    def _check_names(self, line: int) -> None:
+        """Refuse a header that does not name its columns, and state what reads the file."""
+        try:
+            check_names(self.names, f"Line {line}", "")
+        except UnreadableError:
+            known = remedies(self.path, self._options, DELIMITERS)
+            how = f"{known}" if known.above else f"Give every column a name of its own. {known}".strip()
+            check_names(self.names, f"Line {line}", how)
+            raise
 
     def _column_after(self, before: bytes) -> str:
         """The column in which some bytes, from the beginning of a record on, end."""
@@ -219,25 +237,33 @@ class DelimitedReader:
         where = f"Line {line}, {column_at(int(report[splitting.COLUMN]), self.names)}"
         if code == splitting.UNTERMINATED:
             return UnreadableError(
-                f"{where}: the quote opened here is never closed; close it, or ask for another `quote`."
+                f"{where}: the quote opened here is never closed; close it, or upload the file with another `quote` "
+                "(`quote=`: none)."
             )
         if code == splitting.AFTER_QUOTE:
+            blanks = separated_by_blanks(self.path, self._options) if report[splitting.ERROR_LINE] == 1 else None
+            if blanks is not None:
+                return UnreadableError(f"{where}: there is text after the closing quote. {blanks}.")
             return UnreadableError(
                 f"{where}: there is text after the closing quote; double a quote inside a quoted field, "
-                "or ask for another `quote`."
+                "or upload the file with another `quote` (`quote=`: none)."
             )
         return TooLargeError(
             f"{where}: the field is longer than {self._max_field} bytes; close its quote, or shorten it."
         )
 
     def _ragged(self, line: int, fields: int, width: int) -> UnreadableError:
-        counted = f"Line {line}: expected {width} fields, found {fields}"
+        counted = f"Line {line}: expected {width} {'field' if width == 1 else 'fields'}, found {fields}"
+        known = remedies(self.path, self._options, DELIMITERS) if self._header else Remedies()
+        below = f" {known.below}" if known.below else ""
+        if known.above is not None:
+            return UnreadableError(f"{counted}. {known}")
         if fields < width:
             return UnreadableError(
                 f"{counted}: there is none for {column_at(fields + 1, self.names)}; write an empty field for what is "
-                "missing."
+                f"missing.{below}"
             )
         return UnreadableError(
             f"{counted}: there is more after {column_at(width, self.names)}; put fields that contain the delimiter in "
-            "quotes, or state by `delimiter` what separates them."
+            f"quotes, or state by `delimiter` what separates them.{below}"
         )

@@ -27,7 +27,6 @@ from app.contracts.datasets import ColumnType
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from workers.frames.upload.cells import MISSING, STRING
 from workers.frames.upload.notations import Notation, constant, day_of, is_number, plain_number
-from workers.frames.upload.readings import CLASSES, CODE, DAY, DECIMAL, FLAG, WHOLE, is_formula, reading
 
 #: What a cell can be by inference ...
 INTEGER, NUMBER, BOOLEAN, DATE = 1, 2, 4, 8
@@ -35,6 +34,8 @@ INTEGER, NUMBER, BOOLEAN, DATE = 1, 2, 4, 8
 WIDE = 16
 #: ... another mark: whole, but not written so ...
 POINT = 512
+#: ... a third: written with a point ...
+DOTTED = 1024
 #: ... and what it can be read as when asked.
 AS_INTEGER, AS_NUMBER, AS_BOOLEAN = 32, 64, 128
 #: What a column asked to be of a type needs of each cell.
@@ -52,20 +53,7 @@ _BY_BIT: Final = (
     (NUMBER, ColumnType.NUMBER),
     (BOOLEAN, ColumnType.BOOLEAN),
 )
-_CLASS = np.array(
-    [
-        WHOLE
-        if bits & INTEGER and not bits & POINT
-        else DECIMAL
-        if bits & NUMBER
-        else DAY
-        if bits & DATE
-        else FLAG
-        if bits & BOOLEAN
-        else CODE
-        for bits in range(1024)
-    ]
-)
+_ANY = 2047
 _EXACT = 2**53
 _FAR = 100_000
 _LARGEST = np.uint64(2**63 - 1)
@@ -195,6 +183,7 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
     if not _is_digit(buffer[t]) and buffer[t] != 46:
         return _word(buffer, s, e)
     i = t
+    dotted = 0
     while i < e and _is_digit(buffer[i]):
         i += 1
     whole = i - t
@@ -205,6 +194,7 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
     if whole == 4 and buffer[i] == 45:
         return DATE if _is_day(buffer, s, e) else 0
     if buffer[i] == 46:
+        dotted = DOTTED
         i += 1
         begin = i
         while i < e and _is_digit(buffer[i]):
@@ -223,8 +213,9 @@ def lexeme(buffer: Any, s: int, e: int) -> Any:  # noqa: C901 (a kernel)
     if i != e:
         return 0
     whole_bits = POINT | AS_INTEGER | INTEGER if whole_number(buffer, t, e) >= 0 else 0
+    whole_bits |= dotted
     if plus or leading_zero:
-        return AS_NUMBER | whole_bits & AS_INTEGER
+        return AS_NUMBER | whole_bits & (AS_INTEGER | DOTTED)
     return NUMBER | AS_NUMBER | whole_bits
 
 
@@ -233,17 +224,57 @@ def _localized(buffer: Any, s: int, e: int, marks: Any, pattern: Any) -> Any:
     """A cell in another notation, rewritten in place: its new end, the bits it may have, and those it surely has."""
     surely = DATE if pattern.size > 0 and day_of(buffer, s, e, pattern) > 0 else 0
     if is_number(buffer, s, e, marks[0], marks[1]):
-        return plain_number(buffer, s, e, marks[0], marks[1]), 1023, surely
+        return plain_number(buffer, s, e, marks[0], marks[1]), _ANY, surely
     for i in range(s, e):
         if _is_digit(buffer[i]):
             return e, DATE, surely
-    return e, 1023, surely
+    return e, _ANY, surely
+
+
+@inner_kernel
+def _is_grouped(buffer: Any, s: int, e: int) -> Any:
+    """Return whether a number with a point could have it between thousands: ``1.234``, and not ``0.234``."""
+    t = s + 1 if buffer[s] == 45 or buffer[s] == 43 else s
+    return buffer[t] != 48 and is_number(buffer, s, e, 44, 46)
+
+
+@kernel
+def is_formula(buffer: Any, s: int, e: int) -> Any:
+    """Return whether a spreadsheet would run the cell; a lone sign is none."""
+    c = buffer[s]
+    return e - s > 1 and (c == 61 or c == 43 or c == 45 or c == 64 or c == 9 or c == 13)
+
+
+@kernel
+def bits_of(
+    buffer: Any, start: Any, end: Any, kind: Any, marks: Any, pattern: Any, is_plain: bool, every: Any
+) -> None:  # fmt: skip
+    """Find what each cell can be in a notation, one by one; cells with numbers of it are rewritten in place.
+
+    Parameters
+    ----------
+    buffer, start, end, kind
+        The cells, see :class:`~workers.frames.upload.cells.Cells`.
+    marks, pattern, is_plain
+        The notation, see :class:`~workers.frames.upload.notations.Notation`.
+    every
+        Filled: bits of each cell, 0 where it is missing.
+    """
+    for f in range(start.size):
+        every[f] = 0
+        if kind[f] != MISSING:
+            s: Any = np.int64(start[f])  # as in `survey`
+            e: Any = np.int64(end[f])
+            possible, surely = _ANY, 0
+            if not is_plain:
+                e, possible, surely = _localized(buffer, s, e, marks, pattern)
+            every[f] = lexeme(buffer, s, e) & possible | surely
 
 
 @kernel
 def survey(
     buffer: Any, start: Any, end: Any, kind: Any, lines: Any, marks: Any, pattern: Any, is_plain: bool,
-    needed: Any, every: Any, some: Any, refused: Any, first: Any, classes: Any, formulas: Any,
+    needed: Any, every: Any, some: Any, refused: Any, first: Any, grouped: Any, formulas: Any,
 ) -> None:  # fmt: skip
     """Take a run of cells into account.
 
@@ -259,9 +290,11 @@ def survey(
         Per column: bits that all, and that some of the cells had so far; updated.
     refused, first
         Per column: cells without the needed bit, and the line of the first of them; updated.
-    classes, formulas
-        Per column: cells of each class of :mod:`~workers.frames.upload.readings`, and those that a spreadsheet would
-        run; updated.
+    grouped
+        Per column: 1 where the points of all cells so far, of some, could stand between thousands, -1 where they could
+        not, 0 where there are none; updated.
+    formulas
+        Per column: cells that a spreadsheet would run; updated.
     """
     width = needed.size
     f = 0
@@ -270,15 +303,14 @@ def survey(
             if kind[f] != MISSING:
                 s: Any = np.int64(start[f])  # one type: every kernel below is compiled once
                 e: Any = np.int64(end[f])
-                possible, surely = 1023, 0
+                possible, surely = _ANY, 0
                 if not is_plain:
                     e, possible, surely = _localized(buffer, s, e, marks, pattern)
                 bits = lexeme(buffer, s, e) & possible | surely
-                if bits:
-                    classes[j, _CLASS[bits]] += 1
-                else:
+                if not bits:
                     formulas[j] += is_formula(buffer, s, e)
-                    classes[j, reading(buffer, s, e) if is_plain else 0] += 1
+                elif bits & DOTTED and grouped[j] >= 0:
+                    grouped[j] = 1 if _is_grouped(buffer, s, e) else -1
                 if needed[j] and not bits & needed[j]:
                     if refused[j] == 0:
                         first[j] = lines[row]
@@ -307,19 +339,17 @@ class Survey:
     """What the cells of each column have in common; columns may be added while it runs."""
 
     def __init__(self, notation: Notation = _PLAIN) -> None:
-        self._columns: npt.NDArray[np.int64] = np.zeros((5, 0), np.int64)
+        self._columns: npt.NDArray[np.int64] = np.zeros((6, 0), np.int64)
         self._notation = notation
-        #: Cells of each class by column, and cells that a spreadsheet would run.
-        self.classes: npt.NDArray[np.int64] = np.zeros((0, CLASSES), np.int64)
+        #: Cells of each column that a spreadsheet would run.
         self.formulas: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def widen(self, needed: list[int]) -> None:
         """Begin new columns, each with the bit its cells must have."""
-        fresh = np.zeros((5, len(needed)), np.int64)
+        fresh = np.zeros((6, len(needed)), np.int64)
         fresh[0] = needed
         fresh[1] = 255
         self._columns = np.ascontiguousarray(np.concatenate([self._columns, fresh], axis=1))
-        self.classes = np.concatenate([self.classes, np.zeros((len(needed), CLASSES), np.int64)])
         self.formulas = np.concatenate([self.formulas, np.zeros(len(needed), np.int64)])
 
     @property
@@ -330,8 +360,8 @@ class Survey:
     def add(self, buffer: Any, start: Any, end: Any, kind: Any, lines: Any) -> None:
         """Take a run of cells into account."""
         marks, pattern, is_plain = self._notation.marks, self._notation.pattern, self._notation.is_plain
-        needed, every, some, refused, first = self._columns
-        state = needed, every, some, refused, first, self.classes, self.formulas
+        needed, every, some, refused, first, grouped = self._columns
+        state = needed, every, some, refused, first, grouped, self.formulas
         survey(buffer, start, end, kind, lines, marks, pattern, is_plain, *state)
 
     def types(self) -> list[ColumnType]:
@@ -341,6 +371,14 @@ class Survey:
     def pointed(self) -> list[bool]:
         """Whether some cells of each column are whole numbers that are not written as such."""
         return [bool(some & POINT) for some in self._columns[2].tolist()]
+
+    def dotted(self) -> list[bool]:
+        """Return for each column whether some of its numbers have a point."""
+        return [bool(some & DOTTED) for some in self._columns[2].tolist()]
+
+    def grouped(self) -> list[bool]:
+        """Return for each column whether it has points, all of which could stand between thousands."""
+        return [state == 1 for state in self._columns[5].tolist()]
 
     def refusals(self) -> list[tuple[int, int, int]]:
         """Columns with cells that are not of the type asked for: position, number of cells, line of the first."""

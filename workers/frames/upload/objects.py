@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.errors import TooLargeError, UnreadableError
+from surebox_core.spellings import in_normal_form
 from workers.frames.upload import objects_kernel as kernel
 from workers.frames.upload.blocks import BLOCK_BYTES, BadByteError, Blocks
 from workers.frames.upload.cells import LIST, STRING, Bytes, Cells
@@ -46,7 +47,7 @@ class ObjectReader:
     """
 
     def __init__(self, path: Path, *, max_columns: int, max_field_bytes: int, block_bytes: int = BLOCK_BYTES) -> None:
-        self._path = path
+        self.path = path
         self._max_columns = max_columns
         self._max_field = max_field_bytes
         self._block_bytes = block_bytes
@@ -58,7 +59,7 @@ class ObjectReader:
 
     def batches(self) -> Iterator[Cells]:
         """Runs of objects in the file's order."""
-        blocks = Blocks(self._path, self._block_bytes)
+        blocks = Blocks(self.path, self._block_bytes)
         try:
             for buffer, final in blocks:
                 cells = self._split(blocks, buffer, final)
@@ -135,7 +136,7 @@ class ObjectReader:
         text = rest[: ends[0] if ends.size else rest.size].tobytes()
         for match in _STRING.finditer(text):
             if match["colon"] and match["key"] not in self._spellings:
-                name = _decode_key(match["key"], line)
+                name = in_normal_form(_decode_key(match["key"], line))
                 if name not in self._positions:
                     check_names([name], f"Line {line}")
                     self._positions[name] = len(self.names)

@@ -4,6 +4,8 @@ A small file can represent a huge table: run lengths and dictionaries expand wit
 checked before anything is read; texts are read as dictionaries and measured before they are expanded.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +18,11 @@ import pyarrow.parquet as pq
 from app.contracts.datasets import NUMERIC, ColumnType, Profile, ReadOptions, TypeSource
 from app.errors import FieldError, InvalidError, TooLargeError, UnreadableError
 from workers.frames.upload import parquet_types
-from workers.frames.upload.building import ARROW_TYPES, build_column
-from workers.frames.upload.cells import TEXT, Cells
-from workers.frames.upload.findings import Counts, column_warnings, name_warnings, whole_warnings
+from workers.frames.upload.building import ARROW_TYPES, build_column, cells_of, in_normal_form
+from workers.frames.upload.cells import Cells
 from workers.frames.upload.inference import NEEDED, Survey
-from workers.frames.upload.names import check_names
+from workers.frames.upload.names import check_names, in_normal_forms
+from workers.frames.upload.noticed import noticed
 from workers.frames.upload.sink import TableSink, Tick
 from workers.frames.upload.text import MissingTokens, check_type_names
 
@@ -54,7 +56,7 @@ def read_parquet(
     """Read a Parquet file into the typed copy; parameters, result and errors as for `read_upload`."""
     limits = _Limits(max_columns, max_field_bytes, max_bytes)
     with _open(source, limits) as file:
-        names, kinds = file.schema_arrow.names, file.schema_arrow.types
+        names, kinds = in_normal_forms(file.schema_arrow.names), file.schema_arrow.types
         check_type_names(options.type, names)
         types = _column_types(file, options, tick)
         # Rows of numbers first, texts while reading: nothing is expanded that was not measured.
@@ -64,7 +66,7 @@ def read_parquet(
         ]
         sources = [_source(name, kind, options) for name, kind in zip(names, kinds, strict=True)]
         with TableSink(sink, names, types, sources) as table:
-            for batch in _batches(file, names):
+            for batch in _batches(file, file.schema_arrow.names):
                 for piece in budget.pieces(batch):
                     table.write([c.convert(array) for c, array in zip(converters, piece.columns, strict=True)])
                     tick(_LOOKED + (_WRITTEN - _LOOKED) * table.rows / file.metadata.num_rows)
@@ -73,16 +75,17 @@ def read_parquet(
         for converter in converters:
             converter.check()
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
-    classes, formulas = (np.array(seen) for seen in zip(*(converter.seen for converter in converters), strict=True))
-    type_warnings = column_warnings(classes, formulas, types, [name in options.type for name in names])
+    formulas = np.array([converter.formulas for converter in converters])
+    sent = table.sent(options, types, [name in options.type for name in names], [False] * len(names))
     whole = [
         pa.types.is_floating(parquet_types.value_type(kind))
         and column is ColumnType.INTEGER
         and name not in options.type
         for name, kind, column in zip(names, kinds, types, strict=True)
     ]
-    warnings = (*name_warnings(names), *whole_warnings(names, whole), *type_warnings)
-    return profile.model_copy(update={"warnings": warnings})
+    empties = np.array([converter.empties for converter in converters], np.int64)
+    unpointed = [False] * len(names)
+    return noticed(profile, sent, table.odd, whole=whole, empties=empties, formulas=formulas, grouped=unpointed)
 
 
 def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
@@ -90,7 +93,8 @@ def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
     try:
         schema = pq.read_schema(source)
         texts = [f.name for f in schema if parquet_types.is_text(parquet_types.value_type(f.type))]
-        texts += _members(pq.read_metadata(source))
+        members = _members(pq.read_metadata(source))
+        texts += members
         file = pq.ParquetFile(
             source, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20, coerce_int96_timestamp_unit="us"
         )
@@ -109,7 +113,8 @@ def _open(source: Path, limits: _Limits) -> pq.ParquetFile:
     if not schema.names or metadata.num_rows <= 0:
         raise UnreadableError("The file has a schema but no records.")
     encoded = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    decoded = metadata.num_rows * _fixed_width(schema.types) + _MEMBER_BYTES * _members_in(metadata)
+    decoded = metadata.num_rows * _fixed_width(schema.types)
+    decoded += _MEMBER_BYTES * _members_in(source) if members else 0
     if max(encoded, decoded) > limits.bytes:
         raise TooLargeError(f"The table takes {max(encoded, decoded)} bytes; at most {limits.bytes} are accepted.")
     return file
@@ -121,11 +126,24 @@ def _members(metadata: pq.FileMetaData) -> list[str]:
     return [column.path for column in columns if column.max_repetition_level > 0]
 
 
-def _members_in(metadata: pq.FileMetaData) -> int:
+#: Prints how many members all lists have, and empty lists. Metadata of columns that contradict each other end the
+#: process that looks at them: pyarrow has no error for it.
+_COUNT = """
+import sys
+from pyarrow.parquet import read_metadata
+metadata = read_metadata(sys.argv[1])
+nested = [i for i in range(metadata.num_columns) if metadata.schema.column(i).max_repetition_level > 0]
+groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+print(sum(group.column(i).num_values for group in groups for i in nested))
+"""
+
+
+def _members_in(source: Path) -> int:
     """Members of all lists of the file, and empty lists."""
-    nested = [i for i in range(metadata.num_columns) if metadata.schema.column(i).max_repetition_level > 0]
-    groups = range(metadata.num_row_groups)
-    return sum(metadata.row_group(group).column(i).num_values for group in groups for i in nested)
+    counted = subprocess.run([sys.executable, "-I", "-c", _COUNT, source], capture_output=True, check=False, text=True)
+    if counted.returncode:
+        raise _corrupt()
+    return int(counted.stdout)
 
 
 def _fixed_width(kinds: Sequence[pa.DataType]) -> int:
@@ -155,7 +173,10 @@ def _corrupt() -> UnreadableError:
 def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> list[ColumnType]:
     """The types to take, after a look at the values of those columns where it depends on them."""
     schema = file.schema_arrow
-    unsure = [f.name for f in schema if f.name not in options.type and parquet_types.must_look(f.type)]
+    declared = [options.type.get(name) for name in in_normal_forms(schema.names)]
+    unsure = [
+        f.name for f, given in zip(schema, declared, strict=True) if not given and parquet_types.must_look(f.type)
+    ]
     misfits: set[str] = set()
     some: set[str] = set()  # that have a value
     rows = 0
@@ -171,7 +192,7 @@ def _column_types(file: pq.ParquetFile, options: ReadOptions, tick: Tick) -> lis
         if len(misfits) == len(unsure):
             break
     settled = [_settled(f.type, unsure=f.name in some, fits=f.name not in misfits) for f in schema]
-    return [options.type.get(f.name, column) for f, column in zip(schema, settled, strict=True)]
+    return [given or column for given, column in zip(declared, settled, strict=True)]
 
 
 def _source(name: str, kind: pa.DataType, options: ReadOptions) -> TypeSource:
@@ -256,6 +277,7 @@ class _Converter:
         self._is_text = parquet_types.is_text(parquet_types.value_type(kind)) and column is ColumnType.STRING
         self._rows = 0
         self._done = 0
+        self.empties = 0
 
     def convert(self, array: pa.Array) -> pa.Array:
         """One array."""
@@ -265,13 +287,16 @@ class _Converter:
 
     def _convert(self, array: pa.Array) -> pa.Array:
         try:
+            result = parquet_types.convert(array, ColumnType.STRING if self._is_parsed else self._column)
+            if self._is_text or self._is_parsed:  # of a text only an empty one becomes missing
+                self.empties += result.null_count - parquet_types.plain(array).null_count
             if self._is_parsed:
-                return self._parse(parquet_types.convert(array, ColumnType.STRING))
-            result = parquet_types.convert(array, self._column)
+                return self._parse(result)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise self._problem(array) from None
         if self._missing is not None:
-            result = pc.if_else(pc.is_in(result, value_set=self._missing), pa.scalar(None, result.type), result)
+            compared = in_normal_form(result) if self._column is ColumnType.STRING else result
+            result = pc.if_else(pc.is_in(compared, value_set=self._missing), pa.scalar(None, result.type), result)
         if self._is_text and _has_few_words(array):
             self._look_at_words(array)
         elif self._is_text:
@@ -291,7 +316,7 @@ class _Converter:
         """Survey texts as if they stood in a CSV file."""
         rows = np.arange(self._rows + 1, self._rows + 1 + len(texts))
         self._rows += len(texts)
-        cells = _cells(texts, rows, 1)
+        cells = cells_of(texts, rows, 1)
         self._tokens.mark(cells)
         self._survey.add(cells.buffer, cells.start, cells.end, cells.kind, rows)
         return cells
@@ -300,18 +325,17 @@ class _Converter:
         """Survey each word once, as a column of its own, and count it as often as it occurs."""
         words = array.dictionary
         often = np.bincount(array.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(words))
-        cells = _cells(words, np.ones(1, np.int64), len(words))
+        cells = cells_of(words, np.ones(1, np.int64), len(words))
         self._tokens.mark(cells)
         each = Survey()
         each.widen([0] * len(words))
         each.add(cells.buffer, cells.start, cells.end, cells.kind, cells.line)
-        self._survey.classes[0] += often @ each.classes
         self._survey.formulas[0] += often @ each.formulas
 
     @property
-    def seen(self) -> tuple[Counts, Counts]:
-        """Classes of the cells, and how many a spreadsheet would run."""
-        return self._survey.classes[0], self._survey.formulas[0]
+    def formulas(self) -> int:
+        """Number of cells that a spreadsheet would run."""
+        return int(self._survey.formulas[0])
 
     def check(self) -> None:
         """Refuse the column if texts could not be read as requested."""
@@ -352,19 +376,10 @@ def _has_few_words(array: pa.Array) -> bool:
     )
 
 
-def _cells(texts: pa.Array, lines: Counts, width: int) -> Cells:
-    texts = pa.concat_arrays([texts])  # without an offset
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].copy()  # as those of text are
-    data = texts.buffers()[2]
-    buffer = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8).copy()
-    kind = np.full(len(texts), TEXT, np.uint8)
-    return Cells(buffer, offsets[:-1], offsets[1:], kind, lines, len(lines), width, 0.0)
-
-
 def _missing_values(tokens: Sequence[str], column: ColumnType) -> pa.Array | None:
     """The tokens that can be values of a type, as such values."""
     values = []
-    for token in tokens:
+    for token in in_normal_forms(tokens):
         try:
             number = pa.scalar(token, pa.string()).cast(pa.float64() if column in NUMERIC else ARROW_TYPES[column])
             exact = column is ColumnType.INTEGER and token.lstrip("+-").isdecimal()

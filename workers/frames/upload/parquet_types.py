@@ -19,7 +19,7 @@ dictionary                                as its values
 null                                      string, all missing
 list of plain values                      string: a set, as a JSON array (:mod:`~workers.frames.upload.lists`)
 duration, interval, other bytes, other    refused by name
-nested
+nested, types of programs (periods)
 ========================================  ==============================================================================
 """
 
@@ -36,6 +36,8 @@ from workers.frames.upload import lists
 from workers.frames.upload.building import ARROW_TYPES
 
 _DAY: Final = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+#: Types of programs that mean what they are stored as.
+_ALIKE: Final = {"arrow.json"}
 _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
 
@@ -182,10 +184,22 @@ class Refusal:
     reason: str
 
 
+def _own_type(field: pa.Field) -> str | None:
+    """Return the type that a program of its own gave values which are stored as something else, such as periods."""
+    if isinstance(field.type, pa.BaseExtensionType):
+        name = field.type.extension_name
+    else:
+        name = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode("ascii", "replace")
+    return name if name and name not in _ALIKE else None
+
+
 def refusals(schema: pa.Schema) -> Iterable[Refusal]:
     """Columns whose types are not taken."""
     for field in schema:
-        if column_type(field.type) is None:
+        if own := _own_type(field):
+            reason = f"values of the type {own}, which some programs alone know: write them as texts, or leave it out"
+            yield Refusal(field.name, reason)
+        elif column_type(field.type) is None:
             nested = pa.types.is_nested(value_type(field.type))
             reason = (
                 "values inside its values: give each a column of its own (a list of plain values is read as a set)"

@@ -8,21 +8,19 @@ from typing import Final
 import numpy as np
 
 from app.contracts.datasets import DELIMITED, DELIMITED_ONLY, FileFormat, Profile, ReadOptions
-from app.contracts.warnings import JobWarning
+from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import FieldError, InvalidError, StorageFullError, TooLargeError, UnreadableError
 from workers.frames.upload import delimited_kernel as splitting
 from workers.frames.upload.cells import Bytes
 from workers.frames.upload.charsets import as_utf8, charset_of, check_is_text, separator_line
-from workers.frames.upload.delimited import DelimitedReader
+from workers.frames.upload.delimited import DELIMITERS, DelimitedReader
 from workers.frames.upload.findings import charset_warning, header_warnings, width_warning
+from workers.frames.upload.layouts import remedies, second_header
 from workers.frames.upload.objects import ObjectReader
 from workers.frames.upload.parquet import read_parquet
 from workers.frames.upload.sink import Tick
 from workers.frames.upload.text import read_text
 
-#: Tried in this order; a file that reads alike with several has the first: in files with `;` a comma is often a decimal
-#: mark, and a mark within cells seldom is the same number of times in each.
-DELIMITERS: Final = ";	,|"
 DEFAULT_DELIMITER: Final = ","
 _SAMPLE_BYTES: Final = 1 << 18
 _SAMPLE_RECORDS: Final = 1_000
@@ -137,9 +135,13 @@ def _dialect_warnings(source: Path, options: ReadOptions, profile: Profile) -> I
     """Warnings of a file that may have another delimiter, or no header."""
     names, types = [column.name for column in profile.columns], [column.type for column in profile.columns]
     if len(names) == 1:
-        yield width_warning(str(options.delimiter), found_delimiter(source, options))
+        any_delimiter = options.model_copy(update={"delimiter": None})
+        layout = str(remedies(source, any_delimiter, DELIMITERS)) if options.header else None
+        yield width_warning(str(options.delimiter), found_delimiter(source, options), layout)
     if options.header:
         yield from header_warnings(names, types)
+        if (question := second_header(source, options)) is not None:
+            yield warning(WarningCode.TWO_READINGS, question, "/columns")
 
 
 def _check_size(source: Path, max_bytes: int) -> None:

@@ -12,8 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile, TypeSource
-from workers.frames.upload.building import ARROW_TYPES
+from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile, ReadOptions, TypeSource
+from workers.frames.spellings import MOST_VALUES, spelled_otherwise
+from workers.frames.upload.advice import Sent
+from workers.frames.upload.building import ARROW_TYPES, in_normal_form
+from workers.frames.upload.findings import normal_form_warnings, spelling_warnings
+from workers.frames.upload.questions import ODD, Nobodys
 
 Tick = Callable[[float], None]
 
@@ -22,6 +26,8 @@ ROW_GROUP_ROWS = 250_000
 ROW_GROUP_BYTES = 1 << 27
 #: Encoded bytes of a column whose distinct values are distinguished at once; a larger one is done in parts.
 _DISTINCT_BYTES = 1 << 26
+#: Cells of a column of text that are looked at: of its first batch, and of each later one.
+_FIRST_CELLS, _LATER_CELLS = 1_000, 50
 
 
 class _Numbers:
@@ -70,8 +76,12 @@ class TableSink:
         self._held: list[pa.RecordBatch] = []
         self._held_rows = self._held_bytes = 0
         self._rows = 0
-        self._missing = np.zeros(len(self._names), np.int64)
+        self._missing, self._rewritten = np.zeros((2, len(self._names)), np.int64)
         self._numbers = {n: _Numbers() for n, t in zip(names, types, strict=True) if t in NUMERIC}
+        self._nobodys = Nobodys()
+        #: By column of text, values of it that may mean something else.
+        self.odd: dict[str, frozenset[str]] = {}
+        self._samples = {n: list[pa.Array]() for n, t in zip(names, types, strict=True) if t is ColumnType.STRING}
         # One group is compressed and written while the next one is read.
         self._pool = ThreadPoolExecutor(1)
         self._pending: Future[None] | None = None
@@ -97,11 +107,15 @@ class TableSink:
 
     def write(self, arrays: Sequence[pa.Array]) -> None:
         """Append a batch: one array per column, of the column's type."""
-        batch = pa.RecordBatch.from_arrays(list(arrays), schema=self._schema)
+        arrays = [self._in_normal_form(position, array) for position, array in enumerate(arrays)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         for position, (name, array) in enumerate(zip(self._names, arrays, strict=True)):
             self._missing[position] += array.null_count
             if name in self._numbers:
                 self._numbers[name].add(array)
+            if name in self._samples:
+                self._samples[name].append(_sample(array, _LATER_CELLS if self._samples[name] else _FIRST_CELLS))
+        self._nobodys.add(arrays, self._rows)
         self._rows += batch.num_rows
         while batch.num_rows:
             part = batch.slice(0, ROW_GROUP_ROWS - self._held_rows)
@@ -111,6 +125,15 @@ class TableSink:
             if self._held_rows == ROW_GROUP_ROWS or self._held_bytes >= ROW_GROUP_BYTES:
                 self._flush()
             batch = batch.slice(part.num_rows)
+
+    def _in_normal_form(self, position: int, array: pa.Array) -> pa.Array:
+        """A column's texts as they are compared from here on; those that stand otherwise in the file are counted."""
+        if not pa.types.is_string(array.type):
+            return array
+        texts = in_normal_form(array)
+        if texts is not array:
+            self._rewritten[position] += pc.sum(pc.not_equal(texts, array)).as_py() or 0
+        return texts
 
     def _flush(self) -> None:
         self._wait()
@@ -124,6 +147,14 @@ class TableSink:
             self._pending.result()
             self._pending = None
 
+    def sent(
+        self, options: ReadOptions, types: Sequence[ColumnType], declared: Sequence[bool], dotted: Sequence[bool],
+        source: Path | None = None,
+    ) -> Sent:  # fmt: skip
+        """Return what advice is given about; call it once the sink is closed."""
+        samples = {name: pl.Series(name, pa.chunked_array(parts, pa.string())) for name, parts in self._samples.items()}
+        return Sent(self._path, options, self._names, types, declared, samples, dotted, source)
+
     def profile(self, tick: Tick) -> Profile:
         """The profile of the written data; call it once the sink is closed.
 
@@ -132,18 +163,44 @@ class TableSink:
         tick
             Called with the share done, several times a second; may raise.
         """
-        distinct = _count_distinct(self._path, self._names, tick)
+        distinct, spellings, self.odd = _count_distinct(self._path, self._names, tick)
         columns = tuple(
-            DatasetColumn(name=name, type=kind, missing=int(missing), distinct=distinct[name], type_from=source)
+            DatasetColumn(
+                name=name,
+                type=kind,
+                missing=int(missing),
+                distinct=distinct[name],
+                other_spellings=spellings.get(name),
+                type_from=source,
+            )
             for name, kind, missing, source in zip(self._names, self._types, self._missing, self._sources, strict=True)
         )
         numeric = {name: numbers.summary() for name, numbers in self._numbers.items()}
-        return Profile(rows=self._rows, columns=columns, numeric=numeric)
+        warnings = (
+            *self._nobodys.warnings(),
+            *normal_form_warnings(self._rewritten.tolist()),
+            *spelling_warnings(columns),
+        )
+        return Profile(rows=self._rows, columns=columns, numeric=numeric, warnings=warnings)
 
 
-def _count_distinct(path: Path, names: Sequence[str], tick: Tick) -> dict[str, int]:
-    """Exact numbers of distinct values that are not missing, one column at a time, large ones in parts by hash."""
-    counts = dict.fromkeys(names, 0)
+def _sample(array: pa.Array, cells: int) -> pa.Array:
+    """Return some cells with a value, from the beginning to the end."""
+    array = array.drop_null()
+    if len(array) <= cells:
+        return array
+    return array.take(pa.array(np.linspace(0, len(array) - 1, cells).astype(np.int64)))
+
+
+def _count_distinct(
+    path: Path, names: Sequence[str], tick: Tick
+) -> tuple[dict[str, int], dict[str, int], dict[str, frozenset[str]]]:
+    """Exact numbers of distinct values that are not missing, one column at a time, large ones in parts by hash.
+
+    And how many are spelled otherwise than another one, of columns of text that are not too large for that; and which
+    values of columns of text may mean something else.
+    """
+    counts, spellings, odd = dict.fromkeys(names, 0), dict[str, int](), dict[str, frozenset[str]]()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         sizes = _encoded_sizes(file.metadata)
         steps = file.num_row_groups * sum(_parts(size) for size in sizes)
@@ -157,8 +214,13 @@ def _count_distinct(path: Path, names: Sequence[str], tick: Tick) -> dict[str, i
                     distinct.add(pl.Series("", pl.from_arrow(column)), part, _parts(size))
                     done += 1
                     tick(done / steps)
-                counts[name] += distinct.count()
-    return counts
+                values = distinct.values()
+                counts[name] += len(values)
+                if values.dtype == pl.String:
+                    odd[name] = odd.get(name, frozenset()) | set(values.filter(values.is_in([*ODD, name])))
+            if _parts(size) == 1 and values.dtype == pl.String and len(values) <= MOST_VALUES:
+                spellings[name] = spelled_otherwise(values)
+    return counts, spellings, odd
 
 
 def _parts(size: int) -> int:
@@ -179,8 +241,8 @@ class _Distinct:
         if sum(map(len, self._held[1:])) > len(self._held[0]):
             self._held = [pl.concat(self._held, rechunk=True).unique()]
 
-    def count(self) -> int:
-        return pl.concat(self._held).n_unique()
+    def values(self) -> pl.Series:
+        return self._held[0] if len(self._held) == 1 else pl.concat(self._held).unique()
 
 
 def _encoded_sizes(metadata: pq.FileMetaData) -> list[int]:

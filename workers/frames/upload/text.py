@@ -4,15 +4,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from app.contracts.datasets import ColumnType, Profile, ReadOptions, TypeSource
 from app.errors import FieldError, InvalidError, UnreadableError, meant
-from workers.frames.upload.building import build_column
-from workers.frames.upload.cells import Bytes, CellReader, Cells
+from workers.frames.upload.building import build_column, in_normal_form, texts_of
+from workers.frames.upload.cells import MISSING, STRING, Bytes, CellReader, Cells
 from workers.frames.upload.delimited_kernel import mark_missing
-from workers.frames.upload.findings import column_warnings, name_warnings, whole_warnings
+from workers.frames.upload.findings import Counts
 from workers.frames.upload.inference import NEEDED, Survey
+from workers.frames.upload.names import in_normal_forms
 from workers.frames.upload.notations import Notation
+from workers.frames.upload.noticed import noticed
 from workers.frames.upload.sink import TableSink, Tick
 
 #: Columns that a refusal lists.
@@ -25,13 +29,17 @@ class MissingTokens:
     """The tokens that mean missing, as the kernel takes them."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        encoded = [token.encode() for token in tokens if token]
+        self._other = pa.array([token for token in in_normal_forms(tokens) if not token.isascii()], pa.string())
+        encoded = [token.encode() for token in tokens if token.isascii() and token]
         self._data: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
         self._offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
 
     def mark(self, cells: Cells) -> None:
         """Mark the cells that are missing."""
         mark_missing(cells.buffer, cells.start, cells.end, cells.kind, self._data, self._offsets)
+        if len(self._other):  # whichever normal form a cell has
+            texts = in_normal_form(texts_of(cells, slice(None)))
+            cells.kind[pc.is_in(texts, value_set=self._other).to_numpy(zero_copy_only=False)] = MISSING
 
 
 def check_type_names(types: dict[str, ColumnType], names: Sequence[str]) -> None:
@@ -87,7 +95,7 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
     """
     tokens = MissingTokens(options.missing_values)
     notation = Notation.of(options)
-    survey, rows, types = _survey(reader, options, tokens, notation, tick)
+    survey, rows, types, empties = _survey(reader, options, tokens, notation, tick)
     sources = [TypeSource.DECLARED if name in options.type else TypeSource.DATA for name in reader.names]
     with TableSink(sink, reader.names, types, sources) as table:
         for cells in _leading(reader, rows):
@@ -99,24 +107,27 @@ def read_text(reader: CellReader, options: ReadOptions, sink: Path, tick: Tick) 
             tick(_SURVEYED + (_WRITTEN - _SURVEYED) * cells.fraction)
     profile = table.profile(lambda share: tick(_WRITTEN + (1 - _WRITTEN) * share))
     declared = [name in options.type for name in reader.names]
-    type_warnings = column_warnings(survey.classes, survey.formulas, types, declared)
+    sent = table.sent(options, types, declared, survey.dotted(), reader.path)
     whole = [
         is_so and not given and column is ColumnType.INTEGER
         for is_so, given, column in zip(survey.pointed(), declared, types, strict=True)
     ]
-    warnings = (*name_warnings(reader.names), *whole_warnings(reader.names, whole), *type_warnings)
-    return profile.model_copy(update={"warnings": warnings})
+    return noticed(
+        profile, sent, table.odd,
+        whole=whole, empties=empties, formulas=survey.formulas, grouped=survey.grouped(),
+    )  # fmt: skip
 
 
 def _survey(
     reader: CellReader, options: ReadOptions, tokens: MissingTokens, notation: Notation, tick: Tick
-) -> tuple[Survey, int, list[ColumnType]]:
-    """Count the records and find the type of every column."""
-    survey, rows = Survey(notation), 0
+) -> tuple[Survey, int, list[ColumnType], Counts]:
+    """Count the records, find the type of every column, and count the empty texts of each."""
+    survey, rows, empties = Survey(notation), 0, np.zeros(0, np.int64)
     for cells in reader.batches():
         if survey.width < cells.width:
             fresh = [options.type.get(name) for name in reader.names[survey.width : cells.width]]
             survey.widen([NEEDED[declared] if declared else 0 for declared in fresh])
+        empties = np.pad(empties, (0, cells.width - len(empties))) + _empties(cells)
         tokens.mark(cells)
         survey.add(cells.buffer, cells.start, cells.end, cells.kind, cells.line)
         rows += cells.rows
@@ -129,7 +140,14 @@ def _survey(
     check_type_names(options.type, reader.names)
     _check_refusals(survey, options.type, reader.names)
     inferred = survey.types()
-    return survey, rows, [options.type.get(name, guess) for name, guess in zip(reader.names, inferred, strict=True)]
+    types = [options.type.get(name, guess) for name, guess in zip(reader.names, inferred, strict=True)]
+    return survey, rows, types, empties
+
+
+def _empties(cells: Cells) -> Counts:
+    """Empty texts of each column: only a format that has texts has them."""
+    empty = (cells.kind == STRING) & (cells.start == cells.end)
+    return np.bincount(np.flatnonzero(empty) % cells.width, minlength=cells.width).astype(np.int64)
 
 
 def _check_refusals(survey: Survey, types: dict[str, ColumnType], names: Sequence[str]) -> None:

@@ -169,7 +169,7 @@ def _answers(
     meaning = meaning_of(parameters, types)
 
     def books(parts: ReleasedBoxes, names: Sequence[str]) -> Mapping[str, Codebook]:
-        return codebooks_of(parts, parameters, beside=names, verbatim=True)
+        return codebooks_of(parts, parameters, beside=names)
 
     def answered(these_boxes: ReleasedBoxes, rows: Any, some: Sequence[Question], *, by_value: bool) -> Any:
         work = answering(these_boxes, rows, some, meaning, books, by_value=by_value, refuse=False)

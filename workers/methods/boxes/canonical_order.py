@@ -19,7 +19,11 @@ from app.contracts.statistics import Statistic as RequestedStatistic
 from app.errors import FieldError, InvalidError, pointer
 from app.methods.boxes.spec import BoxesSpec
 from surebox_core.statistics import Statistic
+from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.intervals import number_of
+from surebox_verify.released.naming import as_value
+from surebox_verify.released.orders import Order as ValueOrder
+from surebox_verify.released.orders import orders_of
 from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.methods.boxes.codebooks import Codebook
@@ -119,61 +123,81 @@ def in_canonical_order(
         A statistic about a value that the codebook, or the order, does not have.
     """
     place, entries = order.place, []
-    ranked = {name: _order(name, types[name], spec.ordinal[name]) for name in order.numeric if name in spec.ordinal}
-    books = {**books, **ranked}
+    ordinal = {name: spec.ordinal[name] for name in order.numeric if name in spec.ordinal}
+    orders = orders_of(ordinal)
+    books = {**books, **{name: _order(name, types[name], values) for name, values in ordinal.items()}}
     for index, one in enumerate(spec.statistics or ()):
         of = tuple(place[name] for name in one.of)
         codes = () if one.values is None else _codes(one.values, books[one.of[-1]], index)
         of = tuple(sorted(of)) if one.kind in _SYMMETRIC else of
-        at = _at(one, books, frozenset(ranked), index)
+        at = _at(one, books, orders, index)
         entries.append(Statistic(one.kind.value, of, one.weight, codes, one.p, at=at))
     statistics = sorted(range(len(entries)), key=lambda index: _rank(entries[index]))
     return CanonicalOrder(order, tuple(statistics), tuple(entries[index] for index in statistics))
 
 
 def _order(name: str, column: ColumnType, values: Sequence[Any]) -> Codebook:
-    """The values of an ordinal column, whose codes are their ranks."""
+    """The values of an ordinal column, whose codes are their places in the order."""
     return Codebook(name, column, tuple(typed(value, column) for value in values))
 
 
 def _codes(values: Sequence[Any], book: Codebook, index: int) -> tuple[int, ...]:
-    """Codes of a statistic's values."""
-    codes = [_code(value, book) for value in values]
-    errors = [
-        FieldError(pointer("statistics", index, "values", number), f"not a value of {book.name!r}")
-        for number, code in enumerate(codes)
-        if code is None
-    ]
+    """Codes of a statistic's values, and of the values of its classes."""
+    codes: set[int] = set()
+    errors = []
+    for number, value in enumerate(values):
+        try:
+            codes |= _meant(value, book)
+        except UnreadableError as error:
+            errors.append(FieldError(pointer("statistics", index, "values", number), str(error)))
     if errors:
-        detail = f"values that the codebook of column {book.name!r} has not; those of too few records are `other`"
-        raise InvalidError(detail, errors=errors)
-    return tuple(sorted(code for code in codes if code is not None))
+        raise InvalidError(errors[0].detail, errors=errors)
+    return tuple(sorted(codes))
 
 
 def _at(
-    one: RequestedStatistic, books: Mapping[str, Codebook], ranked: frozenset[str], index: int
+    one: RequestedStatistic, books: Mapping[str, Codebook], orders: Mapping[str, ValueOrder], index: int
 ) -> tuple[float, ...]:
-    """Where a prediction is made: numbers, days since 1970, ranks, and the indicators of nominal values."""
+    """Point of a prediction: numbers, days since 1970, what values of an order count as, indicators of others."""
     numbers: list[float] = []
     for position, (name, value) in enumerate(zip(one.of[1:], one.at or (), strict=False)):
         if name not in books:
             numbers.append(float(number_of(value)))
             continue
-        code = _code(value, books[name])
-        if code is None:
-            detail = f"not a value of {name!r}; those of too few records are `other`"
-            raise InvalidError.at(pointer("statistics", index, "at", position), detail)
+        order = orders.get(name)
+        if order is not None and not order.by_rank and (number := order.number_of(as_value(value))) is not None:
+            numbers.append(float(number))
+            continue
+        where = pointer("statistics", index, "at", position)
+        try:
+            codes = _meant(value, books[name])
+        except UnreadableError as error:
+            raise InvalidError.at(where, str(error)) from None
+        if len(codes) > 1:
+            raise InvalidError.at(where, f"a prediction is at one value of column {name!r}, not at a class of several")
+        (code,) = codes
         others = range(1, len(books[name].values))
-        numbers += [float(code)] if name in ranked else [float(code == other) for other in others]
+        numbers += [float(code == other) for other in others] if order is None else [order.numbers[code]]
     return tuple(numbers)
 
 
-def _code(value: Any, book: Codebook) -> int | None:
-    """Code of a value; None where the codebook, or the column's type, has none such."""
-    try:
-        return book.values.index(typed(value, book.type))
-    except ValueError:
-        return None
+def _meant(value: Any, book: Codebook) -> frozenset[int]:
+    """Codes of a value, or of a class, as every later question to the release means it.
+
+    Raises
+    ------
+    UnreadableError
+        The codebook has none such, or several that can be read so.
+    """
+    meant = book.named.meant(value)
+    if meant.sure and meant.sure == meant.perhaps:
+        return meant.sure
+    if len(meant.perhaps) > 1:
+        raise UnreadableError(f"several values of column {book.name!r} can be read so: name each as the column has it")
+    detail = f"no value of column {book.name!r} that the release shows"
+    if book.merged_as is not None:
+        detail += f'; rarer ones are together `{{"class": "{book.merged_as}"}}`'
+    raise UnreadableError(detail)
 
 
 def _restored(criterion: Criterion, where: NDArray[np.int64], statistics: NDArray[np.int64]) -> Criterion:

@@ -2,31 +2,35 @@
 
 A codebook is what the specification declares, or what its hierarchy has. Where neither is given it is taken from the
 data, and states it: then it lists only values that k records have, for a value that one record has is that record's.
-All rarer ones are together `other`. Where they are fewer than k together, they would pull a frequent value with them,
-and all who have it would lose it for a handful: then the handful is left out instead (`rare`), as long as that is
-within the limit, and the next rarest value goes along only beyond it. How many records have each value decides, nothing
-else of them. Booleans are two, whatever the data have, and below a hierarchy rare values are in the sets of their
-class.
+All rarer ones are together `other`, or, where k records have this very value, another word: which word it is follows
+from the listed values, so it reveals nothing of the others. Where they are fewer than k together, they would pull a
+frequent value with them, and all who have it would lose it for a handful: then the handful is left out instead
+(`rare`), as long as that is within the limit, and the next rarest value goes along only beyond it. How many records
+have each value decides, nothing else of them. Booleans are two, whatever the data have, and below a hierarchy rare
+values are in the sets of their class.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import MOST_VALUES, OTHER, typed, typed_values
+from app.contracts.columns import MOST_VALUES, typed, typed_values
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError, pointer
 from app.methods.boxes.spec import Hierarchy, NominalColumn
+from surebox_verify.released import codebooks as released
+from surebox_verify.released.naming import merged_word
 from workers.algorithms.boxes import sides
 from workers.frames.codes import Coded, Codes
 
 _Row: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Codebook:
     """The values of a nominal column.
 
@@ -40,10 +44,14 @@ class Codebook:
         Their classes, where cuts follow a hierarchy.
     labels
         Names of the tree's nodes, the values' first.
+    rows
+        Of its hierarchy.
     from_data
         Whether no one declared it.
+    merged_as
+        The word for the values that it does not list; None where it lists all.
     merged_values, merged_records
-        How many values are under `other`, and how many records have one of them.
+        How many values have this word, and how many records have one of them.
     """
 
     name: str
@@ -51,9 +59,18 @@ class Codebook:
     values: tuple[Any, ...]
     tree: sides.Hierarchy | None = None
     labels: tuple[str | None, ...] = ()
+    rows: tuple[_Row, ...] = ()
     from_data: bool = False
+    merged_as: str | None = None
     merged_values: int = 0
     merged_records: int = 0
+
+    @cached_property
+    def named(self) -> released.Codebook:
+        """The same as questions name it."""
+        listed = None if self.from_data else self.values
+        merged = () if self.merged_as is None else (self.merged_as,)
+        return released.Codebook(self.name, self.values, listed, self.rows, merged=merged)
 
 
 def is_from_data(column: ColumnType, declared: NominalColumn) -> bool:
@@ -73,9 +90,8 @@ def rare(coded: Coded, *, people: NDArray[np.int64] | None, k: int) -> NDArray[n
     k
         Records, or persons, that have a value which no one declared.
     """
-    values: list[Any] = coded.values.to_pylist()
-    gone = _gone(values, _counts(coded, people), k)
-    codes = np.where(coded.codes < 0, len(values), coded.codes)
+    gone = _gone(_counts(coded, people), k)
+    codes = np.where(coded.codes < 0, len(coded.values), coded.codes)
     together: NDArray[np.bool_] = np.isin(codes, list(gone))
     if not gone or _count(together.astype(np.int64), people, 2)[1] >= k:
         return np.zeros(len(codes), dtype=np.bool_)
@@ -131,7 +147,8 @@ def declared_codebook(name: str, column: ColumnType, declared: NominalColumn) ->
     tree, labels = (
         (None, ()) if declared.hierarchy is None else _tree(declared.hierarchy, [rows.get(v) for v in values])
     )
-    return Codebook(name, column, tuple(values), tree, labels)
+    own = () if declared.hierarchy is None else declared.hierarchy.rows
+    return Codebook(name, column, tuple(values), tree, labels, own)
 
 
 def _tree(hierarchy: Hierarchy, rows: Sequence[_Row | None]) -> tuple[sides.Hierarchy, tuple[str | None, ...]]:
@@ -165,7 +182,7 @@ def _from_data(
             name, f"fewer than k = {k} records lack a value of column {name!r}: list the values, null among them"
         )
     present = np.flatnonzero(counts[:-1])  # the column may have values that no record here has
-    gone = _gone(values, counts, k)
+    gone = _gone(counts, k)
     if gone and column is not ColumnType.STRING:
         detail = (
             f"column {name!r} has {len(gone)} values that fewer than k = {k} records have: list the values there may be"
@@ -176,13 +193,22 @@ def _from_data(
         if not gone or _count(together.astype(np.int64), people, 2)[1] >= k:
             break
         gone.add(int(code))
-    book = sorted([values[code] for code in present if code not in gone] + ([OTHER] if gone else []))
-    merged = int(np.isin(codes, list(gone)).sum())
-    if gone:
-        coded = coded.with_text(OTHER, instead_of=gone)
+    book = sorted(values[code] for code in present if code not in gone)
+    word, merged = merged_word(book) if gone else None, int(np.isin(codes, list(gone)).sum())
+    if word is not None:
+        book = sorted([*book, word])
+        coded = coded.with_text(word, instead_of=gone)
     if declared.missing_is_value and counts[-1]:
         book.append(None)
-    made = Codebook(name, column, tuple(book), from_data=True, merged_values=len(gone), merged_records=merged)
+    made = Codebook(
+        name,
+        column,
+        tuple(book),
+        from_data=True,
+        merged_as=word,
+        merged_values=len(gone),
+        merged_records=merged,
+    )
     return made, coded
 
 
@@ -192,10 +218,9 @@ def _counts(coded: Coded, people: NDArray[np.int64] | None) -> NDArray[np.int64]
     return _count(codes, people, len(coded.values) + 1)
 
 
-def _gone(values: Sequence[Any], counts: NDArray[np.int64], k: int) -> set[int]:
-    """Values that too few records have; a value that is called as they are together is among them."""
-    gone = {int(code) for code in np.flatnonzero(counts[:-1]) if counts[code] < k}
-    return gone | {code for code, value in enumerate(values) if gone and value == OTHER and counts[code]}
+def _gone(counts: NDArray[np.int64], k: int) -> set[int]:
+    """Values that too few records have."""
+    return {int(code) for code in np.flatnonzero(counts[:-1]) if counts[code] < k}
 
 
 def _wrong(name: str, detail: str) -> InvalidError:

@@ -12,6 +12,7 @@ from app.contracts.datasets import ColumnType
 from app.methods.boxes.spec import BoxesSpec, BoxMeans
 from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS
+from surebox_verify.released.orders import Order, orders_of
 from workers.algorithms.boxes.sides import Boxes
 from workers.frames.rows import Taken
 from workers.frames.values import lists, taken, texts, whole_numbers
@@ -34,10 +35,16 @@ class Shown:
 
     @property
     def averaged(self) -> list[str]:
-        """Those of them whose boxes have intervals for their records' mean: an order of values has no mean."""
+        """Those of them whose boxes have intervals for their records' mean: ranks, and uneven numbers, have none."""
         if self.spec.box_means is BoxMeans.NONE:
             return []
-        return [name for name in self.numeric if self.kinds[name] is not ColumnKind.ORDINAL]
+        orders = self.orders
+        return [name for name in self.numeric if name not in orders or orders[name].has_means]
+
+    @property
+    def orders(self) -> dict[str, Order]:
+        """Numbers that the values of the ordinal columns count as."""
+        return orders_of({name: self.spec.ordinal[name] for name in self.numeric if name in self.spec.ordinal})
 
     @property
     def nominal(self) -> list[str]:
@@ -116,7 +123,9 @@ def _ends(shown: Shown, name: str, ends: FloatArray) -> Any:
     if kind is ColumnKind.NUMBER:
         return ends
     if kind is ColumnKind.ORDINAL:
-        return taken(typed_values(shown.spec.ordinal[name], column), column, ends)
+        labels = shown.orders[name].numbers
+        places = np.where(np.isnan(ends), np.nan, np.searchsorted(labels, ends))
+        return taken(typed_values(shown.spec.ordinal[name], column), column, places)
     return whole_numbers(ends, column)
 
 

@@ -13,6 +13,7 @@ from workers.algorithms.boxes.partition.constraints.box_constraints import BoxCo
 from workers.algorithms.core.winsorized import ends
 from workers.frames.codes import Codes, coded_columns
 from workers.frames.columns import numeric_columns
+from workers.frames.spellings import spelled_as_one
 
 
 def demands(
@@ -85,14 +86,13 @@ def sensitive_codes(
     Returns
     -------
     ndarray of int32, shape (M, columns)
-        -1 where missing. Values that have an order come winsorized, as all that decides: the outermost count as one
-        value.
+        -1 where missing. Texts that are spellings of one word are one value. Values that have an order come
+        winsorized, as all that decides: the outermost count as one value.
     """
     codes = np.empty((len(rows), len(spec.sensitive)), dtype=np.int32)
     for index, (name, column) in enumerate(zip(spec.sensitive, coded_columns(path, spec.sensitive), strict=True)):
-        whole = column.codes
-        if name in spec.ordinal:
-            whole = column.among(typed_values(spec.ordinal[name], types[name]))[0]
+        order = typed_values(spec.ordinal[name], types[name]) if name in spec.ordinal else None
+        whole = spelled_as_one(column, order)
         own = whole[rows]
         if kind_of(spec, name, types[name]) is not ColumnKind.NOMINAL:
             own = _winsorized(own, spec.k, persons, ranks=name in spec.ordinal)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from app.contracts.stored import demands_variety
 from app.methods.boxes.spec import BoxesSpec
 from workers.frames.classes import smallest_class
 
@@ -26,7 +27,7 @@ class KeptClasses:
 
 def protected(spec: BoxesSpec) -> Sequence[str]:
     """Sensitive columns of which boxes show variety: what is protected is not what k counts."""
-    demanded = spec.l is not None or spec.t is not None or spec.alpha is not None
+    demanded = demands_variety(spec.l, spec.t, spec.alpha)
     return [name for name in spec.keep if name in spec.sensitive] if demanded else []
 
 

@@ -1,6 +1,7 @@
 """The columns of a specification as the algorithm works on them: numbers, and codes of values; records in an order.
 
-Whole numbers, days and ranks are numbers. What becomes of missing values is decided here, and which records take part.
+Whole numbers, days and what the values of an order count as are numbers. What becomes of missing values is decided
+here, and which records take part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, Nom
 from app.methods.columns import k_too_large
 from surebox_core.types import FloatArray
 from surebox_verify.released.intervals import number_of
+from surebox_verify.released.orders import order_of
 from workers.algorithms.boxes import sides
 from workers.algorithms.core.ordering import canonical_order
 from workers.algorithms.core.winsorized import winsorized
@@ -100,7 +102,12 @@ def read(path: Path, spec: BoxesSpec, order: Order, types: Mapping[str, ColumnTy
     ranked = [name for name in order.numeric if name in spec.ordinal]
     for name, column in zip(ranked, coded_columns(path, ranked), strict=True):
         codes, strange = column.among(typed_values(spec.ordinal[name], types[name]))
-        values[:, order.place[name]] = np.where(codes < 0, np.nan, codes)
+        try:
+            labels = np.array(order_of(spec.ordinal[name]).numbers)
+        except ValueError as error:
+            errors.append(FieldError(pointer("ordinal", name), f"column {name!r}: {error}"))
+            continue
+        values[:, order.place[name]] = np.where(codes < 0, np.nan, labels[codes])
         if strange:
             detail = f"{strange} records have a value of column {name!r} that its order does not list"
             errors.append(FieldError(pointer("ordinal", name), detail))
@@ -162,9 +169,10 @@ def numeric_kinds(spec: BoxesSpec, order: Order, kinds: Mapping[str, ColumnKind]
 
 
 def domain_of(spec: BoxesSpec, name: str) -> tuple[float, float] | None:
-    """The declared outer bounds of a numeric column as numbers; an ordinal column's are its ranks."""
+    """The declared outer bounds of a numeric column as numbers; an ordinal column's are its first and last value."""
     if name in spec.ordinal:
-        return 0.0, float(len(spec.ordinal[name]) - 1)
+        labels = order_of(spec.ordinal[name]).numbers
+        return labels[0], labels[-1]
     if (declared := spec.domains.get(name)) is None:
         return None
     lo, hi = (float(number_of(end)) for end in declared)
@@ -178,7 +186,8 @@ _DAYS: Final = (float(number_of(date.min)), float(number_of(date.max)))
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
     width = float(spec.min_width.get(name, 0.0))
     if kind is ColumnKind.ORDINAL:
-        return sides.NumericColumn(step=1.0, min_width=width, ranks=len(spec.ordinal[name]))
+        order = order_of(spec.ordinal[name])
+        return sides.NumericColumn(min_width=width, labels=order.numbers, has_means=order.has_means)
     given, whole = spec.value_step.get(name), kind is not ColumnKind.NUMBER
     limits = _DAYS if kind is ColumnKind.DATE else None
     if spec.bounds is not BoxBounds.GRID:

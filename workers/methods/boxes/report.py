@@ -1,6 +1,6 @@
 """What a box release and its job state in words and numbers: result, flags, parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from workers.algorithms.boxes.state import BoxesOutcome
 from workers.methods.boxes.columns import Shown
 from workers.methods.boxes.exposure import SensitiveExposure, side_measures
 from workers.methods.boxes.statistic_entries import statistics
+from workers.methods.released.demanded import Demanded, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,14 @@ class RecordCounts:
     rare: int = 0
 
 
-def result(shown: Shown, outcome: BoxesOutcome, *, counts: RecordCounts, exposure: SensitiveExposure) -> dict[str, Any]:
+def result(
+    shown: Shown,
+    outcome: BoxesOutcome,
+    *,
+    counts: RecordCounts,
+    exposure: SensitiveExposure,
+    demands: Iterable[Demanded],
+) -> dict[str, Any]:
     """The job's whole result, restricted fields included.
 
     Parameters
@@ -44,9 +52,12 @@ def result(shown: Shown, outcome: BoxesOutcome, *, counts: RecordCounts, exposur
         Records.
     exposure
         What boxes show of sensitive columns.
+    demands
+        What was demanded, as measured.
     """
     boxes = outcome.boxes
     made = BoxesResult(
+        **verdict("boxes", demands),
         records=counts.records,
         released=counts.released,
         suppressed=SuppressedRecords(
@@ -84,25 +95,28 @@ _PUBLIC: Final = frozenset({
 
 
 def public_parameters(
-    spec: BoxesSpec, criterion: Criterion | None, single_values: Mapping[str, float]
+    shown: Shown, criterion: Criterion | None, disclosed: Mapping[str, Mapping[str, float | None]]
 ) -> dict[str, Any]:
     """What a release may state about how it was made; weights can be computed again from it and the boxes alone.
 
     Parameters
     ----------
-    spec
-        The specification.
+    shown
+        The columns, and the specification.
     criterion
         What boxes were judged by; published where they are weighed.
-    single_values
-        Of the released boxes, by column: the share of rows whose box leaves one value, so that a certificate tells it.
+    disclosed
+        What the released boxes give away of values, by column, so that a certificate tells it.
     """
+    spec = shown.spec
     means = () if spec.box_means is BoxMeans.NONE else ("mean_interval_in_boxes", "p_percent")
     parameters = spec.model_dump(mode="json", include={*_PUBLIC, *means})
     for name in (BASE, PREVIOUS):
         if (made_from := getattr(spec, name)) is not None:
             parameters[name] = made_from
-    parameters["share_single_value"] = dict(single_values)
+    parameters["value_disclosure"] = dict(disclosed)
+    words = {name: book.merged_as for name, book in shown.books.items()}
+    parameters["merged_as"] = {name: words[name] for name in shown.nominal if words[name] is not None}
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:
         parameters["weighed_by"] = _weighed_by(spec, criterion)
     return parameters

@@ -18,9 +18,9 @@ from workers.algorithms.core.errors import (
     InfeasibleAlphaError,
     InfeasibleDiversityError,
     InfeasibleKError,
-    OutsideDomainError,
     SuppressionError,
 )
+from workers.frames.records import invalid_column, within_domains
 from workers.methods.boxes.canonical_order import CanonicalOrder
 from workers.methods.boxes.reading import BoxRecords, domain_of, numeric_kinds
 
@@ -35,7 +35,6 @@ REFUSALS: Final = (
     InfeasibleDiversityError,
     InfeasibleKError,
     InvalidColumnError,
-    OutsideDomainError,
     SuppressionError,
     UndefinedStatisticError,
 )
@@ -106,6 +105,7 @@ def begin(records: BoxRecords, boxes_request: BoxesRequest, spec: BoxesSpec, can
     """
     if (fault := rare_fault(boxes_request)) is not None:
         raise InvalidError.at("/rare_records", fault)
+    within_domains(records.x, canonical.order.numeric, spec.domains)
     try:
         return anonymization.init(records.x, boxes_request)
     except REFUSALS as error:
@@ -120,21 +120,15 @@ def refused(error: ValueError, spec: BoxesSpec, canonical: CanonicalOrder) -> Su
         case UndefinedStatisticError():
             return undefined(error, spec, canonical)
         case InfeasibleAlphaError():
-            share = f"one value of {spec.sensitive[error.column]!r} has a share of {error.least:.3g} of all records"
+            share = f"one value of {spec.sensitive[error.column]!r} has a share of {error.least:.3g} of those with one"
             detail, where = f"alpha = {error.required:g} requested, {share}", "/alpha"
         case InfeasibleDiversityError():
             name = (*spec.sensitive, *spec.min_separation)[error.column]
             counted = f"{spec.min_separation[name]:g} apart" if error.column >= len(spec.sensitive) else "distinct"
             has = f"column {name!r} has {error.largest} values {counted}: that is the largest l"
             detail, where = f"l = {error.required} requested, {has}", "/l"
-        case OutsideDomainError():
-            name = canonical.name(error.column)
-            detail = f"{error.count} values of column {name!r} are outside its domain"
-            return InvalidError.at(pointer("domains", name), detail)
         case InvalidColumnError():
-            name = canonical.name(error.column)
-            where = pointer("quasi_identifiers", spec.quasi_identifiers.index(name))
-            return InvalidError.at(where, f"column {name!r}: {error.reason}")
+            return invalid_column(canonical.name(error.column), error.reason, spec.quasi_identifiers)
         case _:
             raise error
     return InfeasibleError.at(where, detail)

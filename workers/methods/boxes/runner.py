@@ -5,24 +5,30 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
+from app.methods.boxes.check_statistics import foreseen
 from app.methods.boxes.spec import BoxesSpec, kinds_of
 from surebox_core.statistics import Statistic, all_moments
+from surebox_core.types import IntArray
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState
 from workers.frames.classes import shares_certain, smallest_class
+from workers.frames.codes import Codes
 from workers.frames.columns import take_rows
 from workers.methods.boxes import beside, series, versions
 from workers.methods.boxes import report as boxes_report
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.canonical_order import CanonicalOrder, in_canonical_order, ordered
 from workers.methods.boxes.columns import Shown, release_columns, release_types
+from workers.methods.boxes.competition import competition
 from workers.methods.boxes.constraints import demands
+from workers.methods.boxes.demanded import demanded
 from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.reading import BoxRecords, read, records
@@ -118,7 +124,9 @@ class BoxesRunner:
         """Write the release, rows in random order, and the result."""
         job.tick(_COMPUTED, "release")
         outcome = series.finish(state, job) if isinstance(state, Later) else _finished(state, job)
-        return beside.with_all_statistics(outcome, job, _specification(job))
+        spec = _specification(job)
+        whole = beside.with_all_statistics(outcome, job, spec)
+        return replace(whole, warnings=[*whole.warnings, *foreseen(spec)])
 
 
 def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
@@ -182,17 +190,16 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     """What an anonymization leaves."""
     shown, spec = state.shown, state.shown.spec
     outcome = state.canonical.restored(anonymization.result(state.algorithm), spec)
-    boxes, rows = outcome.boxes, state.records.rows
-    if outcome.chosen.rows is not None:
-        rows = rows[outcome.chosen.rows]
+    boxes, rows, persons = outcome.boxes, *_released(state, outcome.chosen.rows)
     order = job.rng.permutation(len(rows))
     kept, of_row = take_rows(job.dataset_path(), spec.keep, rows[order]), boxes.box[order]
     weights = boxes.survey if outcome.chosen.weights is None else outcome.chosen.weights
     columns = release_columns(shown, boxes, weights, of_row, outcome.chosen.core)
     job.tick(_COMPUTED + 0.05, "release")
-    least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
     sensitive = state.sensitive or exposure_of(job.dataset_path(), shown, rows, boxes.box)
-    result = boxes_report.result(shown, outcome, counts=_counts(state, len(order), least), exposure=sensitive)
+    held = demanded(spec, kept, of_row, sensitive, persons if persons is None else persons[order])
+    counts = _counts(state, len(order), smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()))
+    result = boxes_report.result(shown, outcome, counts=counts, exposure=sensitive, demands=held)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
     said = boxes_warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
@@ -201,8 +208,9 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
         result=result,
         warnings=[
             *said,
-            *boxes_warnings.restricted(spec, result, behind),
+            *boxes_warnings.restricted(spec, result, behind, job.datasets["dataset_id"].columns),
             *boxes_warnings.rare_values(shown, state.records.rare, state.total),
+            *(competition(shown, state.records, state.canonical.order) if job.is_advised else ()),
         ],
         release=release_draft(
             job,
@@ -213,9 +221,17 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
             flags=boxes_report.flags(shown, boxes),
             warnings=boxes_warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=boxes_report.public_parameters(spec, outcome.chosen.criterion, result["share_single_value"]),
+            parameters=boxes_report.public_parameters(shown, outcome.chosen.criterion, result["value_disclosure"]),
         ),
     )
+
+
+def _released(state: Anonymizing, chosen: IntArray | None) -> tuple[NDArray[np.int64], Codes | None]:
+    """Rows of the records that are released, and whose each is."""
+    rows, persons = state.records.rows, state.records.persons
+    if chosen is None:
+        return rows, persons
+    return rows[chosen], None if persons is None else persons[chosen]
 
 
 def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.RecordCounts:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import SuppressedRecords
+from app.contracts.columns import SuppressedRecords, merged_values
 from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import BASE, PREVIOUS, ReleaseInput
@@ -36,20 +36,22 @@ from workers.frames.generalized import kept_together
 from workers.frames.values import listed_type
 from workers.methods.boxes import report, warnings
 from workers.methods.boxes.canonical_order import CanonicalOrder, Order, in_canonical_order
-from workers.methods.boxes.codebooks import Codebook, declared_codebook
+from workers.methods.boxes.codebooks import Codebook, declared_codebook, is_from_data
 from workers.methods.boxes.columns import Shown, release_columns, release_types
-from workers.methods.boxes.exposure import side_measures
+from workers.methods.boxes.demanded import demanded
+from workers.methods.boxes.exposure import exposure_in, side_measures
 from workers.methods.boxes.kept import kept_classes
 from workers.methods.boxes.requests import left_out, undefined
 from workers.methods.boxes.statistic_entries import public_statistics, statistics
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.released.demanded import verdict
 from workers.methods.released.drafts import release_draft
 
 #: Flags of a base that its series bears too.
 _INHERITED: Final = (
     Flag.REPRODUCIBLE, Flag.COMPOSITION_ACCEPTED, Flag.TIGHT_BOUNDS, Flag.GRID_BOUNDS, Flag.OUTER_BOUNDS_FROM_DATA,
-    Flag.CODEBOOK_FROM_DATA, Flag.TYPES_FROM_DATA, Flag.RARE_RECORDS_SUPPRESSED,
+    Flag.CODEBOOK_FROM_DATA, Flag.TYPES_FROM_DATA, Flag.RARE_RECORDS_SUPPRESSED, Flag.PROTECTION_FAILED,
 )  # fmt: skip
 
 
@@ -67,12 +69,15 @@ class Rows:
         Fields of the result that only a new version has.
     warnings
         Of a new version, for the job alone.
+    history
+        Of a new version: the records that all versions have shown, for the ledger of its family.
     """
 
     parts: tuple[tuple[Path, NDArray[np.int64]], ...]
     numbers: NDArray[np.int64] | None = None
     counted: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[JobWarning, ...] = ()
+    history: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def begin(job: JobContext, spec: BoxesSpec) -> Later:
     released = read_boxes(path, spec.quasi_identifiers, orders=spec.ordinal)
     kinds = {name: base.kind_of(name) for name in spec.quasi_identifiers}
     types = published_types(base, path, released, spec)
-    books = published_books(released, types, spec)
+    books = published_books(base, released, types, spec)
     try:
         group = job.through(uniting(released, spec.k, _counted(path, released, spec)), "unions")
     except InfeasibleKError as error:
@@ -131,10 +136,10 @@ def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
     spec, books = shown.spec, shown.books
     order = Order(tuple(shown.numeric), tuple(shown.nominal), np.empty((0, 0), np.uint32))
     canonical = in_canonical_order(spec, order, books, shown.types)
-    ranks = [len(spec.ordinal[name]) if name in spec.ordinal else None for name in shown.numeric]
+    orders = [len(spec.ordinal[name]) if name in spec.ordinal else None for name in shown.numeric]
     try:
         sizes = [len(books[name].values) for name in shown.nominal]
-        check_statistics(canonical.statistics_in_order, len(shown.numeric), sizes, ranks)
+        check_statistics(canonical.statistics_in_order, len(shown.numeric), sizes, orders)
     except UndefinedStatisticError as error:
         raise undefined(error, spec, canonical) from None
     return Later(shown, boxes, canonical, _certified(shown, boxes, canonical), rows)
@@ -155,7 +160,9 @@ def finish(state: Later, job: JobContext) -> Outcome:
     kept, of_row = take_rows_of(state.rows.parts, spec.keep, order), boxes.box[order]
     columns = release_columns(shown, boxes, None, of_row, numbers=state.rows.numbers)
     certain = shares_certain(kept, of_row) if spec.keep else {}
-    result = _result(state, smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()), certain)
+    least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
+    demands = demanded(spec, kept, of_row, exposure_in(kept, shown, of_row))
+    result = _result(state, least, certain, verdict("boxes", demands))
     said = warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
     return Outcome(
         summary=result,
@@ -170,7 +177,8 @@ def finish(state: Later, job: JobContext) -> Outcome:
             flags=_flags(job, spec),
             warnings=warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=report.public_parameters(spec, None, result["share_single_value"]),
+            parameters=report.public_parameters(shown, None, result["value_disclosure"]),
+            history=state.rows.history,
         ),
     )
 
@@ -183,17 +191,22 @@ def published_types(base: ReleaseInput, path: Path, released: ReleasedBoxes, spe
     return types | {name: listed_type(path, f"{name}_set") for name in released.nominal}
 
 
-def published_books(released: ReleasedBoxes, types: Mapping[str, ColumnType], spec: BoxesSpec) -> dict[str, Codebook]:
-    """Codebooks of the nominal columns."""
-    return {name: _book(released, name, types[name], spec) for name in released.nominal}
+def published_books(
+    made_from: ReleaseInput, released: ReleasedBoxes, types: Mapping[str, ColumnType], spec: BoxesSpec
+) -> dict[str, Codebook]:
+    """Codebooks of the nominal columns, of which values that no box lists are called as in the release made from."""
+    words = merged_values(made_from.spec, made_from.merged_as)
+    return {name: _book(released, name, types[name], spec, words.get(name)) for name in released.nominal}
 
 
-def _book(released: ReleasedBoxes, name: str, column: ColumnType, spec: BoxesSpec) -> Codebook:
+def _book(released: ReleasedBoxes, name: str, column: ColumnType, spec: BoxesSpec, merged_as: str | None) -> Codebook:
     """Values of a nominal column: those of its hierarchy, else those that any box has."""
     declared = spec.nominal.get(name, NominalColumn())
     if declared.hierarchy is not None:
         return declared_codebook(name, column, declared)
-    return Codebook(name, column, released.codebooks[released.nominal.index(name)])
+    values = released.codebooks[released.nominal.index(name)]
+    from_data = is_from_data(column, declared)
+    return Codebook(name, column, values, from_data=from_data, merged_as=merged_as if from_data else None)
 
 
 def united_boxes(
@@ -236,9 +249,12 @@ def _certified(
     return tuple(certificates[index] for index in np.argsort(canonical.statistics))
 
 
-def _result(state: Later, k_with_kept: int, certain: Mapping[str, float]) -> dict[str, Any]:
+def _result(
+    state: Later, k_with_kept: int, certain: Mapping[str, float], verdict_of_demands: Mapping[str, Any]
+) -> dict[str, Any]:
     boxes, spec = state.boxes, state.shown.spec
     made = BoxesResult(
+        **verdict_of_demands,
         released=len(boxes.box),
         box_count=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),

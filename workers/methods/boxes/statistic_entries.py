@@ -8,8 +8,11 @@ from typing import Any
 from app.contracts.statistics import WITH_SAMPLE_FORM, RegressionTerm, Statistic, StatisticKind
 from app.methods.boxes.result import CoreStatistic, RestrictedStatistic, StatisticResult
 from surebox_core.intervals import Interval
+from surebox_verify.bases import said_of
 from surebox_verify.estimates import Estimate, reason_of
 from surebox_verify.questions import terms
+from surebox_verify.reasons import NO_RECORD
+from surebox_verify.released.orders import LABELLED, called, labels
 from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
 
@@ -31,6 +34,8 @@ def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[Re
         if statistic.kind is StatisticKind.REGRESSION:
             yield _entry(shown, statistic, certificate, slice(None), {"terms": _terms(shown, statistic)})
             continue
+        if not certificate.published:
+            yield _unanswered(statistic, marked=certificate.core is not None)
         for place, values in enumerate(_values(shown, statistic)):
             yield _entry(shown, statistic, certificate, place, values)
 
@@ -38,6 +43,25 @@ def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[Re
 def public_statistics(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The statistics without restricted data."""
     return [{name: one[name] for name in PUBLIC} for one in whole["statistics"]]
+
+
+def _unanswered(statistic: Statistic, *, marked: bool) -> RestrictedStatistic:
+    """The entry of a statistic about each value of a column without values."""
+    none: dict[str, Any] = {
+        **dict.fromkeys(("estimate", "first_order", "guaranteed", "attained", "gap", "domain_may_be_empty")),
+        **dict.fromkeys(("sharp", "value_known"), False),
+        "reason": NO_RECORD,
+    }
+    return RestrictedStatistic(
+        kind=statistic.kind,
+        of=statistic.of,
+        weight=1.0 if statistic.weight is None else statistic.weight,
+        ddof=None,
+        **none,
+        core=CoreStatistic(**none) if marked else None,
+        true_value=None,
+        shift=None,
+    )
 
 
 def _values(shown: Shown, statistic: Statistic) -> list[dict[str, Any]]:
@@ -56,9 +80,11 @@ def _terms(shown: Shown, statistic: Statistic) -> tuple[RegressionTerm, ...] | N
 
 
 def _codebook(shown: Shown, name: str) -> list[Any]:
-    """Values of a nominal or an ordinal column as JSON has them; days as text."""
-    values = shown.spec.ordinal[name] if name in shown.spec.ordinal else shown.books[name].values
-    return [value if value is None or isinstance(value, (bool, int, float)) else str(value) for value in values]
+    """Names of a nominal or an ordinal column's values as JSON has them; days as text."""
+    if name in shown.spec.ordinal:
+        return list(shown.spec.ordinal[name])
+    book = shown.books[name].named
+    return [book.name_of(code) for code in range(len(book.values))]
 
 
 def _entry(
@@ -69,18 +95,34 @@ def _entry(
     def shape(values: Sequence[Any]) -> Any:
         return tuple(values[place]) if isinstance(place, slice) else values[place]
 
+    said = _said(certificate.published, place, statistic.of)
+    true_value = shape([_finite(value) for value in certificate.true_value])
     return RestrictedStatistic(
         kind=statistic.kind,
         of=statistic.of,
         **about,
+        called=called(statistic.kind, statistic.of, shown.orders),
+        labels=_labels(shown, statistic, said),
         weight=1.0 if statistic.weight is None else statistic.weight,
         ddof=shown.spec.ddof if statistic.kind in WITH_SAMPLE_FORM else None,
-        **_said(certificate.published, place, statistic.of),
-        core=None if certificate.core is None else CoreStatistic(**_said(certificate.core, place, statistic.of)),
-        true_value=shape([_finite(value) for value in certificate.true_value]),
+        **said,
+        core=None if certificate.core is None else _core(shown, statistic, certificate.core, place),
+        true_value=true_value,
+        true_label=(_labels(shown, statistic, {"true_value": true_value}) or {}).get("true_value"),
         shift=shape([_finite(value) for value in certificate.shift]),
         delta_at_records=shape([_finite(value) for value in certificate.delta]),
     )
+
+
+def _core(shown: Shown, statistic: Statistic, core: Sequence[Estimate], place: int | slice) -> CoreStatistic:
+    said = _said(core, place, statistic.of)
+    return CoreStatistic(**said, labels=_labels(shown, statistic, said))
+
+
+def _labels(shown: Shown, statistic: Statistic, said: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A quantile of an order as the values that it is."""
+    numbers = {name: said[name] for name in (*LABELLED, "true_value") if name in said}
+    return labels(statistic.kind, statistic.of, shown.orders, numbers)
 
 
 def _said(published: Sequence[Estimate], place: int | slice, of: Sequence[str]) -> dict[str, Any]:
@@ -101,6 +143,7 @@ def _said(published: Sequence[Estimate], place: int | slice, of: Sequence[str]) 
         "domain_may_be_empty": None if isinstance(place, slice) else these[0].domain_may_be_empty,
         "value_known": all(one.is_known for one in these),
         "reason": reason_of(these, of) or _too_large(these),
+        **said_of(these[0].base if these else None),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from app.contracts.datasets import DatasetColumn
 from app.contracts.statistics import StatisticKind
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import pointer
@@ -45,9 +46,18 @@ def unplaced(warnings: Sequence[JobWarning]) -> list[JobWarning]:
     return [one.model_copy(update={"pointer": None}) for one in warnings]
 
 
-def restricted(spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float]) -> list[JobWarning]:
-    """Warnings for the job alone; `certain` is about sensitive columns that are not kept."""
-    warnings = list(_certain(spec, "sensitive", certain))
+def restricted(
+    spec: BoxesSpec, result: Mapping[str, Any], certain: Mapping[str, float], columns: Sequence[DatasetColumn]
+) -> list[JobWarning]:
+    """Warnings for the job alone.
+
+    Parameters
+    ----------
+    spec, result : the request, and the job's result.
+    certain : share of rows whose value in a sensitive column that is not kept is that of their whole box.
+    columns : of the dataset.
+    """
+    warnings = [*_certain(spec, "sensitive", certain), *_spelled_persons(spec, columns)]
     missing, rare = result["suppressed"]["missing"], result["suppressed"]["rare"]
     left_out = missing + rare
     if 2 * left_out > result["records"]:
@@ -76,9 +86,9 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarnin
         if book is not None and book.merged_values:
             share = book.merged_records / max(records, 1)
             detail = (
-                f"{book.merged_values} values of column {name!r} are together `other`, and {book.merged_records} "
-                f"records, a share of {share:.2g}, lose their value: fewer than k = {spec.k} records have one of them. "
-                f"To keep them, {ways}"
+                f"{book.merged_values} values of column {name!r} are together `{book.merged_as}`, and "
+                f"{book.merged_records} records, a share of {share:.2g}, lose their value: fewer than k = {spec.k} "
+                f"records have one of them. To keep them, {ways}"
             )
             yield warning(WarningCode.VALUES_MERGED, detail, pointer("spec", "quasi_identifiers", index))
     if left_out:
@@ -89,6 +99,18 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarnin
         yield warning(WarningCode.RARE_VALUES_LEFT_OUT, detail, "/spec/max_suppressed_classes")
 
 
+def _spelled_persons(spec: BoxesSpec, columns: Sequence[DatasetColumn]) -> Iterator[JobWarning]:
+    """Warn about persons whose ids may be spellings of one another."""
+    for column in columns:
+        if column.name == spec.person_column and column.other_spellings:
+            detail = (
+                f"k counts persons by {column.name!r}: of its {column.distinct} values {column.other_spellings} differ "
+                "from another one in case, blanks or look-alike characters alone, and count as persons of their own. "
+                "If they are the same persons, write them alike and upload the file again"
+            )
+            yield warning(WarningCode.OTHER_SPELLINGS, detail, "/spec/person_column")
+
+
 def _k(spec: BoxesSpec) -> Iterator[JobWarning]:
     if spec.k == 1:
         yield warning(WarningCode.K_OF_ONE, "k is 1: a box may be a single record's. Ask for k of 3 or more", "/spec/k")
@@ -97,7 +119,7 @@ def _k(spec: BoxesSpec) -> Iterator[JobWarning]:
 def _boxes(shown: Shown, boxes: Boxes, result: Mapping[str, Any]) -> Iterator[JobWarning]:
     spec = shown.spec
     if len(boxes.counts) == 1:
-        detail = "one box contains everyone: the release reveals no record from another. " + _larger(spec)
+        detail = "All records share one box, so the release states nothing about any column. " + _larger(spec)
         yield warning(WarningCode.ONE_BOX, detail, "/spec/k")
         return
     extent = {name: _extent(boxes, index) for index, name in enumerate(shown.numeric)}
@@ -185,7 +207,8 @@ def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iter
     hidden = protected(spec)
     below = ", ".join(f"{name!r} ({kept.alone[name]})" for name in spec.keep if kept.alone.get(name, spec.k) < spec.k)
     which = f"alone: {below}" if below else "none alone, but together"
-    said = f"as few as {least} rows agree in box and kept columns, {spec.k} were requested ({which})"
+    rows = "1 row agrees" if least == 1 else f"{least} rows agree"
+    said = f"In the worst box {rows} in the kept columns too; you required {spec.k} ({which})"
     if kept.unprotected is None or kept.unprotected >= spec.k:
         names = ", ".join(map(repr, hidden))
         detail = (

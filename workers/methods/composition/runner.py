@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,15 +13,23 @@ from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.quasi_identifiers import Form, all_understood
 from app.errors import FieldError, InvalidError, pointer
 from app.methods.composition.spec import ComposedColumn, CompositionDemands, CompositionResult, CompositionSpec
-from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Noise, Placed, compose
-from workers.algorithms.tables.locating import rehearse
+from workers.algorithms.tables.composition import (
+    ABSENT,
+    UNPLACED,
+    Composed,
+    CompositionRequest,
+    Placed,
+    compose,
+    rehearse,
+)
 from workers.frames.codes import coded_columns
 from workers.frames.generalized import Meanings
-from workers.frames.ledger import common_boxes, fewest_changed, smallest_box, write_ledger
+from workers.frames.ledger import common_boxes, write_ledger
 from workers.frames.originals import Originals
 from workers.frames.persons import read_fingerprints
 from workers.methods.context import InputFile, JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.released.composed import Versions, overlay_of, smallest_of
 from workers.methods.released.densities import released_densities
 from workers.methods.released.earlier import LEDGERED, OPAQUE, Earlier, FamilyTerms
 from workers.methods.released.family import Family, Left
@@ -38,7 +45,8 @@ MEANING: Final = {
     "candidates_below": "The share of the persons for whom it is fewer than k rows.",
     "expected": "So many records are expected to fit all noisy rows of a person at least as well as their own.",
     "expected_below": "The share of the records for which it is fewer than k.",
-    "changed": "So few rows differ between a box as it was published and its rows of today, or of another version.",
+    "changed": "So few rows differ between a box as it was published and its rows of today, or of another version, or "
+    "are those that two versions share in a box that differs.",
     "unplaced": "Of so many persons it cannot be determined where they were: each of them counts as alone.",
     "sensitive": "Values that indistinguishable persons have in common: they are learned without naming the persons.",
     "composed_k": "The fewest persons or records that remain by any of these.",
@@ -48,8 +56,7 @@ _SERIES: Final = (
 )
 _ALONE: Final = "it is one release: what it leaves follows from its own k, and from the changes in the data since"
 _VERSIONS: Final = (
-    "they are versions, which differ by nothing or by k rows where they follow each other, and may differ by less "
-    "where they do not: publish less often, or use a larger k"
+    "they are versions in the same boxes, which keep the k of their base and no more: start a base with a larger k"
 )
 _UNPLACED: Final = (
     "name an id that all data have (`person_column`), map columns that were renamed or recoded (`join_columns`, old "
@@ -66,9 +73,9 @@ class Chain:
     roles
         Fields that name them, in the order in which they were made.
     smallest
-        Rows of their smallest box.
+        Rows of their smallest box, or records in the smallest overlay group of all versions up to the last of them.
     changed
-        Fewest rows by which a box differs between two of them; None: none does.
+        Fewest rows by which a box differs between two of them, or that they share there; None: none differs.
     """
 
     roles: tuple[str, ...]
@@ -81,8 +88,7 @@ class CompositionRunner:
 
     def warm(self) -> None:
         """Compose a few made-up records."""
-        x, rng = np.arange(40.0)[:, None], np.random.default_rng(0)
-        compose(CompositionRequest([Placed(rehearse())], 2.0, noise=[Noise(x, np.ones_like(x))]), rng=rng)
+        rehearse()
 
     def run(self, job: JobContext) -> Outcome:
         """Place all persons, compose and report; there is no release.
@@ -96,9 +102,8 @@ class CompositionRunner:
         spec = job.specification(CompositionSpec)
         releases = listed(job.releases, "release_ids")
         job.tick(0.1, "places")
-        versions = chains(
-            releases, {role: ledger(job, role) for role, one in releases.items() if one.method == "boxes"}
-        )
+        ledgers = {role: ledger(job, role) for role, one in releases.items() if one.method == "boxes"}
+        versions = chains(releases, ledgers, {role: job.fetch(InputFile.PERSONS, role) for role in ledgers})
         single = {role for chain in versions for role in chain.roles[:-1]}
         roles = [role for role in releases if role not in single]
         family = Family(
@@ -172,7 +177,7 @@ def ledger(job: JobContext, role: str) -> Path:
     path = job.scratch / f"{role.replace('/', '-')}.ledger"
     if not path.exists():
         one = job.releases[role]
-        write_ledger(job.release_path(role), path, method=one.method, spec=one.spec)
+        write_ledger(job.release_path(role), path, method=one.method, spec=one.spec, merged_as=one.merged_as)
     return path
 
 
@@ -253,15 +258,17 @@ def _ordered(spec: CompositionSpec, role: str, columns: Collection[str]) -> list
     return [(spec.called(one.name), one.columns) for one in bounds if spec.called(one.name) in spec.ordinal]
 
 
-def chains(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path]) -> list[Chain]:
+def chains(
+    releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path], histories: Mapping[str, Path | None]
+) -> list[Chain]:
     """The versions among releases; those that are none are in no chain.
 
     Parameters
     ----------
     releases
         By the fields that name them.
-    ledgers
-        Of those of boxes, by the same.
+    ledgers, histories
+        Of those of boxes, by the same; and the records that versions have shown, where that is known.
     """
     groups: list[list[str]] = []
     for role in ledgers:
@@ -269,7 +276,7 @@ def chains(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path]) ->
         groups = [group for group in groups if group not in near]
         groups.append([*(one for group in near for one in group), role])
     known = [group for group in groups if len(group) > 1 or releases[group[0]].previous is not None]
-    return [_chain(_in_order(group, releases), ledgers) for group in known]
+    return [_chain(_in_order(group, releases), releases, ledgers, histories) for group in known]
 
 
 def _versions(releases: Mapping[str, ReleaseInput], ledgers: Mapping[str, Path], one: str, other: str) -> bool:
@@ -293,12 +300,23 @@ def _in_order(group: Sequence[str], releases: Mapping[str, ReleaseInput]) -> lis
     return sorted(group, key=lambda role: (releases[role].made_at or 0.0, steps(role)))
 
 
-def _chain(roles: Sequence[str], ledgers: Mapping[str, Path]) -> Chain:
-    figures = [fewest_changed(ledgers[one], ledgers[other]) for one, other in combinations(roles, 2)]
+def _chain(
+    roles: Sequence[str],
+    releases: Mapping[str, ReleaseInput],
+    ledgers: Mapping[str, Path],
+    histories: Mapping[str, Path | None],
+) -> Chain:
+    figures = [
+        smallest_of(Versions(ledgers[role], tuple(ledgers[one] for one in roles[:at])), None)
+        for at, role in enumerate(roles)
+    ]
+    last = roles[-1]
+    overlay, _ = overlay_of(histories[last], releases[last].made)
+    smallest = [one for one, _ in figures]
     return Chain(
         tuple(roles),
-        min(smallest_box(ledgers[role]) for role in roles),
-        min((one for one in figures if one is not None), default=None),
+        min(smallest if overlay is None else [*smallest, overlay]),
+        min((one for _, one in figures if one is not None), default=None),
     )
 
 

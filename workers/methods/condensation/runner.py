@@ -11,13 +11,15 @@ from app.contracts.jobs import JobProgress
 from app.errors import InfeasibleError
 from app.methods.columns import k_too_large
 from app.methods.condensation.spec import CondensationResult, CondensationSpec
+from surebox_core.errors import InvalidColumnError
 from workers.algorithms.core.errors import InfeasibleKError
 from workers.algorithms.uncertain.condensation import condensation
 from workers.algorithms.uncertain.condensation.condensation import CondensationState, Condensed
 from workers.frames.columns import take_rows
-from workers.frames.records import CompleteRecords, complete_records
+from workers.frames.records import CompleteRecords, complete_records, invalid_column
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.released.demanded import Demanded, verdict
 from workers.methods.released.drafts import release_draft
 
 #: Share of the whole job that is spent before the groups and before the release is written.
@@ -59,6 +61,8 @@ class CondensationRunner:
         except InfeasibleKError as error:
             detail = k_too_large(error.required, f"{error.largest} complete records", error.largest)
             raise InfeasibleError.at("/k", detail) from None
+        except InvalidColumnError as error:
+            raise invalid_column(spec.quasi_identifiers[error.column], error.reason, spec.quasi_identifiers) from None
 
     def step(self, state: Condensing, job: JobContext) -> Condensing:
         """Make some groups, or their pseudo-records."""
@@ -80,7 +84,7 @@ class CondensationRunner:
         spec, records = state.spec, state.records
         made = condensation.result(state.algorithm, job.rng)
         link = records.rows[made.stands_for]
-        result = _result(records, made)
+        result = _result(spec, records, made)
         return Outcome(
             summary=result,
             result=result,
@@ -97,13 +101,15 @@ class CondensationRunner:
         )
 
 
-def _result(records: CompleteRecords, made: Condensed) -> dict[str, Any]:
+def _result(spec: CondensationSpec, records: CompleteRecords, made: Condensed) -> dict[str, Any]:
+    smallest = int(made.sizes.min())
     return CondensationResult(
+        **verdict("condensation", [Demanded("records in the smallest group", spec.k, smallest)]),
         records=records.total,
         released=len(made.z),
         suppressed=SuppressedRecords(missing=records.total - len(records.rows)),
         group_count=len(made.sizes),
-        smallest_group=int(made.sizes.min()),
+        smallest_group=smallest,
         largest_group=int(made.sizes.max()),
     ).model_dump(mode="json")
 

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.datasets import ColumnType
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.releases import ReleaseFormat
 from app.contracts.statistics import NamedStatistic, Statistic
 from app.errors import SureboxError
-from app.methods.boxes.spec import BoxesSpec
+from app.methods.boxes.spec import BoxBounds, BoxesSpec
+from app.methods.columns import types_of
 from app.methods.frontier.spec import (
     FrontierPoint,
     FrontierRecordCounts,
@@ -28,21 +30,23 @@ from surebox_core.influence import Influences, influences
 from surebox_core.moments import moments
 from surebox_core.statistics import Statistic as CoreStatistic
 from surebox_verify.released.intervals import number_of
-from workers.algorithms.boxes.half_widths import Surroundings, surroundings
+from workers.algorithms.boxes.half_widths import Surroundings, densest, surroundings
 from workers.frames.columns import numeric_columns
 from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.context import JobContext
-from workers.methods.determination.measuring import Described, determined, read_file
+from workers.methods.determination.measuring import Described, read_file
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.rerun import Again, run_again
 
 MEANING = {
     "width": "How far the guaranteed range of a statistic reaches: what readers are left uncertain about.",
     "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
-    "share_single_value": "Cells that leave one value only: a small k may hide who, and still show what.",
+    "value_disclosure": "Rows whose value every reader would know: a small k may hide who, and still show what.",
     "box_count": "How many boxes the records fall into.",
     "records": "Which records cost most: c is what a column of the best box about a record adds to the uncertainty. It "
-    "is large where few records are near (density) or where the record weighs on a statistic (influence).",
+    "is large where few records are near (density) or where the record weighs on a statistic (influence). "
+    "Where so many records are near that a box is as narrow as values are apart, c is at the resolution of the "
+    "columns.",
 }
 _OURS = 500
 _LISTED = 1_000
@@ -83,7 +87,7 @@ def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> Fron
         if error.status >= _OURS:
             raise
         return FrontierPoint(
-            k=k, box_count=None, released=None, ncp=None, share_single_value=None, statistics=(), infeasible=str(error)
+            k=k, box_count=None, released=None, ncp=None, value_disclosure=None, statistics=(), infeasible=str(error)
         )
     draft = made.release
     if draft is None:
@@ -94,16 +98,18 @@ def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> Fron
 def _frontier_point(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> FrontierPoint:
     types = {str(one["name"]): str(one["type"]) for one in draft.columns}
     released = read_file(draft.files[ReleaseFormat.PARQUET].path, Described("", spec, types))
-    measured = determined(released, {})
     return FrontierPoint(
         k=k,
         box_count=int(made.result["box_count"]),
         released=int(made.result["released"]),
         ncp=released.ncp,
-        share_single_value={one.column: one.share_single_value for one in measured.columns},
+        value_disclosure=made.result["value_disclosure"],
         statistics=tuple(
             FrontierStatistic(
-                **{name: one[name] for name in NamedStatistic.model_fields}, width=_width(one["guaranteed"])
+                **{name: one[name] for name in NamedStatistic.model_fields},
+                width=_width(one["guaranteed"]),
+                base=one["base"],
+                n=one["n"],
             )
             for one in made.result["statistics"]
         ),
@@ -173,14 +179,27 @@ def rare_records(job: JobContext, spec: FrontierSpec) -> FrontierRecords | None:
     field = _influences(measured_statistics(first, names), names, x)
     if field is None or not len(chosen):
         return None
+    types = types_of(job.datasets["dataset_id"].profile)
+    steps = [_resolution(first, name, types[name], column) for name, column in zip(names, x.T, strict=True)]
+    log_densest = densest(x, ~field.free, np.array(steps))
     parts: list[Surroundings] = []
     for start in range(0, len(chosen), _AT_ONCE):
         job.tick(0.98, "records")
-        near = surroundings(x, field, np.random.default_rng(0), chosen[start : start + _AT_ONCE])
+        near = surroundings(x, field, np.random.default_rng(0), chosen[start : start + _AT_ONCE], log_densest)
         if near is None:
             return None
         parts.append(near[0])
     return _records(parts, first, names, complete[chosen])
+
+
+def _resolution(spec: BoxesSpec, name: str, kind: ColumnType, values: NDArray[np.float64]) -> float:
+    """The step of a column's values; of other numbers the least distance of two of them, 1 where all are equal."""
+    if spec.bounds is not BoxBounds.GRID and name in spec.value_step:
+        return float(spec.value_step[name])
+    if kind is not ColumnType.NUMBER:
+        return 1.0
+    gaps = np.diff(np.unique(values))
+    return float(gaps.min()) if len(gaps) else 1.0
 
 
 def _influences(statistics: Sequence[Statistic], names: Sequence[str], x: NDArray[np.float64]) -> Influences | None:
@@ -210,8 +229,12 @@ def _records(
     log_density = np.concatenate([part.log_density for part in parts])
     least = 0.5 * (spec.l or 0) * np.array([spec.min_separation.get(name, 0.0) for name in used]) / one.unit
     half = np.concatenate([part.half_widths(spec.k, least) for part in parts]) * one.unit
+    at_resolution = np.concatenate([part.at_resolution for part in parts])
     median = float(np.median(c))
-    by_density = np.exp((np.median(log_density) - log_density) / len(used))
+    log_rare = (np.median(log_density) - log_density) / len(used)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_weighty = np.nan_to_num(np.log(c) - np.log(median) - log_rare, nan=0.0)
+    by_density, by_influence = (np.exp(np.clip(each, -_LARGEST, _LARGEST)) for each in (log_rare, log_weighty))
     in_units = log_density - np.log(one.unit).sum()
     listed = [
         RecordHalfWidths(
@@ -220,12 +243,15 @@ def _records(
             density=float(np.exp(in_units[place])) if in_units[place] < _LARGEST else None,
             half_widths=dict(zip(used, half[place].tolist(), strict=True)),
             rare_by_density=float(by_density[place]),
-            rare_by_influence=_ratio(float(c[place]), median * float(by_density[place])),
+            rare_by_influence=float(by_influence[place]),
+            at_resolution=bool(at_resolution[place]),
         )
         for place in np.lexsort((rows, -c))[:_LISTED]
     ]
-    return FrontierRecords(k=spec.k, measured=len(rows), median_c=median, listed=tuple(listed))
-
-
-def _ratio(a: float, b: float) -> float:
-    return a / b if b > 0.0 else 1.0
+    return FrontierRecords(
+        k=spec.k,
+        measured=len(rows),
+        median_c=median,
+        share_at_resolution=float(at_resolution.mean()),
+        listed=tuple(listed),
+    )

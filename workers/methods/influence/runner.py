@@ -1,6 +1,7 @@
 """Runner of the audit `influence`: a release's job again without each extreme record, and with it moved."""
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from app.contracts.columns import LARGEST
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand, all_met
 from app.contracts.inputs import ReleaseInput, listed
 from app.contracts.releases import ReleaseFormat
@@ -19,6 +21,7 @@ from app.methods.influence.spec import (
     InfluenceResult,
     InfluenceSpec,
 )
+from surebox_verify.questions import name_of
 from workers.frames.columns import numeric_columns
 from workers.frames.variants import Variants, released_numbers
 from workers.methods.boxes.runner import BoxesRunner
@@ -44,6 +47,8 @@ MEANING: Final = {
 }
 _DEFAULT: Final = InfluenceDemands(slope=0.5, change=0.1)
 _SHOWN: Final = 200
+#: What states which statistic a published one is.
+_ABOUT: Final = frozenset({"kind", "of", "weight", "ddof", "values", "interval", "p", "at", "terms"})
 #: A record is moved outwards by so much of its distance from the median.
 _FURTHER: Final = 0.25
 
@@ -66,7 +71,16 @@ class Effect:
     slope: float
 
 
-TriedRelease = tuple[str, Mapping[str, float], Sequence[Mapping[str, Effect]], int]
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published number and, of a statistic, the records that it is about, as the job states them."""
+
+    value: float
+    base: str | None = None
+    n: int | None = None
+
+
+TriedRelease = tuple[str, Mapping[str, Figure], Sequence[Mapping[str, Effect]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,7 @@ class Tried:
 
     release: ReleaseInput
     extremes: tuple[Extreme, ...]
-    whole: Mapping[str, float]
+    whole: Mapping[str, Figure]
     effects: tuple[Mapping[str, Effect], ...] = ()
     failed: int = 0
 
@@ -116,7 +130,7 @@ def _one_more(trying: _Trying, tried: Tried) -> Tried:
     """The next record."""
     one = tried.extremes[len(tried.effects)]
     file = trying.job.scratch / "variant.parquet"
-    runs: list[Mapping[str, float] | None] = []
+    runs: list[Mapping[str, Figure] | None] = []
     for path in (trying.variants.without(one.row, file), None):
         made = path or trying.variants.moved(one.row, one.column, one.to, file)
         try:
@@ -129,7 +143,7 @@ def _one_more(trying: _Trying, tried: Tried) -> Tried:
     return replace(tried, effects=(*tried.effects, changes), failed=tried.failed + runs.count(None))
 
 
-def _numbers(trying: _Trying, release: ReleaseInput, path: Path) -> Mapping[str, float]:
+def _numbers(trying: _Trying, release: ReleaseInput, path: Path) -> Mapping[str, Figure]:
     job = trying.job
     again = Again(release.method, release.spec, job.datasets["dataset_id"], path, job.scratch / "again")
     made = run_again(_RUNNERS[release.method](), job, again, fraction=trying.share, stage="records")
@@ -163,12 +177,14 @@ def _release(tried_release: TriedRelease, require: InfluenceDemands) -> Influenc
     numbers = [
         InfluencedStatistic(
             published_figure=name,
-            value=value,
+            value=figure.value,
+            base=figure.base,
+            n=figure.n,
             change=max((one[name].change for one in tried), default=0.0),
             slope=max((one[name].slope for one in tried), default=0.0),
             records=sum(one[name].change >= (require.change or 0.1) for one in tried),
         )
-        for name, value in whole.items()
+        for name, figure in whole.items()
     ]
     numbers.sort(key=lambda one: (-one.slope, -one.change, one.published_figure))
     return InfluencedRelease(release_id=release_id, runs=1 + 2 * len(tried), failed=failed, numbers=tuple(numbers))
@@ -220,35 +236,41 @@ def extremes(path: Path, names: Sequence[str], count: int) -> list[Extreme]:
     names : its numeric columns that are published in some way.
     count : records at most.
     """
-    table = numeric_columns(path, names)
-    centre = np.nanmedian(table.values, axis=0)
-    distance = np.abs(table.values - centre)
+    values = numeric_columns(path, names).values
+    there = np.asarray(np.isfinite(values).any(axis=0))
+    values, names = values[:, there], [name for name, held in zip(names, there.tolist(), strict=True) if held]
+    if not names:
+        return []
+    centre = np.nanmedian(values, axis=0)
+    distance = np.abs(values - centre)
     typical = np.nanmedian(distance, axis=0)
-    spread = np.where(typical > 0.0, typical, np.nanstd(table.values, axis=0))
-    score = np.nan_to_num(distance / np.where(spread > 0.0, spread, np.inf), nan=0.0)
+    spread = np.where(typical > 0.0, typical, np.nanstd(values, axis=0))
+    with np.errstate(over="ignore"):  # then the record is the most extreme, and is moved as far as a double goes
+        score = np.nan_to_num(distance / np.where(spread > 0.0, spread, np.inf), nan=-1.0)
     farthest = score.max(axis=1)
     records = []
     for row in np.argsort(-farthest, kind="stable")[:count]:
+        if farthest[row] < 0.0:  # the record has none of the columns, nor have those after it
+            break
         column = int(score[row].argmax())
-        value = float(table.values[row, column])
-        step = (value - centre[column]) * _FURTHER
-        records.append(Extreme(int(row), names[column], value, value + (step or float(spread[column]))))
+        value = float(values[row, column])
+        step = (value - float(centre[column])) * _FURTHER or float(spread[column])
+        to = min(max(value + step, -LARGEST), LARGEST)
+        records.append(Extreme(int(row), names[column], value, (0.5 * value or 1.0) if to == value else to))
     return records
 
 
-def published_numbers(outcome: Outcome) -> dict[str, float]:
+def published_numbers(outcome: Outcome) -> dict[str, Figure]:
     """Every number that a run would publish of the data as a whole, by what it is."""
     draft = outcome.release
     if draft is None:
         return {}
-    numbers = released_numbers(draft.files[ReleaseFormat.PARQUET].path)
-    numbers["rows"] = float(draft.rows)
+    numbers = released_numbers(draft.files[ReleaseFormat.PARQUET].path) | {"rows": float(draft.rows)}
+    figures = {name: Figure(value) for name, value in numbers.items()}
     for one in draft.statistics:
-        name = f"{one['kind']}({', '.join(one['of'])})"
-        numbers |= _parts(
-            name, {part: value for part, value in one.items() if part not in {"kind", "of", "weight", "ddof"}}
-        )
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+        parts = _parts(name_of(one), {part: value for part, value in one.items() if part not in _ABOUT})
+        figures |= {name: Figure(value, one.get("base"), one.get("n")) for name, value in parts.items()}
+    return {name: figure for name, figure in figures.items() if math.isfinite(figure.value)}
 
 
 def _parts(name: str, parts: Mapping[str, Any]) -> dict[str, float]:
@@ -264,16 +286,17 @@ def _parts(name: str, parts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def effects(
-    whole: Mapping[str, float], without: Mapping[str, float] | None, moved: Mapping[str, float] | None, one: Extreme
+    whole: Mapping[str, Figure], without: Mapping[str, Figure] | None, moved: Mapping[str, Figure] | None, one: Extreme
 ) -> dict[str, Effect]:
     """The effects of one record on every number of a release."""
     changes = {}
-    for name, value in whole.items():
-        change = slope = 0.0
+    for name, figure in whole.items():
+        change, slope, value = 0.0, 0.0, figure.value
         if without is not None and name in without:
-            size = max(abs(value), abs(without[name]))
-            change = abs(value - without[name]) / size if size > 0.0 else 0.0
+            other = without[name].value
+            size = max(abs(value), abs(other))
+            change = abs(value / size - other / size) if size > 0.0 else 0.0
         if moved is not None and name in moved:
-            slope = abs((moved[name] - value) / (one.to - one.value))
+            slope = min(abs(moved[name].value - value) / abs(one.to - one.value), sys.float_info.max)
         changes[name] = Effect(change, slope)
     return changes

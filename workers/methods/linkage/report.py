@@ -18,7 +18,7 @@ MEANING: Final = {
     "share_rank_1": "Rows whose true record fits better than every other one: the best guess is right.",
     "share_below_k": "Rows that fewer than k known records fit as well as the true one.",
     "mean_posterior": "The probability that the adversary gives the true record, on average.",
-    "share_posterior_above_half": "Rows of which they would state that they know whose these are.",
+    "share_posterior_above_half": "Rows that the attacker would claim to have re-identified.",
     "precision_above_half": "How often they are right with these rows.",
     "adversary_knows_90_percent": "The same for an adversary who knows nine of ten records.",
     "after_scale_matching": "They also compute the scale of each record again, and compare it with the published one.",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.contracts.jobs import JobProgress
 from app.methods.linkage.spec import EXHAUSTIVE, LinkageSpec
 from app.methods.uncertain.spec import ScaleSharing
+from surebox_core.errors import InvalidColumnError
 from workers.algorithms.tables.locating import rehearse
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.state import Calibrated, UnreachableKError
@@ -166,8 +167,11 @@ def _begun(state: Attacking, name: str, rng: np.random.Generator) -> Attacking:
     if release.spec is None or knowledge.k is None:
         msg = "scales are matched of densities only"
         raise ValueError(msg)
-    calibration_request = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
-    return replace(state, working=calibration.init(knowledge.values, calibration_request))
+    try:
+        calibration_request = request(release.spec, knowledge.values, knowledge.k, threads=state.threads)
+        return replace(state, working=calibration.init(knowledge.values, calibration_request))
+    except InvalidColumnError:
+        return replace(state, working=None, pending=state.pending[1:])
 
 
 def _calibrated(
@@ -176,7 +180,7 @@ def _calibrated(
     """Go on with the scales that the adversary computes; without them this attack is left out."""
     try:
         following = calibration.step(working)
-    except UnreachableKError:
+    except (UnreachableKError, InvalidColumnError):
         return replace(state, working=None, pending=state.pending[1:])
     if not calibration.done(following):
         return replace(state, working=following)

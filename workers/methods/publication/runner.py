@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workers.algorithms.tables.composition import CompositionRequest, Noise, Placed, compose
-from workers.algorithms.tables.locating import rehearse
-from workers.algorithms.tables.sketches import sketch
+from workers.algorithms.tables.classes import grouped
+from workers.algorithms.tables.composition import rehearse
+from workers.algorithms.tables.recognition import rehearse_comparison
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 
@@ -14,10 +14,9 @@ class PublicationRunner:
 
     def warm(self) -> None:
         """Run what every gate runs on a few made-up records."""
-        rng = np.random.default_rng(0)
-        x = rng.uniform(size=(40, 2))
-        compose(CompositionRequest([Placed(rehearse())], k=2, noise=[Noise(x, np.ones_like(x))]), rng=rng)
-        sketch([x[:, 0].copy().view(np.uint64)], (1, 2))
+        rehearse()
+        rehearse_comparison()
+        grouped(np.linspace(0.0, 1.0, 40).view(np.int64))  # bounds of a release by their bits, for what cells give away
 
     def run(self, job: JobContext) -> Outcome:
         """Name the release that is to be published."""

@@ -1,24 +1,21 @@
-"""The sides of a release's boxes as questions need them: numbers without gaps, and the sets of other columns."""
+"""The sides of a release's boxes as questions need them: bounds of numbers, and the sets of other columns."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.stored import StoredSpec
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.expected import expected_shares
 from surebox_verify.released.beside import Form, beside, divided
-from surebox_verify.released.boxes import ReleasedBoxes
+from surebox_verify.released.boxes import ReleasedBoxes, meaning_of
 from surebox_verify.released.codebooks import Codebook, Meant
 from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
 from workers.methods.released.boxes import released_boxes, released_codebooks
 
-#: Half a unit of whole numbers reaches to the next one's, but for this much: neighbours do not touch.
-_HALF: Final = 0.5 - 2.0**-20
 #: What is possible and not certain is neither 0 nor 1.
 _LEAST: Final = 1e-9
 #: Where boxes without a value of a column are: beyond every number.
@@ -107,52 +104,35 @@ class Sided:
     numeric
         Columns of numbers and days, in the order of the bounds.
     lower, upper
-        Shape (B, n), n at least 1: one of zeros represents none. Of whole numbers half a unit wider, so that widths
-        state how many of them there are; beyond every number where a box has none.
-    units
-        Unit of each column of whole numbers; 0 of others.
+        Bounds, shape (B, n), n at least 1: one of zeros represents none. Beyond every number where a box has none.
+    steps
+        What the values of each column are multiples of: 1 of whole numbers and days, 0 of others.
     counts, of_row
         As of the release.
     sets
         The other columns.
     attained
         Whether some record has each end of its box, and each value of its sets.
+    points
+        By name of a column that rows have as they are its values in ascending order: a box has the place of its value
+        in the place of bounds.
     """
 
     numeric: tuple[str, ...]
     lower: FloatArray
     upper: FloatArray
-    units: FloatArray
+    steps: FloatArray
     counts: IntArray
     of_row: IntArray
     sets: tuple[SetColumn, ...]
     attained: bool = False
+    points: Mapping[str, FloatArray | IntArray] = field(default_factory=dict)
 
     def numbered(self) -> IntArray | None:
         """(B, d), number of the set of each box in each column, those of all columns numbered together."""
         offsets = np.cumsum([0, *(len(one.sets) for one in self.sets)])
         numbers = [one.of_box + offset for one, offset in zip(self.sets, offsets, strict=False)]
         return np.column_stack(numbers) if numbers else None
-
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds as they were published, those of whole numbers whole."""
-        if not self.numeric:
-            return self.lower, self.upper
-        return (
-            np.where(self.units > 0.0, np.rint(self.lower + _HALF * self.units), self.lower),
-            np.where(self.units > 0.0, np.rint(self.upper - _HALF * self.units), self.upper),
-        )
-
-    def widened(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Closed intervals (Q, n) as the bounds are, in whole numbers where a column has them."""
-        if not self.numeric:
-            return np.full((len(lower), 1), -np.inf), np.full((len(upper), 1), np.inf)
-        whole = self.units > 0.0
-        lo, hi, unit = lower.copy(), upper.copy(), self.units[whole]
-        lo[:, whole] = np.ceil(lower[:, whole] / unit) * unit - _HALF * unit
-        hi[:, whole] = np.floor(upper[:, whole] / unit) * unit + _HALF * unit
-        empty = lo > hi  # no whole number is in it: it is put where nothing is
-        return np.where(empty, -BEYOND, lo), np.where(empty, -BEYOND, hi)
 
 
 def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
@@ -166,38 +146,33 @@ def sided(job: JobContext, kept: Sequence[str] = ()) -> Sided:
         Columns that rows have as they are: boxes are divided by them, and have them too.
     """
     release, boxes = job.releases["release_id"], released_boxes(job)
+    points: dict[str, FloatArray | IntArray] = {}
+    meaning = meaning_of(release.spec, {column.name: column.type for column in release.columns})
+    steps = {name: meaning.step(place) or 0.0 for place, name in enumerate(boxes.numeric)}
     if kept:
-        columns = plain_columns(job.release_path(), kept)
-        boxes = divided(boxes, [beside(columns, Form(name)) for name in kept])
-    types = {column.name: column.type for column in release.columns}
-    orders = {name: order for name, order in release.made.ordinal.items() if name in boxes.numeric}  # others are kept
-    plain = tuple(name for name in boxes.numeric if name not in orders)
-    units = np.array([_unit(name, types, release.made) for name in plain])
+        table = plain_columns(job.release_path(), kept)
+        columns = [beside(table, Form(name)) for name in kept]
+        points = {column.name: column.points for column in columns if column.points is not None}
+        boxes = divided(boxes, [column.by_place() for column in columns])
+    plain = tuple(name for name in boxes.numeric if name not in boxes.orders)
     places = [boxes.numeric.index(name) for name in plain]
-    lower, upper = boxes.lower[:, places] - _HALF * units, boxes.upper[:, places] + _HALF * units
+    lower, upper = boxes.lower[:, places], boxes.upper[:, places]
     missing = np.isnan(lower)
     lower[missing] = upper[missing] = BEYOND
     if not plain:
         lower = upper = np.zeros((len(boxes.counts), 1))
     books = released_codebooks(release, boxes, kept)
     sets = [_distinct(books[name], matrix) for name, matrix in zip(boxes.nominal, boxes.sets, strict=True)]
-    sets += [_distinct(books[name], _ranks(boxes, name, len(order))) for name, order in orders.items()]
+    sets += [_distinct(books[name], _between(boxes, name, order.numbers)) for name, order in boxes.orders.items()]
     tight = release.made.bounds == "tight" and not kept  # an end of a box is no part's
-    return Sided(plain, lower, upper, units, boxes.counts, boxes.of_row, tuple(sets), tight)
+    known = np.array([steps.get(name, 0.0) for name in plain] or [0.0])
+    return Sided(plain, lower, upper, known, boxes.counts, boxes.of_row, tuple(sets), tight, points)
 
 
-def _unit(name: str, types: Mapping[str, str], made: StoredSpec) -> float:
-    """What the values of a column are multiples of; 0 of real numbers."""
-    if made.bounds != "grid" and (step := made.value_step.get(name)) is not None:
-        return float(step)
-    return 0.0 if types.get(f"{name}_lo", types.get(name)) == "number" else 1.0
-
-
-def _ranks(boxes: ReleasedBoxes, name: str, size: int) -> BoolArray:
-    """(B, size), the values of a declared order that each box has; none where it has no bounds."""
-    index = boxes.numeric.index(name)
-    rank = np.arange(size)
-    return (boxes.lower[:, index, None] <= rank) & (rank <= boxes.upper[:, index, None])
+def _between(boxes: ReleasedBoxes, name: str, labels: Sequence[float]) -> BoolArray:
+    """(B, m), the values of a declared order that each box has; none where it has no bounds."""
+    index, label = boxes.numeric.index(name), np.array(labels)
+    return (boxes.lower[:, index, None] <= label) & (label <= boxes.upper[:, index, None])
 
 
 def _distinct(book: Codebook, matrix: BoolArray) -> SetColumn:

@@ -75,6 +75,11 @@ class ReleaseCache:
         """Bytes of all that is kept."""
         return sum(kept.value.nbytes for kept in self._kept.values())
 
+    def empty(self) -> None:
+        """Let all go."""
+        with self._lock:
+            self._kept.clear()
+
     def _forget(self, now: float) -> None:
         for key in [key for key, kept in self._kept.items() if now - kept.used_at > IDLE_SECONDS]:
             del self._kept[key]

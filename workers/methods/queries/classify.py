@@ -228,9 +228,9 @@ def classified_boxes(
 ) -> ClassifiedBoxes:
     """Boxes made ready; one without a value of a column may be anywhere along it."""
     missing = boxes.lower >= BEYOND
-    lower, upper = boxes.bounds()
-    low = np.where(missing, np.where(missing, np.inf, lower).min(axis=0), lower)
-    high = np.where(missing, np.where(missing, -np.inf, upper).max(axis=0), upper)
+    empty = missing.all(axis=0)
+    low = np.where(missing, np.where(empty, 0.0, np.where(missing, np.inf, boxes.lower).min(axis=0)), boxes.lower)
+    high = np.where(missing, np.where(empty, 0.0, np.where(missing, -np.inf, boxes.upper).max(axis=0)), boxes.upper)
     index = box_classification.index(low, high, votes, boxes.numbered())
     return ClassifiedBoxes(classes, names, boxes, index)
 

@@ -6,23 +6,26 @@ in statistics. `uncertain`: the mass of the densities, given the declared domain
 counted as they are; of the latter, which may be wide, only the columns requested are read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from itertools import zip_longest
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.inputs import ReleaseInput
+from surebox_core.ends import Ends, inside
 from surebox_verify.expected import Distribution, distribution
+from surebox_verify.released.beside import Form, beside
 from surebox_verify.released.codebooks import Codebook
 from workers.algorithms.boxes.queries import counting as box_counting
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.queries import counting
-from workers.frames.columns import numeric_columns
+from workers.frames.columns import numeric_columns, plain_columns
 from workers.methods.context import JobContext
 from workers.methods.queries.box_sides import BEYOND, ExpectedSets, SetColumn, Sided, sided
-from workers.methods.queries.query_arrays import Queries, QueryArrays
+from workers.methods.queries.query_arrays import Queries, interval_arrays, intervals_of, values_of
 from workers.methods.released.boxes import kept_in
 from workers.methods.released.densities import released_densities
 
@@ -30,6 +33,10 @@ from workers.methods.released.densities import released_densities
 _ROTATED_POINTS: Final = 64
 #: Records that are expected nowhere, but possible, as the shares of sets have them.
 _NOTHING: Final = 1e-6
+#: Of a step: a whole number represents all that round to it.
+_HALF: Final = 0.5
+
+_Pair: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Countable(Protocol):
     def books(self) -> Mapping[str, Codebook]:
         """Codebooks of the columns that are queried by values."""
 
-    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
+    def count(self, queries: Queries, *, threads: int) -> Counted:
         """Answer queries."""
 
 
@@ -71,6 +78,7 @@ class CountedBoxes:
     sided: Sided
     sets: tuple[ExpectedSets, ...]
     ready: box_counting.BoxIndex
+    ends: tuple[Ends, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,30 +94,42 @@ class CountedBoxes:
     def nbytes(self) -> int:
         """Bounds, sets and counts, as they were read and in the index."""
         sets = sum(one.sets.nbytes + one.of_box.nbytes + one.probable.nbytes for one in self.sets)
-        return 2 * (2 * self.ready.lower.nbytes + 2 * self.ready.upper.nbytes + 2 * self.ready.mass.nbytes + sets)
+        return 2 * (3 * self.ready.lower.nbytes + 3 * self.ready.upper.nbytes + 2 * self.ready.mass.nbytes + sets)
 
     @property
     def books(self) -> Mapping[str, Codebook]:
         """Those of the sets."""
         return {one.name: one.book for one in self.sets}
 
-    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
+    def count(self, queries: Queries, *, threads: int) -> Counted:
         """As expected, and certain bounds."""
-        lower, upper = self.sided.widened(queries.lower, queries.upper)
-        counts = box_counting.count(self.ready, lower, upper, threads, self._parts(queries))
+        values, places = self._intervals(queries)
+        parts = self._parts([values_of(query) for query in queries])
+        counts = box_counting.count(self.ready, *values, threads, parts, places)
         estimate = np.where(counts.estimate < _NOTHING, 0.0, counts.estimate)
         return Counted(estimate, guaranteed=np.stack([counts.least, counts.most], axis=1).astype(np.int64))
 
-    def _parts(self, queries: QueryArrays) -> NDArray[np.float64]:
+    def _intervals(self, queries: Queries) -> tuple[_Pair, _Pair]:
+        """(Q, n) each, ends of the intervals with half a step beyond them, and their places among the boxes' ends."""
+        shape = len(queries), self.ready.lower.shape[1]
+        values, places = ((np.full(shape, -np.inf), np.full(shape, np.inf)) for _ in range(2))
+        for row, column, low, high in intervals_of(queries, self.columns):
+            places[0][row, column], places[1][row, column] = self.ends[column].span(low, high)
+            step = float(self.sided.steps[column])
+            least, most = inside(low, high, step or None)
+            values[0][row, column], values[1][row, column] = sorted((least - _HALF * step, most + _HALF * step))
+        return values, places
+
+    def _parts(self, named: Sequence[Mapping[str, Sequence[Any]]]) -> NDArray[np.float64]:
         """(Q, T), share of each set that each query asks for."""
         parts = []
         for column in self.sets:
-            part = np.ones((len(queries.values), len(column.sets)))
-            for row, values in enumerate(queries.values):
+            part = np.ones((len(named), len(column.sets)))
+            for row, values in enumerate(named):
                 if column.name in values:
                     part[row] = column.shares(column.book.all_of(values[column.name]))
             parts.append(part)
-        return np.concatenate(parts, axis=1) if parts else np.ones((len(queries.values), 0))
+        return np.concatenate(parts, axis=1) if parts else np.ones((len(named), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,43 +158,52 @@ class CountedDensities:
         """Numbers have none."""
         return {}
 
-    def count(self, queries: QueryArrays, *, threads: int) -> Counted:
+    def count(self, queries: Queries, *, threads: int) -> Counted:
         """Mass in the boxes."""
-        counts = counting.count_indexed(self.ready, queries.lower, queries.upper, threads)
+        counts = counting.count_indexed(self.ready, *interval_arrays(queries, self.columns), threads)
         return Counted(counts.estimate, None if self.exact else counts.standard_error)
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRows:
-    """A release of `swaps`: rows as they are, missing values included."""
+    """A release of `swaps`: rows as they are, missing values included.
+
+    Attributes
+    ----------
+    places
+        (rows, n), place of each value among those of its column; -1 where it is missing.
+    ends
+        The values of each column.
+    """
 
     columns: tuple[str, ...]
-    values: NDArray[np.float64]
+    places: NDArray[np.int64]
+    ends: tuple[Ends, ...]
 
     @property
     def work(self) -> float:
         """Every row is looked at."""
-        return 4.0 * max(self.values.size, len(self.values))
+        return 4.0 * max(self.places.size, len(self.places))
 
     @property
     def nbytes(self) -> int:
         """The columns."""
-        return self.values.nbytes
+        return self.places.nbytes + sum(each.values.nbytes for each in self.ends)
 
     @property
     def books(self) -> Mapping[str, Codebook]:
         """Numbers have none."""
         return {}
 
-    def count(self, queries: QueryArrays, *, threads: int) -> Counted:  # noqa: ARG002
+    def count(self, queries: Queries, *, threads: int) -> Counted:  # noqa: ARG002
         """Rows in the boxes; a missing value is in no interval, and matters only in a column that is restricted."""
-        estimate = np.empty(len(queries.lower))
-        for query, (lo, hi) in enumerate(zip(queries.lower, queries.upper, strict=True)):
-            inside = np.ones(len(self.values), dtype=np.bool_)
-            for column in np.flatnonzero((lo > -np.inf) | (hi < np.inf)):
-                values = self.values[:, column]
-                inside &= (values >= lo[column]) & (values <= hi[column])
-            estimate[query] = np.count_nonzero(inside)
+        estimate = np.empty(len(queries))
+        for row, query in enumerate(queries):
+            inside = np.ones(len(self.places), dtype=np.bool_)
+            for _, column, low, high in intervals_of([query], self.columns):
+                first, last = self.ends[column].span(low, high)
+                inside &= (self.places[:, column] >= max(first, 0)) & (self.places[:, column] <= last)
+            estimate[row] = np.count_nonzero(inside)
         return Counted(estimate)
 
 
@@ -202,27 +231,57 @@ def countable(job: JobContext, columns: tuple[str, ...]) -> Countable:
 def warm_up() -> None:
     """Count in a few made-up boxes and densities, for the kernels; those of rotated ones wait for the first."""
     centres = np.arange(24.0).reshape(12, 2)
-    some = QueryArrays(centres[:2] - 1.0, centres[:2] + 1.0, ({}, {}))
+    some: Queries = [{"a": [low - 1.0, low + 1.0], "b": [high - 1.0, high + 1.0]} for low, high in centres[:2].tolist()]
     ones, sets = (
         np.ones(12, dtype=np.int64),
         SetColumn(Codebook("", ("",)), np.ones((1, 1), np.bool_), np.zeros(12, dtype=np.int64)),
     )
-    boxes = Sided(("", ""), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
+    boxes = Sided(("a", "b"), centres, centres + 1.0, np.zeros(2), ones, ones, (sets,))
     counted_boxes(boxes).count(some, threads=1)
     densities = Densities("gaussian", centres, np.ones_like(centres), None, np.ones(2))
     domain = (np.array([0.0, -np.inf]), np.array([np.inf, np.inf]))
-    CountedDensities((), counting.index(densities, domain), exact=False).count(some, threads=1)
+    CountedDensities(("a", "b"), counting.index(densities, domain), exact=False).count(some, threads=1)
 
 
 def counted_boxes(boxes: Sided) -> CountedBoxes:
     """Boxes made ready."""
     sets = tuple(one.expecting(boxes.counts, attained=boxes.attained) for one in boxes.sets)
     expecting = replace(boxes, sets=sets)
-    ends = 1.0 / np.maximum(boxes.counts, 2) if boxes.attained else None
-    scales = tuple(map(_scale, boxes.lower.T, boxes.upper.T, [boxes.counts] * boxes.lower.shape[1]))
-    numbers = expecting.numbered()
-    ready = box_counting.index(boxes.lower, boxes.upper, boxes.counts, sets=numbers, scales=scales, ends=ends)
-    return CountedBoxes(expecting, sets, ready)
+    known = 1.0 / np.maximum(boxes.counts, 2) if boxes.attained else None
+    numbers = [_numbers(boxes, column) for column in range(boxes.lower.shape[1])]
+    lower, upper, first, last = (np.column_stack([one.sides[side] for one in numbers]) for side in range(4))
+    scales = tuple(
+        None if name in boxes.points else _scale(low, high, boxes.counts)
+        for name, low, high in zip_longest(boxes.numeric, lower.T, upper.T)
+    )
+    codes = expecting.numbered()
+    ready = box_counting.index(lower, upper, boxes.counts, sets=codes, scales=scales, ends=known, places=(first, last))
+    return CountedBoxes(expecting, sets, ready, tuple(one.ends for one in numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """A column of numbers: all of its ends, and (B,) each, bounds half a step wider, and the places of the bounds."""
+
+    ends: Ends
+    sides: tuple[NDArray[np.float64], ...]
+
+
+def _numbers(boxes: Sided, column: int) -> _Numbers:
+    """A column of numbers as it is counted: so wide bounds state how many whole numbers a box leaves."""
+    lower, upper = boxes.lower[:, column], boxes.upper[:, column]
+    there = lower < BEYOND
+    points = boxes.points.get(boxes.numeric[column]) if boxes.numeric else None
+    if points is not None:  # bounds are places already
+        values = np.full(len(lower), BEYOND)
+        values[there] = points[lower[there].astype(np.int64)]
+        place = np.where(there, lower, float(len(points)))
+        return _Numbers(Ends(points), (values, values, place, place))
+    step = float(boxes.steps[column])
+    ends = Ends(np.unique(np.concatenate([lower[there], upper[there]])), step or None)
+    room = np.where(there, _HALF * step, 0.0)
+    places = (np.where(there, np.searchsorted(ends.values, side), float(len(ends.values))) for side in (lower, upper))
+    return _Numbers(ends, (lower - room, upper + room, *places))
 
 
 def _scale(lower: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArray[np.int64]) -> Distribution | None:
@@ -249,4 +308,7 @@ def _points(job: JobContext) -> Countable:
 
 
 def _rows(job: JobContext, columns: tuple[str, ...]) -> Countable:
-    return CountedRows(columns, numeric_columns(job.release_path(), columns).values)
+    table = plain_columns(job.release_path(), columns)
+    held = [beside(table, Form(name)) for name in columns]
+    places = np.column_stack([one.codes for one in held]) if held else np.zeros((table.num_rows, 0), np.int64)
+    return CountedRows(columns, places, tuple(Ends(one.points) for one in held if one.points is not None))

@@ -3,7 +3,8 @@
 Values that questions name are checked against the codebooks of the release.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import FieldError, InvalidError, pointer
+from app.methods.queries.check import classes_estimated
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.steps import finished
 from surebox_verify.answering import answering
+from surebox_verify.disclosure import days_of, value_disclosure
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.questions import MisplacedValueError, computing, question
 from surebox_verify.released.boxes import (
@@ -23,10 +26,10 @@ from surebox_verify.released.boxes import (
     has_means,
     meaning_of,
     read_boxes,
-    single_values,
     weight_of,
 )
 from surebox_verify.released.codebooks import Codebook
+from surebox_verify.released.orders import orders_of
 from workers.frames.columns import plain_columns
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
@@ -35,7 +38,7 @@ from workers.methods.queries import count as queries_counted
 from workers.methods.queries.cache import CACHE
 from workers.methods.queries.classify import classifiable
 from workers.methods.queries.count import Counted, countable, read_for
-from workers.methods.queries.query_arrays import Queries, query_arrays
+from workers.methods.queries.query_arrays import Queries, by_values
 from workers.methods.released.boxes import kept_in, released_codebooks
 
 S = TypeVar("S")
@@ -58,7 +61,8 @@ class CountRunner:
     def run(self, job: JobContext) -> Outcome:
         """Make the release ready, if it is not, and answer one batch of queries after the other."""
         release = job.releases["release_id"]
-        queries: Queries = job.spec["queries"]
+        orders = {name: one for name, one in release.made.ordinal.items() if name in release.made.quasi_identifiers}
+        queries = by_values(job.spec["queries"], orders_of(orders))
         columns = read_for(release, queries)
         ready = CACHE.get(
             (release.sha256, "count", *columns),
@@ -68,8 +72,9 @@ class CountRunner:
         check_values(ready.books, _named_by_queries(queries))
         counts: list[dict[str, Any]] = []
         for some in _batches(job, queries, ready.work, "count"):
-            counts += _counts(ready.count(query_arrays(some, ready.columns), threads=job.threads))
-        return Outcome(summary={}, result={"counts": counts})
+            counts += _counts(ready.count(some, threads=job.threads))
+        summary = {"base": "records", "n": release.rows}
+        return Outcome(summary=summary, result={"counts": counts, **summary})
 
 
 class ClassifyRunner:
@@ -97,7 +102,8 @@ class ClassifyRunner:
             prediction = ready.classify(some, neighbours=neighbours, threads=job.threads)
             classes += [ready.classes[code] for code in prediction.label]
             probabilities += [_shares(row, ready.classes) for row in prediction.probability]
-        return Outcome(summary={}, result={"classes": classes, "probabilities": probabilities})
+        result = {"classes": classes, "probabilities": probabilities}
+        return Outcome(summary={}, result=result, warnings=(classes_estimated(target),))
 
 
 def _batches(job: JobContext, questions: Sequence[S], work: float, stage: str) -> Iterator[Sequence[S]]:
@@ -170,7 +176,8 @@ class StatisticsRunner:
         kept = plain_columns(
             job.release_path(), kept_in(release, (name for one in job.spec["statistics"] for name in one["of"]))
         )
-        check_values(released_codebooks(release, boxes), _named(job.spec["statistics"]))
+        counted = frozenset(name for name, order in boxes.orders.items() if not order.by_rank)
+        check_values(released_codebooks(release, boxes), _named(job.spec["statistics"], counted))
         questions = [question(each, ddof=ddof) for each in job.spec["statistics"]]
         books = partial(released_codebooks, release)
         try:
@@ -182,19 +189,22 @@ class StatisticsRunner:
             where = () if error.at is None else ("at", error.at)
             raise InvalidError.at(pointer("statistics", error.index, *where), str(error)) from None
         named = {name for one in job.spec["statistics"] for name in one["of"]}
+        disclosed = value_disclosure(boxes, meaning, boxes.numeric, boxes.nominal, days_of(types))
         result = {
             "statistics": [entry for entries in answers for entry in entries],
-            "share_single_value": {name: share for name, share in single_values(boxes).items() if name in named},
+            "value_disclosure": {name: asdict(disclosed[name]) for name in made.quasi_identifiers if name in named},
         }
         return Outcome(summary={}, result=result)
 
 
-def _named(statistics: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+def _named(statistics: Sequence[Mapping[str, Any]], counted: Collection[str]) -> Iterator[tuple[str, str, Any]]:
+    """Values that statistics name; predictions are at any number of the columns whose orders count as numbers."""
     for index, one in enumerate(statistics):
         for place, value in enumerate(one.get("values") or ()):
             yield pointer("statistics", index, "values", place), one["of"][-1], value
         for place, value in enumerate(one.get("at") or ()):
-            yield pointer("statistics", index, "at", place), one["of"][place + 1], value
+            if (name := one["of"][place + 1]) not in counted:
+                yield pointer("statistics", index, "at", place), name, value
 
 
 def _handful() -> ReleasedBoxes:

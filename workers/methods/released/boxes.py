@@ -50,4 +50,5 @@ def released_codebooks(release: ReleaseInput, boxes: ReleasedBoxes, beside: Sequ
     """
     there = {column.name for column in release.columns}
     classed = [name for name in boxes.nominal if name in there]
-    return codebooks_of(boxes, release.spec, classed=classed, beside=beside)
+    parameters = release.spec if release.merged_as is None else {**release.spec, "merged_as": release.merged_as}
+    return codebooks_of(boxes, parameters, classed=classed, beside=beside)

@@ -1,7 +1,9 @@
 """What releases of the same data leave together, from their ledgers and the records of today."""
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,9 +13,13 @@ from app.contracts.families import FamilyComposition, OverlayDiversity
 from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.stored import StoredSpec
 from app.errors import FieldError, InfeasibleError
+from app.sentences import listed
 from surebox_core.types import FloatArray
+from workers.algorithms.boxes.overlays import numbered, sizes
 from workers.algorithms.tables.composition import Composed
-from workers.frames.ledger import BOX_WEIGHTS, content_of, fewest_changed, read_ledger, same_rows, smallest_box
+from workers.frames.ledger import BOX_WEIGHTS, content_of, read_ledger, same_rows, smallest_box
+from workers.frames.persons import read_shown_records
+from workers.frames.version_cells import fewest_apart
 from workers.methods.released.earlier import NO_TERMS, OPAQUE, Earlier, FamilyTerms
 from workers.methods.released.family import Family
 
@@ -82,43 +88,93 @@ def composed_with(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A version of a table, and those before in the same boxes.
+
+    Attributes
+    ----------
+    own
+        Its ledger.
+    before
+        Ledgers of those before, as far as there are any.
+    history
+        The records that all of them have shown; None where that is not known.
+    """
+
+    own: Path
+    before: tuple[Path, ...]
+    history: Path | None = None
+
+
 def with_versions(
     composition: FamilyComposition,
-    own: Path,
-    before: Path | None,
+    versions: Versions,
     left: FamilyComposition | None,
+    made: StoredSpec,
     *,
     alone: bool,
-    most: int | None = None,
 ) -> FamilyComposition:
-    """The composition of a new version in the boxes of the release before: by what both show, not by today's records.
+    """The composition of a new version in the boxes of the release before: of what all versions show.
 
     Parameters
     ----------
     composition
         Its composition with all else that was published.
-    own, before
-        Its ledger, and that of the release before; None where that is from before there were ledgers.
+    versions
+        It, and all before.
     left
         What all up to the release before left.
+    made
+        How it was made. Where persons have several rows, rows do not state about how many more they are than k.
     alone
         Whether nothing else was published: then only its own boxes are left.
-    most
-        Persons that the versions promise, where persons have several rows: rows do not state about how many more they
-        are.
     """
-    smallest = smallest_box(own)
-    changed = None if before is None else fewest_changed(own, before)
-    if most is not None:
-        smallest, changed = min(smallest, most), None if changed is None else min(changed, most)
+    smallest, changed = smallest_of(versions, None if made.person_column is None else int(made.least_k))
+    overlay, below = overlay_of(versions.history, made)
+    overlay = smallest if overlay is None else min(smallest, overlay)
     rest = (None if changed is None else float(changed), None if left is None else left.composed_k)
-    figures = [float(smallest), *(one for one in rest if one is not None)]
+    figures = [float(overlay), *(one for one in rest if one is not None)]
     if alone:
-        composition = composition.model_copy(update={"overlay": smallest, "overlay_below": 0.0})
+        composition = composition.model_copy(update={"overlay": overlay, "overlay_below": below})
     else:
         figures.append(composition.composed_k)
     releases = composition.release_count + (0 if left is None else left.release_count)
     return composition.model_copy(update={"composed_k": min(figures), "changed": changed, "release_count": releases})
+
+
+def smallest_of(versions: Versions, most: int | None) -> tuple[int, int | None]:
+    """Rows of the smallest box of a version, and fewest by which it differs from any before; None: there is none.
+
+    Parameters
+    ----------
+    versions
+        It, and those before.
+    most
+        Persons that they promise, where persons have several rows.
+    """
+    smallest = smallest_box(versions.own)
+    changed = fewest_apart(read_ledger(versions.own), [read_ledger(one) for one in versions.before])
+    if most is None:
+        return smallest, changed
+    return min(smallest, most), None if changed is None else min(changed, most)
+
+
+def overlay_of(history: Path | None, made: StoredSpec) -> tuple[int | None, float]:
+    """Records, or persons, of the smallest overlay group of all versions, and their share in groups below k.
+
+    Parameters
+    ----------
+    history
+        The records that all versions have shown; None where that is not known.
+    made
+        How the last version was made.
+    """
+    ever = None if history is None else read_shown_records(history)
+    if ever is None or not len(ever.group):
+        return None, 0.0
+    groups = sizes(ever.group, None if made.person_column is None else numbered(ever.person))
+    return int(groups.min()), float(groups[groups < made.least_k].sum() / groups.sum())
 
 
 def standing(
@@ -151,31 +207,44 @@ def finding(
     counted_exactly = composition.composed_k.is_integer()  # persons and rows; only what fits noise is an expectation
     if composition.composed_k >= (limit if counted_exactly else limit * (1 - _CALIBRATED)):
         return None
-    below = composition.overlay_below
-    shares = f"; {below:.1%} of the persons are among fewer than {made.least_k:g}" if below else ""
-    others = ", ".join(one.release_id for one in earlier[:_NAMED]) + (", ..." if len(earlier) > _NAMED else "")
-    together = f"together with the publications of the same data ({others}), " if earlier else ""
     return Finding(
         audit="composition",
         severity=FindingSeverity.HIGH,
-        detail=(
-            f"{together}k is {composition.composed_k:g} where {limit:g} is required{shares}. {_unplaced(composition)}"
-            f"{_counted(terms, made)}{_delivered(composition, terms)}What keeps k: one release with all columns that "
-            f"are needed, and later releases of its series{_named(earlier)}; statistics can be computed of a published "
-            "release. `accept_findings` publishes all the same"
-        ),
+        detail=_shortfall(composition, earlier, made, limit),
         measured=composition.composed_k,
         required=limit,
+        remedies=(
+            *_counted(terms, made),
+            *_delivered(composition, terms),
+            *_placing(composition),
+            *_of_series(earlier, terms, made),
+        ),
     )
+
+
+def _shortfall(composition: FamilyComposition, earlier: Sequence[Earlier], made: StoredSpec, limit: float) -> str:
+    """Return the sentence about people in too small groups, with the releases that narrow them down."""
+    named = [one.release_id for one in earlier[:_NAMED]]
+    others = listed([*named, "others"] if len(earlier) > _NAMED else named)
+    together = f"Together with {others}, this release" if earlier else "This release"
+    below, least = composition.overlay_below, composition.composed_k
+    if not below:
+        return f"{together} leaves a `k` of {least:g}, where {limit:g} is required"
+    return f"{together} leaves {below:.1%} of the people among fewer than {made.least_k:g} (the worst: {least:g})"
 
 
 def delivery(composition: FamilyComposition, terms: FamilyTerms) -> Finding | None:
     """That data look like a new delivery of the earlier release, and no one said so; they may be published."""
-    detail = _delivered(composition, terms)
-    if not detail:
+    remedies = _delivered(composition, terms)
+    if not remedies:
         return None
     return Finding(
-        audit="composition", severity=FindingSeverity.MEDIUM, detail=detail.strip(), measured=None, required=None
+        audit="composition",
+        severity=FindingSeverity.MEDIUM,
+        detail="These data are not quite those of earlier releases, and the upload does not state that they are newer",
+        measured=None,
+        required=None,
+        remedies=remedies,
     )
 
 
@@ -189,45 +258,117 @@ def forgotten(terms: FamilyTerms, spec: Mapping[str, Any]) -> Finding | None:
         audit="composition",
         severity=FindingSeverity.HIGH,
         detail=(
-            f"releases of these data count persons by {names}, which this dataset does not have: k counts its rows, "
-            "and several may be one person's. Upload the data with that column; it need not be published. "
-            "`accept_findings` publishes all the same"
+            f"Earlier releases of these data count people by {names}, which this dataset does not have: `k` counts its "
+            "rows, and several may be one person's"
         ),
         measured=None,
         required=made.least_k,
+        remedies=(f"Upload the data with {names}. It need not be published",),
     )
 
 
-def _unplaced(composition: FamilyComposition) -> str:
-    """How many persons cannot be placed, and what would place them."""
+def _placing(composition: FamilyComposition) -> tuple[str, ...]:
+    """Return remedies for people who could not be found in earlier releases."""
     if not composition.unplaced:
-        return ""
+        return ()
+    people = "1 person counts" if composition.unplaced == 1 else f"{composition.unplaced} people count"
     return (
-        f"Of {composition.unplaced} persons it is not known where they were in earlier releases, so each counts as "
-        "alone. What would place them: an id in both files (`person_column`); for renamed or recoded columns a "
-        'mapping, `"join_columns": {"old name": "new name"}` in the demand `composition` of the `gate`; the earlier '
-        "file, uploaded again if it was deleted; for a new delivery of the data `version_of_dataset_id` at its upload. "
+        (
+            f"Name a column that identifies people in both files (`person_column`): {people} as alone, for it is not "
+            "known where they were in earlier releases"
+        ),
+        (
+            'If columns were renamed or recoded, state how: `"join_columns": {"old name": "new name"}` in the demand '
+            "`composition` of the `gate`"
+        ),
+        "If the earlier file was deleted, upload it again",
     )
 
 
-def _counted(terms: FamilyTerms, made: StoredSpec) -> str:
+def _counted(terms: FamilyTerms, made: StoredSpec) -> tuple[str, ...]:
     """That persons are counted although the job does not state it."""
     names = [own or name for name, own in terms.persons.items()]
     if not names or made.person_column is not None:
-        return ""
-    return f"Persons are counted by `{names[0]}`, as in earlier releases: set `person_column`. "
+        return ()
+    return (f"People are counted by `{names[0]}`, as in earlier releases: set `person_column`",)
 
 
-def _delivered(composition: FamilyComposition, terms: FamilyTerms) -> str:
+def _delivered(composition: FamilyComposition, terms: FamilyTerms) -> tuple[str, ...]:
     """That the data look like a new delivery, and no one said so."""
-    changed = composition.unplaced or composition.new or composition.left or composition.changed
-    if terms.is_new_version or not changed:
-        return ""
+    if terms.is_new_version or not (composition.new or composition.left or composition.changed):
+        return ()
+    matched = composition.left or not composition.unplaced  # else no one of either table is known in the other
+    counts = f" ({composition.new} people are in these data only, {composition.left} in earlier ones only)"
     return (
-        f"These data are not quite those that were released before ({composition.new} came, {composition.left} left): "
-        "if they are a new delivery, upload them with `version_of_dataset_id` and the id of the dataset before; its "
-        "releases are then continued, and show changes only where no person or at least k persons changed. "
+        (
+            f"If these data are a new delivery{counts if matched else ''}, upload them with `version_of_dataset_id` "
+            "and the id of the dataset before: the new release then shows changes only where no person or at least "
+            "`k` changed"
+        ),
     )
+
+
+def _of_series(earlier: Sequence[Earlier], terms: FamilyTerms, made: StoredSpec) -> tuple[str, ...]:
+    """Return ways to publish more of the same data that keep k."""
+    boxes = [one for one in earlier if one.method == "boxes"]
+    if not boxes:
+        return ("Publish one release with all columns that are needed, instead of several",) if earlier else ()
+    published = [one for one in boxes if one.is_published]
+    if not published:
+        return ()
+    offers = [(one.release_id, base_of_series(one, made, counts_persons=bool(terms.persons))) for one in published]
+    best, base = max(offers, key=lambda offer: len(offer[1].quasi_identifiers) if offer[1] is not None else 0)
+    return (
+        *(() if base is None else (_series(best, base, made),)),
+        f"Statistics need no new release: `POST /v1/releases/{best}/statistics` computes them",
+    )
+
+
+def base_of_series(one: Earlier, made: StoredSpec, *, counts_persons: bool) -> StoredSpec | None:
+    """Return the columns and the k of a series of an earlier release that comes nearest to a request.
+
+    Parameters
+    ----------
+    one
+        The earlier release.
+    made
+        The request: the specification of the new release.
+    counts_persons
+        Whether the family counts persons: its series then have the k of their base.
+
+    Returns
+    -------
+    StoredSpec | None
+        None where no series can be made, or none with any of the columns.
+    """
+    if one.parameters is None:
+        return None
+    base = StoredSpec.of(one.parameters)
+    columns = tuple(name for name in made.quasi_identifiers if name in base.quasi_identifiers)
+    weighed = base.survey_weight_column is not None or base.rare_records == "weigh"
+    counts_persons = counts_persons or made.person_column is not None
+    if weighed or not columns or (counts_persons and made.least_k > base.least_k):
+        return None
+    keep = tuple(name for name in made.keep if name in base.keep)
+    return StoredSpec(quasi_identifiers=columns, keep=keep, k=ceil(max(made.least_k, base.least_k)))
+
+
+def _series(release_id: str, base: StoredSpec, made: StoredSpec) -> str:
+    """Return the remedy that a series is."""
+    words = ["--series-of", release_id, "--quasi-identifiers", _between_commas(base.quasi_identifiers)]
+    words += ["--keep", _between_commas(base.keep)] if base.keep else []
+    typed = shlex.join(["surebox", "anonymize", *words, "--k", f"{base.k:g}"])
+    has = (*base.quasi_identifiers, *base.keep)
+    lost = [name for name in (*made.quasi_identifiers, *made.keep) if name not in has]
+    without = f", without {listed(list(map(repr, lost)))}" if lost else ""
+    return (
+        f'Create a release of the series of {release_id}{without}: `"base_release_id": "{release_id}"` instead of '
+        f"`dataset_id` (on the command line: `{typed}`). A series has no columns but those of its base"
+    )
+
+
+def _between_commas(names: Sequence[str]) -> str:
+    return ",".join(f'"{name}"' if "," in name else name for name in names)
 
 
 def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequence[Earlier]) -> Finding | None:
@@ -255,25 +396,21 @@ def repeated_content(spec: Mapping[str, Any], own: Path | None, earlier: Sequenc
     if not others:
         return None
     named = ", ".join(list(others)[:_NAMED])
-    what = "weights of boxes" if BOX_WEIGHTS in others.values() else "means inside boxes"
-    without = "leave `survey_weight_column` out" if content == BOX_WEIGHTS else "set `box_means: none`"
-    detail = (
-        f"{what} were published of the same data before ({named}): records follow from two such releases by "
-        f"subtraction. To publish, {without}, or ask statistics of the published release"
-    )
+    what = "Weights of boxes" if BOX_WEIGHTS in others.values() else "Means inside boxes"
+    without = "Leave `survey_weight_column` out" if content == BOX_WEIGHTS else "Set `box_means: none`"
+    detail = f"{what} were published of the same data before ({named}): records follow from two such releases"
+    remedies = (f"{without}, or compute statistics of the published release",)
     if _EXACT_MEANS in (content, *others.values()):
-        raise InfeasibleError(
-            f"{detail}; exact means are not published twice", errors=[FieldError("/box_means", detail)]
-        )
+        detail = f"{detail} by subtraction, so exact means are not published twice. {remedies[0]}"
+        raise InfeasibleError(detail, errors=[FieldError("/box_means", detail)])
     return Finding(
-        audit="composition", severity=FindingSeverity.HIGH, detail=detail, measured=float(len(others)), required=0.0
+        audit="composition",
+        severity=FindingSeverity.HIGH,
+        detail=f"{detail} by subtraction",
+        measured=float(len(others)),
+        required=0.0,
+        remedies=remedies,
     )
-
-
-def _named(earlier: Sequence[Earlier]) -> str:
-    """How a later release of a series is requested."""
-    base = next((one.release_id for one in earlier if one.method == "boxes"), None)
-    return "" if base is None else f' (`"base_release_id": "{base}"` in place of `dataset_id`)'
 
 
 def finding_of_series(composition: FamilyComposition | None, spec: Mapping[str, Any]) -> Finding | None:
@@ -286,7 +423,7 @@ def finding_of_series(composition: FamilyComposition | None, spec: Mapping[str, 
     return Finding(
         audit="composition",
         severity=FindingSeverity.HIGH,
-        detail="what all that was published of these data leaves is not known: its base is from before that was kept",
+        detail="It is not known what all publications of these data leave together: the base is older than that record",
         measured=None,
         required=max(demanded),
     )

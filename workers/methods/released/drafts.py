@@ -1,6 +1,7 @@
 """The draft of a release from its columns: what every method that makes one does alike."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseFormat
 from app.contracts.warnings import JobWarning
+from app.errors import InfeasibleError
+from app.methods.columns import WITHOUT_JSON
 from workers.frames.release import write_release
-from workers.frames.rows import Columns, by_name, height
+from workers.frames.rows import Columns, by_name, height, infinite_column
 from workers.methods.context import JobContext
 from workers.methods.outcome import ReleaseDraft
 from workers.methods.released.links import write_link
@@ -29,6 +32,7 @@ def release_draft(
     warnings: Sequence[JobWarning] = (),
     link: NDArray[np.int64] | None = None,
     draw: int | None = None,
+    history: Path | None = None,
 ) -> ReleaseDraft:
     """Write the files of a release, and its link where it has one, and state what they are.
 
@@ -46,8 +50,15 @@ def release_draft(
         As of a `ReleaseDraft`.
     link
         Place in the dataset of the record that each row represents, where audits must know it.
+
+    Raises
+    ------
+    InfeasibleError
+        A number is infinite, which NDJSON, one of the formats, has no word for.
     """
     whole = by_name(columns) | by_name({} if keep is None else keep)
+    if ReleaseFormat.NDJSON in formats and (name := infinite_column(whole)) is not None:
+        raise InfeasibleError.at("/formats", f"column {name!r} has infinite values; {WITHOUT_JSON}")
     known = {} if job.dataset is None else {column.name: str(column.type) for column in job.dataset.columns}
     return ReleaseDraft(
         rows=height(next(iter(whole.values()))),
@@ -59,4 +70,5 @@ def release_draft(
         link=None if link is None else write_link(link, job.scratch),
         draw=draw,
         warnings=warnings,
+        history=history,
     )

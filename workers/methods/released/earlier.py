@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import METHODS, methods_of
@@ -31,6 +31,10 @@ class Earlier:
         they were kept.
     scale
         Of an uncertain release, the noise of each record, as .npy; None where that is not known by now.
+    is_published
+        Whether it has been neither withdrawn nor deleted since: only then a series can be made from it.
+    parameters
+        What is public of its specification; None where that is not known, or where it is of a series itself.
     """
 
     release_id: str
@@ -41,6 +45,8 @@ class Earlier:
     persons: Path | None = None
     key: bytes = b""
     scale: Path | None = None
+    is_published: bool = True
+    parameters: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from app.contracts.stored import StoredSpec
-from surebox_core.types import FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.tables.composition import ABSENT, UNPLACED, Composed, CompositionRequest, Placed, compose
 from workers.frames.codes import coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.generalized import kept_together
 from workers.frames.hashed_cells import columns_of
-from workers.frames.ledger import Ledger, read_ledger
+from workers.frames.ledger import Ledger, is_read_alike, read_ledger
 from workers.frames.originals import Originals
 from workers.frames.persons import Cells, read_fingerprints
+from workers.frames.spellings import spelled_as_one
 from workers.methods.released.all_persons import AllPersons, Table, all_persons
 from workers.methods.released.earlier import Earlier, FamilyTerms
 from workers.methods.released.release_exposure import (
@@ -170,7 +171,12 @@ class Family:
     def composed(self, rng: np.random.Generator) -> Left:
         """What all releases leave together."""
         answers = [
-            Left(_of_persons(compose(request, rng=rng), request), _unplaced(request), one.new, one.left)
+            Left(
+                _of_persons(compose(request, rng=rng), request),
+                unplaced=_unplaced(request),
+                new=one.new + _lost(request),
+                gone=one.left,
+            )
             for one, request in ((one, self._request(one)) for one in all_persons(
                 Known(self._cells), self._alike(), [one.table for one in self._before],
                 DeclaredColumns(self._terms.persons, self._terms.columns),
@@ -208,7 +214,7 @@ class Family:
             ],
             k=StoredSpec.of(self._spec).least_k,
             persons=codes[0] if codes else None,
-            sensitive=[one.codes.astype(np.int64) for one in coded_columns(self._dataset, self._sensitive)],
+            sensitive=[spelled_as_one(one).astype(np.int64) for one in coded_columns(self._dataset, self._sensitive)],
             noise=[one for one, _ in noisy],
             presence=[one for _, one in noisy if one.any()],
             today=persons.today,
@@ -257,11 +263,18 @@ def _extended(places: IntArray, number: int) -> IntArray:
 
 def _unplaced(request: CompositionRequest) -> int:
     """Persons of whom it is not known where they were in some release: of today's, or where these are, of others."""
-    places = [*(one.places for one in request.releases), *request.presence]
-    if not places:
-        return 0
-    lost = np.logical_or.reduce([one == UNPLACED for one in places])
+    lost = _lost_of(request)
     return int(np.count_nonzero(lost[: request.today]) or np.count_nonzero(lost))
+
+
+def _lost(request: CompositionRequest) -> int:
+    """Persons of today's who are not seen in some release: they came, or their values changed."""
+    return int(np.count_nonzero(_lost_of(request)[: request.today]))
+
+
+def _lost_of(request: CompositionRequest) -> BoolArray:
+    places = [*(one.places for one in request.releases), *request.presence]
+    return np.logical_or.reduce([one == UNPLACED for one in places]) if places else np.zeros(0, np.bool_)
 
 
 def _of_persons(composed: Composed, request: CompositionRequest) -> Composed:
@@ -312,6 +325,8 @@ def _is_table_of(cells: Cells, releases: Sequence[Earlier]) -> bool:
     """
     ledgers = [read_ledger(one.ledger) for one in releases if one.ledger is not None]
     if not set(cells.names).issuperset(name for one in ledgers for name in (*one.names, *one.keep)):
+        return False
+    if not all(is_read_alike(one, cells.path) for one in ledgers):
         return False
     first = releases[0]
     return first.persons is None or read_fingerprints(first.persons).order_in(_under(first.key, cells)) is not None

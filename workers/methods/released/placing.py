@@ -70,5 +70,5 @@ def located_in(original: Originals, path: Path, release: ReleaseInput) -> Locate
         The known facts of it.
     """
     wanted = telling_boxes(release.spec, {column.name for column in release.columns})
-    meanings = Meanings(release.made.ordinal, merged_values(release.spec))
+    meanings = Meanings(release.made.ordinal, merged_values(release.spec, release.merged_as))
     return located(original, path, wanted, meanings, numbered=BOX)

@@ -101,7 +101,13 @@ def exposure_of_fingerprints(known: Fingerprints, ledger: Ledger) -> ReleaseExpo
 
 
 def write_exposure(
-    dataset: Path, ledger: Path, target: Path, *, terms: FamilyTerms, scale: FloatArray | None = None
+    dataset: Path,
+    ledger: Path,
+    target: Path,
+    *,
+    terms: FamilyTerms,
+    scale: FloatArray | None = None,
+    history: Path | None = None,
 ) -> None:
     """Write what a family keeps of the records that a release was made from: fingerprints, and where each was in it.
 
@@ -115,13 +121,17 @@ def write_exposure(
         What the family states about its tables.
     scale
         Of an uncertain release, the noise of each record.
+    history
+        Of a version, the records that all versions have shown.
     """
     released, cells = read_ledger(ledger), Cells(dataset, terms.key)
     exposure = exposure_of_copy(Originals(dataset), dataset, released, scale=scale)
     places = np.full(cells.rows, ABSENT, dtype=np.int64) if exposure.places is None else exposure.places
     shown = [name for name in (*released.names, *released.keep) if name in cells.names]
     persons = {name: own or name for name, own in terms.persons.items()}
-    write_fingerprints(fingerprints(cells, shown, persons, places, under=terms.under, scale=exposure.scale), target)
+    keep = [name for name in released.keep if name in cells.names]
+    known = fingerprints(cells, shown, persons, places, under=terms.under, scale=exposure.scale, keep=keep)
+    write_fingerprints(known, target, history)
 
 
 def scale_of(known: Fingerprints, cells: Cells) -> FloatArray | None:

@@ -42,7 +42,15 @@ def findings(result: JsonObject) -> Section:
         (spoken(name), one["required"], one["measured"], one["met"])
         for name, one in (result.get("demands") or {}).items()
     )
-    rows = tuple((one["severity"], one["detail"], one.get("measured"), one.get("required")) for one in worst_first)
+    rows = tuple(
+        (
+            one["severity"],
+            " ".join([one["detail"], *(one.get("remedies") or ())]),
+            one.get("measured"),
+            one.get("required"),
+        )
+        for one in worst_first
+    )
     tables = (
         Table("Requirements", ("Demand", "Required", "Measured", "Met"), demands),
         Table("Findings", ("Severity", "Finding", "Figure", "Limit"), rows),

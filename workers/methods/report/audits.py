@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from surebox_verify.disclosure import ValueDisclosure
+from workers.methods.report.boxes import disclosed_table
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.page import Cell, Figure, Section, Table, pairs
 from workers.methods.report.pictures import Curve, bars, curves
@@ -12,7 +14,7 @@ from workers.methods.report.words import of_objects
 #: Fields of the three results that these sections show.
 SHOWN: Final = frozenset({
     "releases", "points", "records", "quasi_identifier_risks", "sensitive", "risk", "classes", "sample_uniques",
-    "special_uniques", "proposal",
+    "special_uniques", "proposal", "value_disclosure",
 })  # fmt: skip
 _DRAWN: Final = 8
 _LISTED: Final = 50
@@ -29,6 +31,7 @@ def sections(method: str, result: JsonObject) -> list[Section]:
             _proposed(result),
             _identifying(result),
             _classes(result),
+            _given_away(result),
             _learned(result),
             _risks(result),
             _uniques(result),
@@ -70,13 +73,13 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     rows = tuple(
         (
             point["k"], point["box_count"], point["released"], point["ncp"],
-            max((point["share_single_value"] or {}).values(), default=None),
+            _largest(point, "exact"), _largest(point, "within"),
         )
         for point in points
     )  # fmt: skip
     head = (
         "k", "Boxes", "Records released", "Share of each cell that is left open",
-        "Largest share of a column's cells that leave one value",
+        "Largest share of a column's values that everybody knows", "... to within its tolerance",
     )  # fmt: skip
     by_k = tuple(f"k = {point['k']}" for point in points)
     of_each = tuple((name, *(of.get(name) for of in widths)) for name in names)
@@ -87,6 +90,12 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     if had and names:
         figures += _widths(had, [{named(one): one["width"] for one in point["statistics"]} for point in had], names)
     return Section("What each k costs", figures=tuple(figures), tables=tuple(tables))
+
+
+def _largest(point: JsonObject, figure: str) -> float | None:
+    """The largest share of all columns; None where it cannot be had."""
+    shown = (one[figure] for one in (point["value_disclosure"] or {}).values())
+    return max((float(share) for share in shown if share is not None), default=None)
 
 
 def _rare(records: JsonObject | None) -> Section:
@@ -123,13 +132,17 @@ def _rare(records: JsonObject | None) -> Section:
 def _costs(had: Sequence[JsonObject]) -> Figure:
     ks = [int(point["k"]) for point in had]
     lost = [float(point["ncp"]) for point in had]
-    shown = [max(map(float, (point["share_single_value"] or {}).values()), default=0.0) for point in had]
+    exact, within = ([_largest(point, figure) or 0.0 for point in had] for figure in ("exact", "within"))
     description = (
         f"From k = {ks[0]} to k = {ks[-1]} the share of each cell that is left open goes from {lost[0]:.1%} to "
-        f"{lost[-1]:.1%}, and the largest share of a column's cells that leave one value from {shown[0]:.1%} to "
-        f"{shown[-1]:.1%}."
+        f"{lost[-1]:.1%}, and the largest share of a column's values that everybody knows from {exact[0]:.1%} to "
+        f"{exact[-1]:.1%}."
     )
-    drawn = [Curve("left open of each cell", lost), Curve("cells that leave one value", shown)]
+    drawn = [
+        Curve("left open of each cell", lost),
+        Curve("values known exactly", exact),
+        Curve("... to within the tolerance", within),
+    ]
     return curves(ks, drawn, title="What each k costs", description=description, axes=("k", "share, from 0 to 1"))
 
 
@@ -201,6 +214,11 @@ def _classes(result: JsonObject) -> Section:
     ]
     tables = (pairs("Classes of records that agree", rows), Table("Sizes of classes", ("Records", "Classes"), sizes))
     return Section("How many records agree", tables=tables)
+
+
+def _given_away(result: JsonObject) -> Section:
+    shown = {name: ValueDisclosure(**one) for name, one in (result.get("value_disclosure") or {}).items()}
+    return Section("Values that cells give away", tables=disclosed_table(shown))
 
 
 def _learned(result: JsonObject) -> Section:

@@ -1,28 +1,36 @@
 """What a report shows of a box release: how it was cut, and how large its boxes are. From its file alone."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surebox_verify.released.boxes import read_boxes, single_value_shares
+from app.sentences import listed
+from surebox_verify.disclosure import ValueDisclosure
+from surebox_verify.released.boxes import read_boxes
 from workers.frames.columns import numeric_columns
+from workers.methods.released.disclosed import release_disclosure
 from workers.methods.report.facts import ReleaseFacts
 from workers.methods.report.page import Section, Table
 from workers.methods.report.pictures import bars, histogram
 
 #: Columns of one picture.
 _DRAWN: Final = 30
+#: Columns that are read at once: a file of thousands states where each is, and that takes as long as reading some.
+_AT_ONCE: Final = 64
 
 
 def request_section(facts: ReleaseFacts) -> Section:
     """The job's request, in sentences."""
     parameters = facts.parameters
     names, k = list(parameters.get("quasi_identifiers", ())), parameters.get("k")
+    shown = None if facts.data is None else disclosed(facts)
     sentences = [
         (
             f"The records were put into boxes of at least {k} records each. Every row names its box and the box's "
-            f"bounds in {_listed(names)}. {_single_values(facts, names)}"
+            f"bounds in {listed(names)}. {_exact_values(shown)}"
         ),
         (
             f"The partition is {parameters.get('partition', 'optimal')!s}: boxes are cut so that the statistics "
@@ -31,25 +39,52 @@ def request_section(facts: ReleaseFacts) -> Section:
     ]
     if parameters.get("l") is not None:
         sensitive = [*parameters.get("sensitive", ()), *parameters.get("min_separation", {})]
-        sentences.append(f"Each box contains at least {parameters['l']} different values of {_listed(sensitive)}.")
+        sentences.append(f"Each box contains at least {parameters['l']} different values of {listed(sensitive)}.")
     if parameters.get("keep"):
         counted = "counted with the box" if parameters.get("k_counts_kept") else "published unchanged, not counted"
-        sentences.append(f"Kept columns, {counted}: {_listed(list(parameters['keep']))}.")
+        sentences.append(f"Kept columns, {counted}: {listed(list(parameters['keep']))}.")
     if parameters.get("bounds") == "tight":
         sentences.append("Bounds are tight: each end is the value of some record.")
-    return Section("The request and the method", sentences=tuple(sentences))
+    return Section("The request and the method", sentences=tuple(sentences), tables=disclosed_table(shown or {}))
 
 
-def _single_values(facts: ReleaseFacts, names: list[str]) -> str:
-    """How often a box leaves one value, which is then every record's of it."""
-    if facts.data is None:
-        return "Where a box leaves one value of a column, that is the value of all of its records, and published."
-    share = single_value_shares(facts.data, names, facts.parameters.get("ordinal"))
-    often = sorted((name for name in names if share[name] > 0.0), key=share.__getitem__, reverse=True)
-    if not often:
+def _exact_values(shown: Mapping[str, ValueDisclosure] | None) -> str:
+    """Return the sentence about values that everybody knows."""
+    if shown is None:
+        return "Where a box has a single value of a column, that value of all of its records is in effect published."
+    shares = {name: one.exact for name, one in shown.items() if one.exact > 0.0}
+    if not shares:
         return "No box leaves one value only, so these values of records are not published."
-    which = _listed([f"{100.0 * share[name]:.3g} % of the records in {name}" for name in often])
-    return f"Where a box leaves one value, it is published, for it is that of all records of the box: of {which}."
+    often = sorted(shares, key=shares.__getitem__, reverse=True)
+    which = listed([f"{100.0 * shares[name]:.3g} % of the records in {name}" for name in often])
+    return f"In some boxes all records have one value: {which}. These values are in effect published."
+
+
+def disclosed(facts: ReleaseFacts) -> dict[str, ValueDisclosure]:
+    """Return the values that the release gives away, by column, from its file; nothing where the file is gone."""
+    if facts.data is None:
+        return {}
+    types = {one["name"]: str(one["type"]) for one in facts.release["columns"]}
+    return release_disclosure(facts.data, facts.parameters, types)
+
+
+def disclosed_table(shown: Mapping[str, ValueDisclosure]) -> tuple[Table, ...]:
+    """Return the table of values that everybody knows; none without columns.
+
+    Parameters
+    ----------
+    shown
+        By column.
+    """
+    rows = tuple(
+        (name, *map(_percent, (one.exact, one.within, one.estimable)), one.tolerance) for name, one in shown.items()
+    )
+    head = ("Column", "Known exactly, %", "Known within the tolerance, %", "Known within a tenth, %", "Tolerance")
+    return (Table("Values that everybody knows, by share of the records", head, rows),) if rows else ()
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * share
 
 
 def sizes(data: Path | None) -> Section:
@@ -77,8 +112,7 @@ def columns(facts: ReleaseFacts) -> Section:
     if facts.data is None or not names:
         return Section("How columns were cut")
     rows = []
-    for name in names:
-        lower, upper = numeric_columns(facts.data, (f"{name}_lo", f"{name}_hi")).values.T
+    for name, lower, upper in _bounds(facts.data, names):
         width, whole = float(np.nanmean(upper - lower)), float(np.nanmax(upper) - np.nanmin(lower))
         share, one = (
             width / whole if whole > 0 else 0.0,
@@ -101,6 +135,14 @@ def columns(facts: ReleaseFacts) -> Section:
     return Section(
         "How columns were cut", (sentence,), figures=(picture,), tables=(Table("Bounds", head, tuple(rows)),)
     )
+
+
+def _bounds(data: Path, names: list[str]) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Names with their lower and upper bounds, (rows,) each, some columns of the file at once."""
+    for first in range(0, len(names), _AT_ONCE):
+        some = names[first : first + _AT_ONCE]
+        ends = numeric_columns(data, [f"{name}_{end}" for name in some for end in ("lo", "hi")]).values.T
+        yield from zip(some, ends[::2], ends[1::2], strict=True)
 
 
 def sets(facts: ReleaseFacts) -> Section:
@@ -150,7 +192,3 @@ def still_computable(facts: ReleaseFacts) -> Section:
         ),
     ]
     return Section("What readers can still compute", points=tuple(point for point in points if point))
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from app.methods.report.spec import JobReportSpec, ReleaseReportSpec
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
-from workers.methods.report import attacks, audits, boxes, statistics, summary, words
+from workers.methods.report import attacks, audits, boxes, coverage, statistics, summary, words
 from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Page, Section, Table, pairs, policy, rendered
 
@@ -103,7 +103,15 @@ def of_job(facts: JobFacts) -> Page:
         title=f"{str(job['kind']).capitalize()} {job['method']}, job {job['id']}",
         lead="The request, the findings and the release of this job.",
         mark="Restricted report: it contains true values. For the owner only.",
-        sections=[summary.job_at_a_glance(facts), *before, *own[:7], *after, *own[7:], _warned(job)],
+        sections=[
+            summary.job_at_a_glance(facts),
+            coverage.left_out(result),
+            *before,
+            *own[:7],
+            *after,
+            *own[7:],
+            _warned(job),
+        ],
         foot=_foot({} if release is None else release.software),
     )
 

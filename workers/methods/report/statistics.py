@@ -4,17 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from surebox_core.intervals import Interval as Ends
+from surebox_verify.bases import counted_in_words
 from surebox_verify.estimates import is_one_value
+from surebox_verify.released.naming import in_words
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.page import Cell, Figure, Section, Table
 from workers.methods.report.pictures import Interval, intervals
 
 #: Rows of one picture: more are not read.
 _DRAWN: Final = 30
+#: Units from the origin beyond which nothing is drawn: the axis would show one point.
+_FARTHEST: Final = 1e12
 #: Kinds that have one scale for all: what the scale counts.
 _COMMON: Final[Mapping[str, str]] = {
     "correlation": "correlation, from -1 to 1",
-    "share": "share of the records, from 0 to 1",
+    "share": "share, from 0 to 1, of the records that the table names",
 }
 _PHRASES: Final[Mapping[str, str]] = {
     "mean": "mean of {0}",
@@ -23,7 +27,7 @@ _PHRASES: Final[Mapping[str, str]] = {
     "covariance": "covariance of {0} and {1}",
     "correlation": "correlation of {0} and {1}",
     "share": "share of {0} = {values}",
-    "crosstab": "records with {0} and {1} = {values}",
+    "crosstab": "{what} with {0} and {1} = {values}",
     "domain_mean": "mean of {0} where {1} = {values}",
     "quantile": "quantile {p} of {0}",
     "prediction": "prediction of {0} at {values}",
@@ -37,14 +41,17 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
     of = list(map(str, statistic["of"]))
     if statistic["kind"] == "regression":
         term = (statistic.get("terms") or [{"column": name} for name in [None, *of[1:]]])[part or 0]
-        about = "" if term.get("value") is None else f" = {term['value']}"
+        about = "" if term.get("value") is None else f" = {in_words(term['value'])}"
         what = "intercept" if not part else f"coefficient of {term['column']}{about}"
-        return f"regression of {of[0]} on {', '.join(of[1:])}: {what}"
+        return f"{statistic.get('called') or 'regression'} of {of[0]} on {', '.join(of[1:])}: {what}"
     pattern = _PHRASES.get(str(statistic["kind"]))
-    if pattern is None or pattern.count("{") > len(of) + 2:
+    if pattern is None or pattern.count("{") > len(of) + 3:
         return f"{statistic['kind']} of {', '.join(of)}"
     values = _about(statistic)
-    text = pattern.format(*of, values=values, p=statistic.get("p"))
+    what = "sum of weights of records" if str(statistic.get("base")).startswith("weighted") else "records"
+    text = pattern.format(*of, values=values, p=statistic.get("p"), what=what)
+    if statistic.get("called") is not None and statistic["kind"] != "quantile":  # of ranks; a quantile is a value
+        text = str(statistic["called"]) + text[text.index(f" of {of[0]}") :]
     if not statistic.get("domain_may_be_empty"):
         return text
     return f"{text}, {_NO_RECORD if statistic.get('guaranteed') is None else _IF_ANY}"
@@ -53,9 +60,10 @@ def named(statistic: JsonObject, part: int | None = None) -> str:
 def _about(statistic: JsonObject) -> str:
     """The values that a statistic is about, or the interval."""
     if statistic.get("at") is not None:
-        return ", ".join(f"{name} = {at}" for name, at in zip(statistic["of"][1:], statistic["at"], strict=False))
+        pairs = zip(statistic["of"][1:], statistic["at"], strict=False)
+        return ", ".join(f"{name} = {in_words(at)}" for name, at in pairs)
     if (interval := statistic.get("interval")) is None:
-        return ", ".join(map(str, statistic.get("values") or ()))
+        return ", ".join(map(in_words, statistic.get("values") or ()))
     low, high = interval
     return f"{low} or more" if high is None else f"{high} or less" if low is None else f"{low} to {high}"
 
@@ -99,9 +107,15 @@ def certain(statistics: Sequence[JsonObject], *, restricted: bool) -> Section:
         "In the pictures a thick bar is the guaranteed range and a thin one the part that data reach; a diamond is "
         "the estimate" + ("; a cross is the true value, which only this restricted page shows." if restricted else "."),
     ]
-    head: tuple[str, ...] = ("Statistic", "From", "To", "Estimate", "Value is known", "Narrowest range", "Note")
+    head: tuple[str, ...] = (
+        "Statistic", "Of", "From", "To", "Estimate", "Value is known", "Narrowest range", "Note",
+    )  # fmt: skip
     if restricted:
         head += ("True value", "Moved by what was left out")
+    sentences.append(
+        '"Of" names the released records that a statistic counts: all of them, or those with a value in each of its '
+        "columns. Their number counts each once, also where the statistic counts them by their weights."
+    )
     sentences.append(
         '"Value is known" states that a range is one value: you know the statistic. "Narrowest range" '
         "(`sharp` in the files) states that no narrower range follows from the release, for some data within the boxes "
@@ -126,9 +140,20 @@ def _row(one: JsonObject, *, restricted: bool) -> tuple[Cell, ...]:
     low, high = one["guaranteed"] or (None, None)
     ends = None if one["guaranteed"] is None else Ends(*map(float, one["guaranteed"]))
     known = ends is not None and is_one_value(ends)
-    row: tuple[Cell, ...] = (one["name"], low, high, one.get("estimate"), known, bool(one.get("sharp")))
+    labels = one.get("labels") or {}
+    low, high = labels.get("guaranteed") or (low, high)
+    estimate, true_value = labels.get("estimate", one.get("estimate")), one.get("true_value")
+    row: tuple[Cell, ...] = (one["name"], _of(one), low, high, estimate, known, bool(one.get("sharp")))
     row = (*row, one.get("reason") or "")
-    return (*row, one.get("true_value"), one.get("shift")) if restricted else row
+    if not restricted:
+        return row
+    label = one.get("true_label")
+    return (*row, true_value if label is None else label, one.get("shift"))
+
+
+def _of(one: JsonObject) -> str:
+    """Released records that a statistic counts."""
+    return counted_in_words(one.get("base"), one.get("n"))
 
 
 def _figures(rows: Sequence[JsonObject]) -> Iterator[Figure]:
@@ -138,8 +163,10 @@ def _figures(rows: Sequence[JsonObject]) -> Iterator[Figure]:
         if same:
             yield _drawn(same, [(0.0, 1.0)] * len(same), kind=f"{kind}s", axis=axis)
     other = [one for one in drawn if one["kind"] not in _COMMON and one.get("estimate")]
-    if other:
-        scales = [(float(one["estimate"]), abs(float(one["estimate"])) / 100.0) for one in other]
+    scaled = [(one, (float(one["estimate"]), abs(float(one["estimate"])) / 100.0)) for one in other]
+    scaled = [(one, scale) for one, scale in scaled if scale[1] > 0.0 and _is_drawable(_interval(one, *scale))]
+    if scaled:
+        other, scales = [one for one, _ in scaled], [scale for _, scale in scaled]
         yield _drawn(other, scales, kind="other statistics", axis="difference from the estimate, in % of it")
 
 
@@ -169,6 +196,12 @@ def _interval(one: JsonObject, origin: float, unit: float) -> Interval:
     )
 
 
+def _is_drawable(one: Interval) -> bool:
+    """Return whether no mark of an interval is so far away that the others would be one point."""
+    marks = (*one.certain, *(one.reached or ()), one.estimate or 0.0, one.truth or 0.0)
+    return all(abs(mark) <= _FARTHEST for mark in marks)
+
+
 def estimated(statistics: Sequence[JsonObject]) -> Section:
     """Unbiased estimates with their errors, of releases that give no certain range."""
     rows = [one for one in single(statistics) if "standard_error" in one and "guaranteed" not in one]
@@ -178,9 +211,9 @@ def estimated(statistics: Sequence[JsonObject]) -> Section:
         "This method blurs every record, so that no range is certain. Each estimate is unbiased; its standard error "
         "states how far the released records' own value may be."
     )
-    table = tuple((one["name"], one.get("estimate"), one.get("standard_error")) for one in rows)
+    table = tuple((one["name"], _of(one), one.get("estimate"), one.get("standard_error")) for one in rows)
     return Section(
         "Estimates",
         sentences=(sentence,),
-        tables=(Table("Estimates", ("Statistic", "Estimate", "Standard error"), table),),
+        tables=(Table("Estimates", ("Statistic", "Of", "Estimate", "Standard error"), table),),
     )

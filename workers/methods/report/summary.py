@@ -11,7 +11,8 @@ from typing import Final
 
 from app.contracts.flags import Flag
 from app.contracts.releases import ReleaseState
-from surebox_verify.released.boxes import single_value_shares
+from app.sentences import listed
+from workers.methods.report.boxes import disclosed
 from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
 from workers.methods.report.page import Section
 from workers.methods.report.statistics import single
@@ -84,17 +85,22 @@ def _status(facts: ReleaseFacts) -> Iterator[str]:
             "The answers are about this release alone. Before it was published, Surebox combined it with all earlier "
             "releases that it recognized as being of the same data, and found that the required number remains."
         )
+    if Flag.PROTECTION_FAILED in flags:
+        yield (
+            "The job itself found that the release lacks what was demanded of it, and the owner published it all the "
+            "same: what is said of the protection holds but for that."
+        )
     if release.get("base_release_id"):
         yield (
             f"It is a later release of a series, made from the published release {release['base_release_id']} and "
             "nothing else: it reveals no more than that one."
         )
     if Flag.DECLARED_DATA in flags:
-        yield "Which other data are the same was declared by the owner, not recognized."
+        yield "The owner declared which other data are of the same people; they were not recognized."
     if Flag.NEW_VERSION in flags:
         yield (
-            "It is a new version of earlier data: compared with the version before, a box shows changes of no row or "
-            "of at least k rows. Between other versions there may be fewer."
+            "It is a new version of earlier data: compared with any version before, a box shows changes of no row or "
+            "of at least k rows."
         )
     if Flag.REPEATED_RELEASE in flags:
         yield "Such a release of these data was published before: fewer than k records may fit both."
@@ -110,7 +116,7 @@ def _composed(job: JsonObject) -> Iterator[str]:
             f"{composed['composed_k']:g} remain ({composed['release_count']} combined).{known}"
         )
     if job.get("accepted"):
-        yield f"Findings that were accepted: {_listed(sorted({str(one['audit']) for one in job['accepted']}))}."
+        yield f"Findings that were accepted: {listed(sorted({str(one['audit']) for one in job['accepted']}))}."
 
 
 def _boxes(facts: ReleaseFacts) -> _Answers:
@@ -119,12 +125,12 @@ def _boxes(facts: ReleaseFacts) -> _Answers:
     people = bool(parameters.get("person_column"))
     whom, with_kept = "people" if people else "records", ""
     if _names(parameters, "keep") and parameters.get("k_counts_kept"):
-        with_kept = f" that also agree in {_listed(_names(parameters, 'keep'))}"
+        with_kept = f" that also agree in {listed(_names(parameters, 'keep'))}"
     if k == 1:
         protected = "no singling out: k is 1, so a box may be that of a single record."
     else:
         protected = (
-            f"singling out. An attacker who knows {_listed(names)} of a person finds at least {k} {whom} in the "
+            f"singling out. An attacker who knows {listed(names)} of a person finds at least {k} {whom} in the "
             f"person's box{with_kept}."
         )
         protected += (
@@ -136,7 +142,7 @@ def _boxes(facts: ReleaseFacts) -> _Answers:
     cost = _accuracy(facts.statistics)
     if parameters.get("rare_records") in ("suppress", "weigh"):
         cost += " Rare records are suppressed or count less: ranges are about the released records with their weights."
-    return protected, cost, _boxes_remain(facts, names, limited=bool(limits))
+    return protected, cost, _boxes_remain(facts, limited=bool(limits))
 
 
 def _limits(parameters: JsonObject) -> list[str]:
@@ -147,14 +153,14 @@ def _limits(parameters: JsonObject) -> list[str]:
     if (least := parameters.get("l")) is not None:
         counted = [name for name in sensitive if name not in apart]
         if counted:
-            limits.append(f"every box has at least {least} distinct values of {_listed(counted)} (l-diversity)")
+            limits.append(f"every box has at least {least} distinct values of {listed(counted)} (l-diversity)")
         for name, gap in apart.items():
             limits.append(f"every box has at least {least} values of {name} that are {gap:g} or more apart")
     if (most := parameters.get("alpha")) is not None:
-        limits.append(f"no value of {_listed(sensitive)} is that of more than {100 * most:g} % of a box (alpha)")
+        limits.append(f"no value of {listed(sensitive)} is that of more than {100 * most:g} % of a box (alpha)")
     if (distance := parameters.get("t")) is not None:
         limits.append(
-            f"the distribution of {_listed(sensitive)} in a box differs from that in all boxes by at most {distance:g} "
+            f"the distribution of {listed(sensitive)} in a box differs from that in all boxes by at most {distance:g} "
             "(t-closeness)"
         )
     return limits
@@ -175,15 +181,14 @@ def _accuracy(statistics: Sequence[JsonObject]) -> str:
     return f"{len(known)} of {len(rows)} statistics have a guaranteed range, which is certain.{usual}"
 
 
-def _boxes_remain(facts: ReleaseFacts, names: list[str], *, limited: bool) -> str:
+def _boxes_remain(facts: ReleaseFacts, *, limited: bool) -> str:
     """Values that boxes leave alone, what k and l do not cover, and kept columns."""
     parameters, flags = facts.parameters, facts.release["flags"]
     remains = "what all records of a box have in common is known of each of them"
-    if facts.data is not None:
-        shares = single_value_shares(facts.data, names, parameters.get("ordinal"))
-        most = max(names, key=lambda name: shares.get(name, 0.0), default="")
-        if most and shares.get(most, 0.0) > 0:
-            remains += f", most often {most}: a single value for {100 * shares[most]:.3g} % of the records"
+    shares = {name: one.exact for name, one in disclosed(facts).items()}
+    most = max(shares, key=shares.__getitem__, default="")
+    if most and shares[most] > 0:
+        remains += f", most often {most}: a single value for {100 * shares[most]:.3g} % of the records"
     sentences = [f"{remains}."]
     if limited:
         sentences.append("Within these limits, values can be inferred with some probability.")
@@ -202,10 +207,10 @@ def _kept(parameters: JsonObject, what: str) -> list[str]:
     if not kept:
         return []
     if parameters.get("k_counts_kept"):
-        return [f"{_listed(kept)} published unchanged and counted in k."]
+        return [f"{listed(kept)} published unchanged and counted in k."]
     return [
         (
-            f"{_listed(kept)} published unchanged and not counted in k: an attacker who knows them too may find fewer "
+            f"{listed(kept)} published unchanged and not counted in k: an attacker who knows them too may find fewer "
             f"records of the same {what}, down to one."
         )
     ]
@@ -224,7 +229,7 @@ def _uncertain(facts: ReleaseFacts) -> _Answers:
     k = parameters.get("k")
     least = "as many original records as its record demands" if k is None else f"at least {k:g} original records"
     protected = (
-        f"linkage by {_listed(_names(parameters, 'quasi_identifiers'))}, in expectation only. Averaged over the noise, "
+        f"linkage by {listed(_names(parameters, 'quasi_identifiers'))}, in expectation only. Averaged over the noise, "
         f"{least} fit a published row at least as well as its own does."
     )
     if parameters.get("scales") == "per_record":
@@ -262,12 +267,12 @@ def _condensation(facts: ReleaseFacts) -> _Answers:
     remains = "the mean and covariance of a group can reveal its outliers, and values in which the group agrees."
     kept = _names(facts.parameters, "keep")
     if kept:
-        remains += f" {_listed(kept)} published unchanged: each row has the values of a record of its group."
+        remains += f" {listed(kept)} published unchanged: each row has the values of a record of its group."
     return protected, "only means and covariances of groups are preserved; no range is guaranteed.", remains
 
 
 def _swaps(facts: ReleaseFacts) -> _Answers:
-    places = _listed(_names(facts.parameters, "region_columns")) or "the region"
+    places = listed(_names(facts.parameters, "region_columns")) or "the region"
     return (
         (
             f"locating a group by the rules that the owner named; no individual is protected. Values of {places} were "
@@ -284,10 +289,6 @@ def _swaps(facts: ReleaseFacts) -> _Answers:
 
 def _names(parameters: JsonObject, field: str) -> list[str]:
     return [str(name) for name in parameters.get(field) or ()]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
 
 
 _ANSWERS: Final[Mapping[str, Callable[[ReleaseFacts], _Answers]]] = {

@@ -43,7 +43,7 @@ class SwapsRunner:
     """Finds swaps, makes them, and attacks the result."""
 
     #: Of what checkpoints contain.
-    algorithm = 4
+    algorithm = 5
 
     def warm(self) -> None:
         """Run a few made-up records through both searches."""

@@ -1,12 +1,13 @@
 """What the audit `table` demands and finds: each demand with its measurement, and what a steward must know anyway."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from app.contracts.findings import Finding, FindingSeverity, MeasuredDemand
 from app.methods.table.result import TableResult
 from app.methods.table.spec import TableSpec
+from app.sentences import listed
 
 Measure = Callable[[TableResult], float | None]
 
@@ -49,10 +50,14 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "population_uniques": _population_uniques,
     "region_population": lambda measured: None if measured.regions is None else measured.regions.least,
     "share_certain": _sensitive("share_certain"),
+    "exact": lambda measured: max((one.exact for one in measured.value_disclosure.values()), default=None),
+    "within": lambda measured: max((one.within or 0.0 for one in measured.value_disclosure.values()), default=None),
     "sensitive_cells": lambda measured: sum(one.failing for one in measured.sums),
 }
 #: Demands that are met from a number on; all others up to one.
 _AT_LEAST: Final = frozenset({"k", "l", "entropy_l", "population_k", "region_population"})
+#: Share of the rows whose value everybody knows that is a finding.
+_MANY_VALUES: Final = 0.05
 #: Rounding of sums of shares.
 _SLACK: Final = 1e-9
 
@@ -105,9 +110,16 @@ def _failed(name: str, figure: float | None, limit: float) -> Finding:
     return Finding(audit="table", severity=FindingSeverity.HIGH, detail=detail, measured=finite, required=limit)
 
 
-def noticed(spec: TableSpec, measured: TableResult) -> Iterator[Finding]:
-    """What a steward must know although no one demanded it; the demands is answered there."""
+def noticed(spec: TableSpec, measured: TableResult, generalized: Collection[str]) -> Iterator[Finding]:
+    """What a steward must know although no one demanded it; what is demanded is answered there.
+
+    Parameters
+    ----------
+    spec, measured : the audit and what it measured.
+    generalized : quasi-identifiers of which some cells leave more than one value.
+    """
     demands = set(spec.demanded)
+    yield from () if "exact" in demands else _given_away(measured, generalized)
     if measured.unique and not demands & {"k", "unique"}:
         share = measured.unique / measured.records
         yield Finding(
@@ -132,21 +144,37 @@ def noticed(spec: TableSpec, measured: TableResult) -> Iterator[Finding]:
         yield Finding(
             audit="table",
             severity=FindingSeverity.MEDIUM,
-            detail=f"{failing} cells of the sums let a contributor compute another's share: merge or suppress them",
+            detail=f"{failing} cells of the sums let a contributor compute another's share: merge or suppress those "
+            "that `failing_cells` of `sums` lists",
             measured=float(failing),
+            required=0.0,
+        )
+
+
+def _given_away(measured: TableResult, generalized: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding where cells of generalized columns leave one value of many records."""
+    shares = {name: measured.value_disclosure[name].exact for name in generalized}
+    often = sorted((name for name in shares if shares[name] >= _MANY_VALUES), key=lambda name: (-shares[name], name))
+    if often:
+        named = listed([f"{shares[name]:.1%} in {name!r}" for name in often])
+        yield Finding(
+            audit="table",
+            severity=FindingSeverity.MEDIUM,
+            detail=f"cells give away values of records whoever they are of: {named}",
+            measured=shares[often[0]],
             required=0.0,
         )
 
 
 def verdict(measured: TableResult) -> str:
     """The whole in a few sentences: singling out, inference, and whether the demands are met."""
-    known = f"An attacker who knows {_listed(measured.quasi_identifiers)} of a person"
+    known = f"An attacker who knows {_few(measured.quasi_identifiers)} of a person"
     if measured.k > 1:
         whose = "records" if measured.k == measured.k_records else "persons"
         sentences = [f"{known} finds at least {measured.k} {whose} that could be theirs."]
     else:
         alone = measured.unique / measured.records
-        sentences = [f"{known} can find that person's records: {alone:.1%} of the records are alone."]
+        sentences = [f"{known} can single out {alone:.1%} of the records."]
     certain = [one for one in measured.sensitive if one.share_certain > 0.0]
     if certain:
         worst = max(certain, key=lambda one: one.share_certain)
@@ -157,12 +185,11 @@ def verdict(measured: TableResult) -> str:
         sentences.append(f"At least {measured.l_diversity.distinct} values of each sensitive column remain possible.")
     failed = [f"`{name}`" for name, demand in measured.demands.items() if not demand.met]
     if failed:
-        sentences.append(f"Requirements that fail: {_listed(failed)}.")
+        sentences.append(f"Requirements that fail: {_few(failed)}.")
     elif measured.passed is not None:
         sentences.append("All requirements are met.")
     return " ".join(sentences)
 
 
-def _listed(names: list[str] | tuple[str, ...]) -> str:
-    shown = list(names[:5]) + ([f"{len(names) - 5} more"] if len(names) > 5 else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def _few(names: list[str] | tuple[str, ...]) -> str:
+    return listed([*names[:5], *([f"{len(names) - 5} more"] if len(names) > 5 else [])])

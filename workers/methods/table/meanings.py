@@ -3,9 +3,10 @@
 from typing import Final
 
 MEANING: Final = {
-    "k": "Whoever knows the quasi-identifiers of a person finds at least k records (or persons) that could be theirs.",
+    "k": "At least `k` records (people) could be a person's, for anyone who knows that person's quasi-identifiers.",
     "classes": "Records that agree in all quasi-identifiers are one class; no one can distinguish them by these.",
     "unique": "Records that no other one resembles: anyone who knows these facts of a person finds the record.",
+    "value_disclosure": "Cells that leave one value, or values close together, give it away whoever the record is of.",
     "alpha": "In the worst class so large a share of the records has one sensitive value: a guess is right as often.",
     "l_diversity": "Every class leaves so many sensitive values to choose from: counted, weighed by how even they are, "
     "and by how far the most frequent one exceeds the rare ones.",

@@ -1,7 +1,7 @@
 """The audit `table`: its measures of one table, stage by stage."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -102,20 +102,28 @@ class SensitiveExposure:
 
 def measure_exposure(seen: Neighbourhoods, column: Sensitive, demanded_l: int | None) -> SensitiveExposure:
     """Measure one sensitive column."""
-    counts = np.bincount(column.codes)
-    measures = closeness(seen.histograms(column.codes), counts / len(column.codes), len(seen.classes.size))
+    measures = _closeness(seen, column.codes, missing=column.missing)
+    if column.texts is not None:
+        as_they_are = _closeness(seen, column.texts, missing=column.missing)
+        measures = replace(measures, equal=as_they_are.equal, ordered=as_they_are.ordered)
     least = int(measures.distinct.min())
-    demanded = None
-    if demanded_l is not None:
-        demanded = recursive_c(seen.histograms(column.codes), demanded_l) if demanded_l <= least else float("inf")
+
+    def recursive(level: int) -> float:
+        return recursive_c(seen.histograms(column.codes), level, missing=column.missing)
+
     return SensitiveExposure(
         column=column,
-        values=len(counts),
+        values=int(column.codes.max()) + 1,
         closeness=measures,
-        recursive=recursive_c(seen.histograms(column.codes), least),
-        demanded=demanded,
-        whole=homogeneity(seen.classes.of_record, column.codes),
+        recursive=recursive(max(least, 1)),
+        demanded=None if demanded_l is None else recursive(demanded_l) if demanded_l <= least else float("inf"),
+        whole=homogeneity(seen.classes.of_record, column.codes - int(column.missing)),
     )
+
+
+def _closeness(seen: Neighbourhoods, codes: NDArray[np.int64], *, missing: bool) -> Closeness:
+    shares = np.bincount(codes) / len(codes)
+    return closeness(seen.histograms(codes), shares, len(seen.classes.size), missing=missing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from app.contracts.quasi_identifiers import Form, QuasiIdentifier, all_understoo
 from app.contracts.releases import ReleaseColumn
 from app.methods.table.result import (
     IdentifyingColumn,
+    PossiblePersonColumn,
     ProposedColumn,
     ProposedPair,
     QuasiIdentifierProposal,
@@ -139,7 +140,12 @@ def _unique_column(audited: Audited, at: int, alone: int, *, direct: bool) -> Pr
     )
 
 
-def proposal(audited: Audited, measured: TableResult, unique: tuple[ProposedColumn, ...]) -> QuasiIdentifierProposal:
+def proposal(
+    audited: Audited,
+    measured: TableResult,
+    unique: tuple[ProposedColumn, ...],
+    persons: tuple[PossiblePersonColumn, ...] = (),
+) -> QuasiIdentifierProposal:
     """The proposal.
 
     Parameters
@@ -150,15 +156,21 @@ def proposal(audited: Audited, measured: TableResult, unique: tuple[ProposedColu
         The measurement of it.
     unique
         These columns.
+    persons
+        Columns that may say whose record it is.
     """
+    others = {one.column for one in persons}
     columns = sorted(
         measured.quasi_identifier_risks, key=lambda one: (-one.contribution, -one.unique_alone, one.column)
     )
     alike = measured.unique == 0
     chosen = tuple(
-        one.column for one in columns if one.distinct > 1 and (alike or one.contribution or one.unique_alone)
+        one.column
+        for one in columns
+        if one.distinct > 1 and one.column not in others and (alike or one.contribution or one.unique_alone)
     )
     return QuasiIdentifierProposal(
+        person_columns=persons,
         direct_identifiers=tuple(one.column for one in unique if one.direct_identifier),
         quasi_identifiers=(*(one.column for one in unique if not one.direct_identifier), *chosen),
         columns=(*unique, *(_column(one, measured) for one in columns)),

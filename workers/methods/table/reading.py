@@ -10,28 +10,46 @@ from numpy.typing import NDArray
 from app.contracts.gate import MissingMatches
 from app.contracts.quasi_identifiers import QuasiIdentifier, all_understood
 from app.errors import InvalidError
-from app.methods.table.spec import TableSpec
+from app.methods.table.spec import MOST_PEOPLE, SumsAudit, TableSpec
 from workers.frames.codes import Coded, coded_columns
 from workers.frames.columns import numeric_columns
 from workers.frames.quasi_identifiers import cells
+from workers.frames.spellings import spelled_as_one
 from workers.methods.context import JobContext
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitive:
-    """One sensitive column: codes in the order of its values, without gaps; whether that order means distance."""
+    """One sensitive column.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    codes
+        In the order of its values, without gaps, a missing one first; texts that are spellings of one word are one.
+    ordered
+        Whether the order means distance.
+    missing
+        Whether the first code is that of the missing value.
+    texts
+        Codes of texts as they are, where some are alike: t is of these.
+    """
 
     name: str
     codes: NDArray[np.int64]
     ordered: bool
+    missing: bool = False
+    texts: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What a table of sums is made of: cells, and the magnitude of each record."""
+    """Data of a table of sums: cells, the magnitude of each record, and the values that define cells."""
 
     cell: NDArray[np.int32]
     value: NDArray[np.float64]
+    names: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +72,8 @@ class Audited:
         Codes of persons (N,), persons of the population a record represents (N,), codes of regions (r, N); or None.
     sums
         One for each that was requested.
-    records, dropped
-        N, and records left out.
+    kept
+        Which rows of the file are records that were looked at, shape (rows,).
     """
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
@@ -67,8 +85,17 @@ class Audited:
     weight: NDArray[np.float64] | None
     region: NDArray[np.int32] | None
     sums: tuple[Sums, ...]
-    records: int
-    dropped: int
+    kept: NDArray[np.bool_]
+
+    @property
+    def records(self) -> int:
+        """N."""
+        return int(self.kept.sum())
+
+    @property
+    def dropped(self) -> int:
+        """Records left out."""
+        return int((~self.kept).sum())
 
 
 def read(job: JobContext, spec: TableSpec) -> Audited:
@@ -104,17 +131,14 @@ def read(job: JobContext, spec: TableSpec) -> Audited:
         ncp=_mean_penalty([one.certainty for one in read_cells], kept),
         not_measured=tuple(one.name for one, each in zip(wanted, read_cells, strict=True) if each.certainty is None),
         sensitive=tuple(
-            Sensitive(name, _without_gaps(one.codes[kept]), types[name] in {"integer", "number", "date"})
+            _sensitive(name, one.taking(np.flatnonzero(kept)), ordered=types[name] in {"integer", "number", "date"})
             for name, one in zip(spec.sensitive, sensitive, strict=True)
         ),
         person=person,
         weight=weight,
         region=_together(path, spec.region_columns, kept) if spec.region_columns else None,
-        sums=tuple(
-            Sums(_together(path, one.by, kept), numeric_columns(path, [one.of]).values[kept, 0]) for one in spec.sums
-        ),
-        records=int(kept.sum()),
-        dropped=int((~kept).sum()),
+        sums=tuple(_sums(path, one, kept) for one in spec.sums),
+        kept=kept,
     )
 
 
@@ -131,8 +155,21 @@ def _kept(spec: TableSpec, codes: NDArray[np.int32], sensitive: list[Coded]) -> 
     return complete
 
 
+def _sums(path: Path, table: SumsAudit, kept: NDArray[np.bool_]) -> Sums:
+    by = coded_columns(path, table.by)
+    names = tuple(tuple(str(value) for value in one.values.to_pylist()) for one in by)
+    cell = np.array([one.codes[kept] for one in by], dtype=np.int32)
+    return Sums(cell, numeric_columns(path, [table.of]).values[kept, 0], names)
+
+
 def _together(path: Path, names: tuple[str, ...], kept: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.array([one.codes[kept] for one in coded_columns(path, names)], dtype=np.int32)
+
+
+def _sensitive(name: str, column: Coded, *, ordered: bool) -> Sensitive:
+    plain, spelled = _without_gaps(column.codes), _without_gaps(spelled_as_one(column))
+    missing = bool((column.codes < 0).any())
+    return Sensitive(name, spelled, ordered, missing, None if spelled.max() == plain.max() else plain)
 
 
 def _without_gaps(codes: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -146,5 +183,10 @@ def _weights(path: Path, name: str) -> NDArray[np.float64]:
     wrong = int(np.count_nonzero(~(weight > 0.0) | np.isinf(weight)))
     if wrong:
         detail = f"column {name!r} has {wrong} cells that are no positive number: a record represents someone"
+        raise InvalidError.at("/survey_weight_column", detail)
+    with np.errstate(over="ignore"):
+        people = float(weight.sum())
+    if people > MOST_PEOPLE:
+        detail = f"column {name!r} adds up to more than 2^53 people: name the people that each record represents"
         raise InvalidError.at("/survey_weight_column", detail)
     return weight

@@ -5,17 +5,18 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.columns import SuppressedRecords
+from app.contracts.columns import SuppressedRecords, ValueDisclosure
 from app.contracts.findings import all_met
 from app.contracts.gate import MissingMatches
 from app.methods.table import result as table_results
 from app.methods.table.spec import SumsAudit, TableSpec
-from surebox_core.types import IntArray
+from surebox_core.types import BoolArray, IntArray
 from workers.algorithms.tables.classes import classes, histogram
 from workers.algorithms.tables.magnitudes import sensitive_cells
 from workers.algorithms.tables.population import population_uniques
 from workers.algorithms.tables.risk import Risk, journalist, marketer, prosecutor
 from workers.algorithms.tables.special_uniques import Special, intrusion, record_risks
+from workers.methods.table.disclosed import Disclosed
 from workers.methods.table.findings import demanded, noticed, verdict
 from workers.methods.table.meanings import MEANING
 from workers.methods.table.measures import Neighbourhoods, SensitiveExposure, Without
@@ -25,6 +26,8 @@ _QUANTILES = (0.5, 0.9, 0.99)
 #: Combinations that are shown.
 _SHOWN = 300
 _FEW = 3
+#: Failing cells of a table of sums that are named.
+_MOST_CELLS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Measured:
     without: tuple[Without, ...]
     special: Special
     depth: int
+    disclosed: Disclosed
 
 
 def result(spec: TableSpec, made: Measured) -> table_results.TableResult:
@@ -58,6 +62,7 @@ def result(spec: TableSpec, made: Measured) -> table_results.TableResult:
         unique=seen.unique,
         **_worst(sensitive),
         sensitive=sensitive,
+        value_disclosure={name: ValueDisclosure(**asdict(one)) for name, one in made.disclosed.columns.items()},
         risk=_risks(seen, population, spec.threshold),
         population_k=None if population is None else float(population.min()),
         population_uniques=_population_uniques(seen, fraction),
@@ -74,7 +79,7 @@ def result(spec: TableSpec, made: Measured) -> table_results.TableResult:
         verdict="",
         meaning=MEANING,
     )
-    return _judged(spec, measured, made.exposures)
+    return _judged(spec, measured, made)
 
 
 def _classes(size: IntArray) -> table_results.ClassCounts:
@@ -84,16 +89,17 @@ def _classes(size: IntArray) -> table_results.ClassCounts:
     return table_results.ClassCounts(count=len(size), histogram=listed)
 
 
-def _judged(
-    spec: TableSpec, measured: table_results.TableResult, sensitive: tuple[SensitiveExposure, ...]
-) -> table_results.TableResult:
-    recursive = max((one.demanded for one in sensitive if one.demanded is not None), default=None)
+def _judged(spec: TableSpec, measured: table_results.TableResult, made: Measured) -> table_results.TableResult:
+    recursive = max((one.demanded for one in made.exposures if one.demanded is not None), default=None)
     demands, failed = demanded(spec, measured, recursive)
     answered = measured.model_copy(
         update={
             "passed": all_met(demands),
             "demands": demands,
-            "findings": (*failed, *sorted(noticed(spec, measured), key=lambda one: one.severity != "high")),
+            "findings": (
+                *failed,
+                *sorted(noticed(spec, measured, made.disclosed.generalized), key=lambda one: one.severity != "high"),
+            ),
         }
     )
     return answered.model_copy(update={"verdict": verdict(answered)})
@@ -111,13 +117,13 @@ def _sensitive(one: SensitiveExposure) -> table_results.SensitiveColumn:
         l_diversity=table_results.LDiversity(
             distinct=int(measures.distinct.min()),
             entropy=float(np.exp(measures.entropy.min())),
-            recursive=table_results.RecursiveDiversity(l=int(measures.distinct.min()), c=one.recursive),
+            recursive=table_results.RecursiveDiversity(l=max(int(measures.distinct.min()), 1), c=one.recursive),
         ),
         t_closeness=table_results.TCloseness(
             value=ordered if one.column.ordered else equal, equal=equal, ordered=ordered if one.column.ordered else None
         ),
         delta_disclosure=float(measures.delta.max()),
-        absent_values=bool(measures.distinct.min() < one.values),
+        absent_values=bool(measures.present.min() < one.values),
         beta=table_results.BetaLikeness(
             basic=basic, enhanced=min(basic, -float(np.log(rarest))), enhanced_holds=bool(measures.excess.max() <= 0.0)
         ),
@@ -261,7 +267,8 @@ def _regions(spec: TableSpec, audited: Audited) -> table_results.RegionPopulatio
 
 def _sums(audit: SumsAudit, cells: Sums, audited: Audited) -> table_results.SumsResult:
     person = np.arange(audited.records) if audited.person is None else audited.person
-    measured = sensitive_cells(classes(cells.cell).of_record, person, cells.value, largest=audit.dominance.n)
+    cell = classes(cells.cell).of_record
+    measured = sensitive_cells(cell, person, cells.value, largest=audit.dominance.n)
     estimable, dominated = measured.estimable(audit.p_percent), measured.dominated(audit.dominance.percent)
     return table_results.SumsResult(
         of=audit.of,
@@ -271,4 +278,21 @@ def _sums(audit: SumsAudit, cells: Sums, audited: Audited) -> table_results.Sums
         estimable=int(np.count_nonzero(estimable)),
         dominated=int(np.count_nonzero(dominated)),
         failing=int(np.count_nonzero(estimable | dominated)),
+        failing_cells=_named_cells(audit, cells, cell, estimable | dominated),
+    )
+
+
+def _named_cells(
+    audit: SumsAudit, cells: Sums, cell: IntArray, failing: BoolArray
+) -> tuple[dict[str, str | None], ...]:
+    """The values that define the failing cells, in the order of the values; of many the first."""
+    numbers, first = np.unique(cell, return_index=True)
+    codes = cells.cell[:, first[failing[numbers]]]
+    shown = codes[:, np.lexsort(codes[::-1])[:_MOST_CELLS]]
+    return tuple(
+        {
+            column: None if code < 0 else names[code]
+            for column, names, code in zip(audit.by, cells.names, one, strict=True)
+        }
+        for one in shown.T
     )

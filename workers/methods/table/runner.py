@@ -10,16 +10,19 @@ import numpy as np
 from app.contracts.datasets import DatasetColumn
 from app.contracts.gate import MissingMatches
 from app.contracts.releases import ReleaseColumn
-from app.methods.table.result import ProposedColumn
+from app.methods.table.result import PossiblePersonColumn, ProposedColumn
 from app.methods.table.spec import TableSpec
 from workers.algorithms.tables.special_uniques import Special, scored, unscored
 from workers.algorithms.tables.uniques import minimal_uniques
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
+from workers.methods.table.disclosed import disclosed
+from workers.methods.table.kept_too import kept_too
 from workers.methods.table.measures import Neighbourhoods, SensitiveExposure, Without, measure_exposure, without
 from workers.methods.table.proposing import candidates, proposal, without_unique
 from workers.methods.table.reading import Audited, Sensitive, read
 from workers.methods.table.report import Measured, result
+from workers.methods.table.whose_rows import persons_not_named, possible_person_columns, without_columns
 
 #: Cells that one step compares, about a fifth of a second; and that a whole audit does at most, half a minute.
 _AT_ONCE: Final = 4_000_000
@@ -49,27 +52,36 @@ class TableRunner:
         """
         job.tick(0.0, "read")
         spec = job.specification(TableSpec)
+        types = {column.name: str(column.type) for column in _columns(job, spec)}
         proposing = not spec.quasi_identifiers
         unique: tuple[ProposedColumn, ...] = ()
+        persons: tuple[PossiblePersonColumn, ...] = ()
         more = 0
         if proposing:
             spec, more = candidates(spec, _columns(job, spec))
         audited = read(job, spec)
         if proposing:
             path = job.dataset_path() if spec.release_id is None else job.release_path()
-            types = {column.name: str(column.type) for column in _columns(job, spec)}
+            persons = possible_person_columns(audited, _columns(job, spec))
+            audited = without_columns(audited, [one.column for one in persons])
             audited, unique = without_unique(audited, path, types)
         seen = Neighbourhoods(audited.codes, spec.missing_matches is MissingMatches.MATCHES_ANYTHING)
         sensitive, others = _classes(job, spec, audited, seen)
         depth = _depth(len(audited.codes), audited.records, _MOST_PROPOSED if proposing else _MOST)
         special = _uniques(job, audited, seen, depth)
         job.tick(0.97, "report")
-        measured = result(spec, Measured(audited, seen, sensitive, others, special, depth))
+        shown = disclosed(job, spec, audited, types)
+        measured = result(spec, Measured(audited, seen, sensitive, others, special, depth, shown))
         if proposing:
             verdict = f"This proposes quasi-identifiers and checks no demand. {measured.verdict}"
             if more:
                 verdict += f" {more} more columns, with fewer different values than these, were not looked at."
-            measured = measured.model_copy(update={"proposal": proposal(audited, measured, unique), "verdict": verdict})
+            measured = measured.model_copy(
+                update={"proposal": proposal(audited, measured, unique, persons), "verdict": verdict}
+            )
+        else:
+            beside = (*kept_too(job, spec, audited), *persons_not_named(job, spec))
+            measured = measured.model_copy(update={"findings": (*measured.findings, *beside)})
         made = measured.model_dump(mode="json")
         return Outcome(summary=made, result=made)
 

@@ -14,6 +14,7 @@ from workers.frames.classes import classes
 from workers.frames.columns import take_rows
 from workers.frames.records import CompleteRecords
 from workers.methods.context import JobContext
+from workers.methods.released.demanded import Demanded
 
 #: Records that are evaluated of one set of candidates; of more, an even sample.
 _MOST = 2_000
@@ -27,6 +28,21 @@ def expected(calibrated: Calibrated) -> Anonymity:
     """Expected anonymity of the released records."""
     figures = calibrated.expected
     return Anonymity(min=figures.least, mean=figures.mean, max=figures.largest, evaluated=figures.evaluated)
+
+
+def demanded(k: float | NDArray[np.float64], calibrated: Calibrated) -> list[Demanded]:
+    """Anonymity of the released records, and the k that they must have.
+
+    Parameters
+    ----------
+    k : one for all, or of each complete record; these are cells, of which only a share is stated.
+    calibrated : the densities.
+    """
+    own = calibrated.anonymity
+    if np.ndim(k) == 0:
+        return [Demanded("expected anonymity of a record", float(k), float(own.min()))]
+    shares = own / np.asarray(k)[calibrated.rows]
+    return [Demanded("expected anonymity of a record, as a share of its own k", 1.0, float(shares.min()))]
 
 
 def with_kept(

@@ -1,5 +1,6 @@
 """What an uncertain release and its job state in words and numbers: result, public statistics, flags, schema."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from app.methods.uncertain.spec import Anonymity, ScaleSharing, UncertainResult,
 from workers.algorithms.uncertain.calibration.state import Calibrated
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.frames.records import CompleteRecords
+from workers.methods.released.demanded import Demanded, verdict
 
 _SPEC = frozenset({
     "method", "quasi_identifiers", "k", "k_column", "density", "scales", "suppress_share", "axes", "min_scale",
@@ -23,6 +25,7 @@ def result(
     records: CompleteRecords,
     calibrated: Calibrated,
     *,
+    demands: Sequence[Demanded],
     expected: tuple[Anonymity, float],
     release_number: int,
     with_kept: Anonymity | None,
@@ -35,12 +38,14 @@ def result(
     spec : the specification.
     records : the complete records.
     calibrated : their densities.
+    demands : what was demanded, as measured.
     expected : anonymity, and by how much the true one may exceed it.
     release_number : 1 for the first release of these data.
     with_kept : among records with the same kept columns, where any are kept.
     all_releases : given all releases of these data, where this is not the first.
     """
     made = UncertainResult(
+        **verdict("uncertain", demands),
         records=records.total,
         released=len(calibrated.rows),
         suppressed=SuppressedRecords(

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.methods.uncertain.spec import UncertainSpec
+from surebox_core.errors import InvalidColumnError
+from surebox_core.moments import LARGEST
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest
 from workers.algorithms.uncertain.density.scaling import units
 from workers.frames.records import CompleteRecords, complete_records
@@ -47,4 +49,8 @@ def _minimum(spec: UncertainSpec, values: NDArray[np.float64], k: float | NDArra
     """Least scale in scaled units, such that no column's is below its `min_scale`: noise keeps its proportions."""
     min_scale = spec.min_scale
     least = [min_scale.get(name, 0.0) if isinstance(min_scale, dict) else min_scale for name in spec.quasi_identifiers]
-    return float((np.array(least) / units(values, k)).max())
+    with np.errstate(over="ignore"):
+        scales = np.array(least) / units(values, k)
+    if (scales > LARGEST).any():
+        raise InvalidColumnError(int(np.argmax(scales)), "its `min_scale` is far beyond its values; name a smaller one")
+    return float(scales.max())

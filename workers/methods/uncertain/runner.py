@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.contracts.jobs import JobProgress
+from app.contracts.statistics import StatisticBase
 from app.contracts.warnings import JobWarning
-from app.errors import InfeasibleError
+from app.errors import InfeasibleError, InvalidError
 from app.methods.columns import k_too_large
 from app.methods.draws import refuse_repeat
 from app.methods.uncertain.spec import SCALING_UNIT, EstimatedStatistic, UncertainSpec
+from surebox_core.errors import InvalidColumnError
 from workers.algorithms.uncertain.calibration import calibration
 from workers.algorithms.uncertain.calibration.calibration import CalibrationState
 from workers.algorithms.uncertain.calibration.drawing import draw
@@ -22,14 +24,14 @@ from workers.algorithms.uncertain.calibration.state import Calibrated, Calibrati
 from workers.algorithms.uncertain.density.densities import Densities
 from workers.algorithms.uncertain.density.estimates import estimates
 from workers.frames.columns import take_rows
-from workers.frames.records import CompleteRecords, complete_records
+from workers.frames.records import CompleteRecords, complete_records, invalid_column, within_domains
 from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome, ReleaseDraft
 from workers.methods.protocol import Arrays
 from workers.methods.released.drafts import release_draft
 from workers.methods.uncertain import report as uncertain_report
 from workers.methods.uncertain import warnings as uncertain_warnings
-from workers.methods.uncertain.anonymity import after_draws, expected, with_kept
+from workers.methods.uncertain.anonymity import after_draws, demanded, expected, with_kept
 from workers.methods.uncertain.request import request, wanted
 
 #: Share of the whole job that is spent before the calibration and before the release is written.
@@ -78,6 +80,7 @@ class UncertainRunner:
         refuse_repeat(job.draw - 1, allowed=bool(spec.accept_findings))
         job.tick(0.0, "read")
         records = complete_records(job.dataset_path(), spec.quasi_identifiers)
+        within_domains(records.values, spec.quasi_identifiers, spec.domains)
         return Calibrating(spec, records, _begun(job, spec, records))
 
     def pack(self, state: Calibrating) -> Arrays:
@@ -97,6 +100,8 @@ class UncertainRunner:
             following = calibration.step(state.algorithm)
         except UnreachableKError as error:
             raise _infeasible(error, state.spec) from None
+        except InvalidColumnError as error:
+            raise _invalid(error, state.spec) from None
         return Calibrating(state.spec, state.records, following)
 
     def done(self, state: Calibrating) -> bool:
@@ -122,6 +127,7 @@ class UncertainRunner:
             spec,
             records,
             calibrated,
+            demands=demanded(wanted(job.dataset_path(), spec, records), calibrated),
             expected=(anonymity, calibrated.certified_error),
             release_number=job.draw,
             with_kept=with_kept(job, spec, records, calibrated),
@@ -184,10 +190,17 @@ def _begun(
         detail = "no record is complete: there is nothing to publish"
         raise InfeasibleError.at("/missing_policy", detail)
     k = wanted(job.dataset_path(), spec, records)
-    calibration_request = request(spec, records.values, k, threads=job.threads)
-    if arrays is not None:
-        return calibration.unpack(records.values, calibration_request, arrays)
-    return calibration.init(records.values, calibration_request)
+    try:
+        calibration_request = request(spec, records.values, k, threads=job.threads)
+        if arrays is not None:
+            return calibration.unpack(records.values, calibration_request, arrays)
+        return calibration.init(records.values, calibration_request)
+    except InvalidColumnError as error:
+        raise _invalid(error, spec) from None
+
+
+def _invalid(error: InvalidColumnError, spec: UncertainSpec) -> InvalidError:
+    return invalid_column(spec.quasi_identifiers[error.column], error.reason, spec.quasi_identifiers)
 
 
 def _infeasible(error: UnreachableKError, spec: UncertainSpec) -> InfeasibleError:
@@ -223,21 +236,26 @@ def public_estimates(columns: Sequence[str], densities: Densities) -> list[dict[
 
 
 def _estimated(columns: Sequence[str], densities: Densities) -> Iterator[EstimatedStatistic]:
-    moments = estimates(densities)
+    moments, n = estimates(densities), len(densities.z)
     for i, name in enumerate(columns):
-        yield _one("mean", (name,), moments.mean[i], moments.mean_error[i])
+        yield _one("mean", (name,), moments.mean[i], moments.mean_error[i], n)
     for i, name in enumerate(columns):
-        yield _one("variance", (name,), moments.covariance[i, i], moments.covariance_error[i, i])
+        yield _one("variance", (name,), moments.covariance[i, i], moments.covariance_error[i, i], n)
     for i, j in combinations(range(len(columns)), 2):
-        yield _one("covariance", (columns[i], columns[j]), moments.covariance[i, j], moments.covariance_error[i, j])
+        yield _one("covariance", (columns[i], columns[j]), moments.covariance[i, j], moments.covariance_error[i, j], n)
     for i, j in combinations(range(len(columns)), 2):
-        yield _one("correlation", (columns[i], columns[j]), moments.correlation[i, j], moments.correlation_error[i, j])
+        both = moments.correlation[i, j], moments.correlation_error[i, j]
+        yield _one("correlation", (columns[i], columns[j]), *both, n)
     for i, name in enumerate(columns):
-        yield _one(SCALING_UNIT, (name,), densities.unit[i], math.nan)
+        yield _one(SCALING_UNIT, (name,), densities.unit[i], math.nan, None)
 
 
-def _one(kind: str, of: tuple[str, ...], estimate: float, error: float) -> EstimatedStatistic:
-    return EstimatedStatistic(kind=kind, of=of, estimate=_finite(estimate), standard_error=_finite(error))
+def _one(kind: str, of: tuple[str, ...], estimate: float, error: float, n: int | None) -> EstimatedStatistic:
+    """A number of the `n` records; None of one that is no statistic of them."""
+    base = None if n is None else StatisticBase.RECORDS
+    return EstimatedStatistic(
+        kind=kind, of=of, estimate=_finite(estimate), standard_error=_finite(error), base=base, n=n
+    )
 
 
 def _finite(value: float) -> float | None:

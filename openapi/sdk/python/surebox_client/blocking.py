@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 from urllib.parse import quote
 
-from surebox_client import frames, plans
+from surebox_client import plans, rows
 from surebox_client._generated.methods import Methods
 from surebox_client.handles import D, Handle, specification
 from surebox_client.progress import Progress
@@ -125,21 +125,22 @@ class Release(Resource["types.Release"]):
     def _bytes(self) -> tuple[bytes, str]:
         from tempfile import TemporaryDirectory
 
-        form = plans.chosen_format(self.data, "", "parquet" if "parquet" in self.data["files"] else None)
+        best = (form for form in ("parquet", "csv", "csv.gz", "ndjson") if form in self.data["files"])
+        form = plans.chosen_format(self.data, "", next(best, None))
         with TemporaryDirectory() as folder:
             return (self.download(Path(folder) / "release", form)).read_bytes(), form
 
     def to_polars(self) -> Any:
         """Its rows as a polars data frame."""
-        return frames.polars_of(*self._bytes())
+        return rows.polars_of(*self._bytes(), plans.types_of(self.data))
 
     def to_pandas(self) -> Any:
         """Its rows as a pandas data frame."""
-        return frames.pandas_of(*self._bytes())
+        return rows.pandas_of(*self._bytes(), plans.types_of(self.data))
 
     def statistics(self, statistics: "Sequence[str | types.Statistic]", ddof: int | None = None) -> Any:
         """Statistics of it as the service computes them, such as ``mean(age)``."""
-        question = {"statistics": [*statistics], **({} if ddof is None else {"ddof": ddof})}
+        question = {"statistics": [*statistics], "ddof": ddof}
         return self._client.run(plans.answered(self._session, f"{self._path}/statistics", question))
 
     def estimates(self, statistics: "Sequence[str] | None" = None, ddof: int = 0) -> Any:
@@ -168,14 +169,13 @@ class Release(Resource["types.Release"]):
 
     def publish(self, accept_findings: Sequence[str] = (), readers: "types.ReleaseReaders | None" = None) -> Self:
         """Publish it; `accept_findings` names the audits whose findings you accept."""
-        given = {"accept_findings": [*accept_findings], **({} if readers is None else {"readers": readers})}
+        given = {"accept_findings": [*accept_findings], "readers": readers}
         self.data = self._client.run(plans.change(self._session, f"{self._path}/publish", given))
         return self
 
     def withdraw(self, reason: str | None = None) -> Self:
         """Withdraw it."""
-        given = {} if reason is None else {"reason": reason}
-        self.data = self._client.run(plans.change(self._session, f"{self._path}/withdraw", given))
+        self.data = self._client.run(plans.change(self._session, f"{self._path}/withdraw", {"reason": reason}))
         return self
 
 
@@ -216,6 +216,15 @@ class Surebox(Methods[Job]):
     def post(self, path: str, body: Any = None) -> Any:
         """The JSON that any address answers to a body."""
         return self.run(plans.post(self.session, path, body))
+
+    def answer(self, family_id: str, other_family_id: str, people: "types.People") -> "types.Family":
+        """State whether the data of two families are of the ``same`` or of ``other`` people.
+
+        A family's ``questions`` are those that can be answered; the key needs ``releases:publish``.
+        """
+        body = {"other_family_id": other_family_id, "people": people}
+        answered: types.Family = self.post(f"/v1/families/{quote(family_id, safe='')}/answer", body)
+        return answered
 
     def upload(
         self,

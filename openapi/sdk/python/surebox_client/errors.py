@@ -15,6 +15,10 @@ class ConnectionFailedError(SureboxError):
     """The service was not reached, or the connection broke."""
 
 
+class NotSureboxError(SureboxError):
+    """The server at the address answers, and is another one."""
+
+
 class SilentError(ConnectionFailedError):
     """The connection is there, but nothing arrives."""
 
@@ -81,8 +85,12 @@ class ProblemError(SureboxError):
         super().__init__(problem)
 
     def __str__(self) -> str:
-        lines = [f"{self.title} ({self.status} {self.code}): {self.detail}" if self.detail else self.title]
-        lines += [f"  {each['pointer']}: {each['detail']}" for each in self.errors if each["detail"] != self.detail]
+        """Title and detail, or in place of the detail each of its several fields once."""
+        head = f"{self.title} ({self.status} {self.code})"
+        several = len(self.errors) > 1
+        lines = [f"{head}." if several else f"{head}: {self.detail}" if self.detail else self.title]
+        shown = [each for each in self.errors if several or each["detail"] not in self.detail]
+        lines += [f"  {each['pointer']}: {each['detail']}" for each in shown]
         return "\n".join([*lines, *([f"What to do: {self.remedy}"] if self.remedy else [])])
 
 

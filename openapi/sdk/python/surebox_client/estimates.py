@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from surebox_client.errors import SureboxError
-from surebox_client.frames import frame_of
+from surebox_client.rows import frame_of
 
 if TYPE_CHECKING:
     from surebox_verify.report import Report
+
+INSTALL: Final = "pip install 'surebox-client[verify]' from your index"
 
 
 def estimates(data: bytes, form: str, certificate: bytes, statistics: Sequence[str] | None, ddof: int) -> Any:
@@ -23,7 +25,7 @@ def estimates(data: bytes, form: str, certificate: bytes, statistics: Sequence[s
         from surebox_verify.envelope import UnreadableError
         from surebox_verify.estimated import estimated
     except ModuleNotFoundError as error:
-        raise SureboxError("Ranges are computed by surebox-verify: pip install 'surebox-client[verify]'") from error
+        raise SureboxError(f"Ranges are computed by surebox-verify: {INSTALL}.") from error
     try:
         return frame_of(estimated(data, form, certificate, statistics, ddof))
     except UnreadableError as error:
@@ -33,13 +35,12 @@ def estimates(data: bytes, form: str, certificate: bytes, statistics: Sequence[s
 def verified(bundle: Path, keys: bytes) -> "Report":
     """The verdict on the archive of a release."""
     try:
-        from surebox_verify.bundle import ENVELOPE, REVOCATIONS, TIMESTAMP, unpacked
+        from surebox_verify.bundle import unpacked
         from surebox_verify.keys import read_keys
         from surebox_verify.timestamps import Given
         from surebox_verify.verification import verify
     except ModuleNotFoundError as error:
-        raise SureboxError("Releases are verified by surebox-verify: pip install 'surebox-client[verify]'") from error
-    files = unpacked(bundle)
-    envelope, revocations = files.pop(ENVELOPE), files.pop(REVOCATIONS, None)
-    stamp = Given(files.pop(TIMESTAMP, None), None, required=False)
-    return verify(files, envelope, read_keys(keys), revocations=revocations, timestamp=stamp)
+        raise SureboxError(f"Releases are verified by surebox-verify: {INSTALL}.") from error
+    read = unpacked(bundle)
+    known: Any = {"revocations": read.revocations, "timestamp": Given(read.timestamp), "not_covered": read.not_covered}
+    return verify(read.files, read.envelope or b"", read_keys(keys), **known)

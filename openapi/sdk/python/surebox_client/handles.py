@@ -27,9 +27,8 @@ class Handle(Generic[D]):
 
     def _shown(self) -> dict[str, str]:
         """Facts to show: never a cell."""
-        columns = self.data.get("columns")
         facts = {name: self.data.get(name) for name in ("id", "state", "name", "method", "rows", "flags", "release_id")}
-        facts["columns"] = [each["name"] for each in columns or ()]
+        facts["columns"] = [each["name"] for each in self.data.get("columns") or ()]
         shown = {name: ", ".join(map(str, each)) if isinstance(each, list) else each for name, each in facts.items()}
         return {name: str(each) for name, each in shown.items() if each not in (None, "")}
 

@@ -12,7 +12,7 @@ from httpx import AsyncClient, Client, TransportError
 from httpx_sse._decoders import SSEDecoder, SSELineDecoder  # `EventSource` keeps comments to itself, which say: alive
 
 from surebox_client.errors import ConnectionFailedError, SilentError, SureboxError
-from surebox_client.steps import VERSION, Answer, Send
+from surebox_client.steps import VERSION, Answer, Send, wire
 
 __all__ = ["AsyncClient", "Client", "Events", "TransportError", "answer", "failed", "request", "settings"]
 
@@ -85,23 +85,15 @@ class Events:
 def request(client: Client | AsyncClient, step: Send, content: Any) -> httpx.Request:
     """The request of a step, with the pieces of its body."""
     timeout = client.timeout if step.silence is None else httpx.Timeout(step.silence, connect=_CONNECT_SECONDS)
-    params = {name: _query(value) for name, value in step.params.items() if value is not None}
+    params = {name: wire(value) for name, value in step.params.items() if value is not None}
     body = {"content": content} if step.json is None else {"json": step.json}
     return client.build_request(step.method, step.path, params=params, headers=step.headers, timeout=timeout, **body)
-
-
-def _query(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_query(each) for each in value]
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def failed(error: TransportError) -> ConnectionFailedError:
     """The error of ours."""
     kind = SilentError if isinstance(error, httpx.ReadTimeout) else ConnectionFailedError
-    return kind(f"The service at {error.request.url.host} cannot be reached: {error or type(error).__name__}")
+    return kind(f"The service at {error.request.url.host} cannot be reached: {error or type(error).__name__}.")
 
 
 def answer(response: httpx.Response, pieces: Any, content: bytes | None) -> Answer:

@@ -31,9 +31,9 @@ def upload(session: Session, body: Body, params: Mapping[str, Any], key: str | N
     ProblemError
         It is refused, or cannot be read.
     """
-    headers = {"Content-Type": body.media_type, **({"Idempotency-Key": key} if key else {})}
-    if body.media_type.endswith("+gzip"):
-        headers |= {"Content-Type": body.media_type.removesuffix("+gzip"), "Content-Encoding": "gzip"}
+    kind, packed, _ = body.media_type.partition("+gzip")
+    headers = {"Content-Type": kind, **({"Content-Encoding": "gzip"} if packed else {})}
+    headers |= {"Idempotency-Key": key} if key else {}
     send = Send("POST", "/v1/datasets", params=params, headers=headers, body=body)
     dataset: types.Dataset = (yield from session.call(send)).json()
     wait = 0.25
@@ -63,7 +63,7 @@ def wait(session: Session, job: "types.Job", timeout: float | None, progress: Pr
     try:
         job = yield from follow(session, job, timeout, progress)
     except KeyboardInterrupt:
-        progress.say(f"Job {job['id']} goes on")
+        progress.say(f"Job {job['id']} goes on.")
         raise
     finally:
         progress.end()
@@ -92,7 +92,7 @@ def follow(
         if following.job["state"] in _FINAL:
             return following.job
         if following.left() <= 0:
-            raise errors.WaitTimedOut(f"Job {job['id']} had not ended in {timeout:g} s; it goes on", following.job)
+            raise errors.WaitTimedOut(f"Job {job['id']} had not ended in {timeout:g} s; it goes on.", following.job)
 
 
 class _Following:
@@ -187,9 +187,8 @@ def download(session: Session, release: "types.Release", form: str, path: Path, 
         digest = hashlib.file_digest(whole, "sha256").hexdigest()
     if digest != file["sha256"]:
         part.unlink()
-        raise errors.DamagedDownloadError(f"{path.name}: these are not the bytes of the release; download it again")
-    part.replace(path)
-    return path
+        raise errors.DamagedDownloadError(f"{path.name}: These are not the bytes of the release. Download it again.")
+    return part.replace(path)
 
 
 def bundle(session: Session, release: str, path: Path) -> Plan[Path]:
@@ -200,15 +199,12 @@ def bundle(session: Session, release: str, path: Path) -> Plan[Path]:
         pass
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(answer.content)
-    part.replace(path)
-    return path
+    return part.replace(path)
 
 
 def change(session: Session, path: str, body: Mapping[str, Any]) -> Plan[Any]:
     """Publish or withdraw a release; where it must be composed again first, wait for the job that does."""
-    answer = yield from session.call(Send("POST", path, json=wire(body)))
-    if answer.status == 202:
-        yield from wait(session, answer.json(), None, Progress())
+    yield from answered(session, path, body)
     return (yield from session.get(path.rpartition("/")[0]))
 
 
@@ -229,7 +225,7 @@ def chosen_format(release: "types.Release", name: str, wanted: str | None) -> "t
     files = release["files"]
     if wanted is None:
         named = "csv.gz" if name.lower().endswith(".csv.gz") else name.lower().rpartition(".")[2]
-        wanted = _ENDINGS.get(named, named) if named else ""
+        wanted = _ENDINGS.get(named, named)
         wanted = wanted if wanted in files or named in ("csv", "parquet", "ndjson", "csv.gz") else next(iter(files), "")
     if wanted not in files:
         there = ", ".join(files) or "none, any more"
@@ -237,9 +233,15 @@ def chosen_format(release: "types.Release", name: str, wanted: str | None) -> "t
     return wanted
 
 
+def types_of(release: "types.Release") -> dict[str, str]:
+    """The type of each column of a release, in the order of its files."""
+    return {column["name"]: column["type"] for column in release["columns"]}
+
+
 def answered(session: Session, path: str, body: Mapping[str, Any]) -> Plan[Any]:
-    """What a release answers to a question; where that takes long, its job is waited for."""
-    answer = yield from session.call(Send("POST", path, json=wire(body)))
+    """Post a body to a release, without its fields that are None, and return the answer; wait for a job."""
+    given = {name: each for name, each in body.items() if each is not None}
+    answer = yield from session.call(Send("POST", path, json=wire(given)))
     if answer.status != 202:
         return answer.json()
     return (yield from wait(session, answer.json(), None, Progress()))["result"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
-from surebox_client.errors import ConnectionFailedError, ProblemError, RequestInFlightError, code_of, problem_error
+from surebox_client import errors
 
 T = TypeVar("T")
 VERSION: Final = "0.1.0"
@@ -20,6 +20,9 @@ RETRIES: Final = 5
 FIRST_WAIT, LONGEST_WAIT, PATIENCE = 0.5, 8.0, 120.0
 #: How often a request is sent that the service is still answering: it forgets one that broke off within a minute.
 IN_FLIGHT_TRIES: Final = 24
+#: Statuses that a proxy before the service answers with pages of its own.
+_OF_PROXIES: Final = (401, 403, 407, 413, 429, 500, 502, 503, 504)
+_NOT_SUREBOX: Final = "The server at this address answers, but is not Surebox: check the address (--url, SUREBOX_URL)."
 
 
 class Body(NamedTuple):
@@ -104,7 +107,7 @@ class Session:
     """Memory between requests: whether versions were compared, and remedies of problems."""
 
     def __init__(self) -> None:
-        self.compared = False
+        self.compared = self.foreign = False
         self.remedies: dict[str, str] = {}
 
     def call(self, request: Send, *, retries: int = RETRIES) -> Plan[Answer]:
@@ -126,11 +129,11 @@ class Session:
             try:
                 answer: Answer = yield request
                 if answer.status < 400:
-                    return answer
-                failure: ConnectionFailedError | ProblemError = yield from self._refusal(answer)
-            except ConnectionFailedError as error:
+                    return self._own(answer) if self.foreign else answer
+                failure: errors.ConnectionFailedError | errors.ProblemError = yield from self._refusal(answer)
+            except errors.ConnectionFailedError as error:
                 failure = error
-            if isinstance(failure, RequestInFlightError) and in_flight < IN_FLIGHT_TRIES:
+            if isinstance(failure, errors.RequestInFlightError) and in_flight < IN_FLIGHT_TRIES:
                 in_flight += 1
             else:
                 failures += 1
@@ -148,34 +151,47 @@ class Session:
 
     def pages(self, path: str, params: Mapping[str, Any]) -> Plan[None]:
         """Emit what a list has, page by page."""
-        cursor: Mapping[str, Any] = {}
         while True:
-            page = yield from self.get(path, **params, **cursor)
+            page = yield from self.get(path, **params)
             for each in page["items"]:
                 yield Emit(each)
             if page.get("next_cursor") is None:
                 return
-            cursor = {"cursor": page["next_cursor"]}
+            params = {**params, "cursor": page["next_cursor"]}
 
-    def _refusal(self, answer: Answer) -> Plan[ProblemError]:
+    def _refusal(self, answer: Answer) -> Plan[errors.ProblemError]:
         if answer.held is not None:
             while (piece := (yield Next(answer))) is not None:
                 answer.content += piece
         problem = answer.json()
+        if self.foreign and answer.status not in _OF_PROXIES and not _is_problem(problem):
+            raise errors.NotSureboxError(_NOT_SUREBOX)
         if not isinstance(problem, dict):  # a proxy's page
             problem = {"title": f"The answer has status {answer.status} and no reason"}
         after = answer.headers.get("retry-after", "")
-        return problem_error({"status": answer.status, **problem}, float(after) if after.isdecimal() else None)
+        return errors.problem_error({"status": answer.status, **problem}, float(after) if after.isdecimal() else None)
 
-    def _explained(self, failure: ConnectionFailedError | ProblemError) -> Plan[Exception]:
+    def _own(self, answer: Answer) -> Answer:
+        """The answer, if it is one that Surebox gives: JSON, or what is still to come.
+
+        Raises
+        ------
+        NotSureboxError
+            Another server has answered.
+        """
+        if answer.held is None and answer.content and not isinstance(answer.json(), dict):
+            raise errors.NotSureboxError(_NOT_SUREBOX)
+        return answer
+
+    def _explained(self, failure: errors.ConnectionFailedError | errors.ProblemError) -> Plan[Exception]:
         """The error with what to do about it, as the service names it for problems of this type."""
-        if not isinstance(failure, ProblemError) or not str(failure.problem.get("type", "")).startswith("/problems/"):
+        if not isinstance(failure, errors.ProblemError) or not _is_problem(failure.problem):
             return failure
-        code = code_of(failure.problem)
+        code = errors.code_of(failure.problem)
         if code not in self.remedies:
             try:
                 kind = (yield Send("GET", f"/problems/{quote(code)}")).json()
-            except ConnectionFailedError:
+            except errors.ConnectionFailedError:
                 kind = None
             self.remedies[code] = str(kind.get("remedy") or "") if isinstance(kind, dict) else ""
         failure.remedy = self.remedies[code]
@@ -185,25 +201,33 @@ class Session:
         """Say once that the service is of another version than this client."""
         try:
             start = (yield Send("GET", "/", headers={"Accept": "application/json"})).json()
-        except ConnectionFailedError:
+        except errors.ConnectionFailedError:
             return
         served = str(start.get("version") or "") if isinstance(start, dict) else ""
+        self.foreign = not served  # a proxy may keep this page to itself: what comes next decides
+        if self.foreign and isinstance(start, dict) and not _is_problem(start):
+            raise errors.NotSureboxError(_NOT_SUREBOX)
         theirs, ours = (each.split(".")[:2] for each in (served, VERSION))
         if served and all(each.isdecimal() for each in theirs) and theirs != ours:
             age = "newer" if [*map(int, theirs)] > [*map(int, ours)] else "older"
-            message = f"The service ({served}) is {age} than surebox-client ({VERSION}): install its version's client"
+            message = f"The service ({served}) is {age} than surebox-client ({VERSION}): install its version's client."
             warnings.warn(message, stacklevel=2)
 
 
-def _wait(failure: ConnectionFailedError | ProblemError, failures: int) -> float | None:
+def _wait(failure: errors.ConnectionFailedError | errors.ProblemError, failures: int) -> float | None:
     """Seconds until the next try; None where none would help."""
-    if isinstance(failure, ProblemError):
-        again = failure.status in (429, 502, 503, 504) or isinstance(failure, RequestInFlightError)
+    if isinstance(failure, errors.ProblemError):
+        again = failure.status in (429, 502, 503, 504) or isinstance(failure, errors.RequestInFlightError)
         if not again or (failure.retry_after or 0) > PATIENCE:
             return None
         if failure.retry_after is not None:
             return failure.retry_after + random.uniform(0, 0.5)  # noqa: S311 - so that not all come at once
     return random.uniform(0.5, 1) * min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (failures - 1))  # noqa: S311
+
+
+def _is_problem(body: Any) -> bool:
+    """Return whether a body is a problem of Surebox."""
+    return isinstance(body, dict) and str(body.get("type", "")).startswith("/problems/")
 
 
 def wire(value: Any) -> Any:

@@ -52,7 +52,7 @@ class Upload:
 
     def _of_file(self, file: IO[bytes]) -> Body:
         if isinstance(file.read(0), str):
-            raise UploadError("The file is open for text: open it with mode 'rb'")
+            raise UploadError("The file is open for text. Open it with mode 'rb'.")
         if not (hasattr(file, "seekable") and file.seekable()):
             return self._body(lambda: file, self.name, size=None, again=False, ours=False)
         start = file.tell()

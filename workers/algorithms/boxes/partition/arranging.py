@@ -36,6 +36,7 @@ def arranged(
     demands: BoxConstraints,
     order: IndexArray,
     least: FloatArray,
+    extent: FloatArray,
 ) -> MixedRecords:
     """Records group by group."""
     size, n = x.shape
@@ -66,6 +67,7 @@ def arranged(
         start=start,
         ancestor=ancestors(nominal, start),
         least=least,
+        extent=extent,
         classes=classes,
     )
 

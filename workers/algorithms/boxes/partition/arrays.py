@@ -17,8 +17,9 @@ scores : (Q, M), scores of values, of which a set costs the range; those of colu
     score_start_{j+1} - 1.
 ancestor : (M, depth) int32, node of the hierarchy above each value at each depth, from the root down to the value
     itself; one depth, the value itself, where there is no hierarchy.
-least : (n,), width that l values of a column need, in the columns' units; (0,) where none is demanded. Predictions
-    alone go by it (partition.gain).
+least : (n,), width that a box has at least in each column, in the columns' units; (0,) where none is demanded.
+    Predictions alone go by it (partition.gain).
+extent : (n,), what the records of both sides of a cut span at least along the column that is cut; 0 for none.
 classes : the column of codes that has classes of kept columns; -1 for none.
 block : a node's records sorted along every numeric axis; a node within it is a `Run`.  Of columns of all kinds one more
     row has them in any order.
@@ -59,6 +60,7 @@ class NumericRecords(NamedTuple):
     price: FloatArray
     scratch: FloatArray
     least: FloatArray
+    extent: FloatArray
     classes: int
 
 
@@ -78,6 +80,7 @@ class MixedRecords(NamedTuple):
     start: IntArray
     ancestor: IndexArray
     least: FloatArray
+    extent: FloatArray
     classes: int
 
 

@@ -55,26 +55,34 @@ def mark(
     axis: int,
     k: int,
     step: int,
+    width: float,
 ) -> int:
     """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
 
-    The first allowed open gap at or after multiples of `step`, from either end.
+    The first allowed open gap at or after multiples of `step`, from either end, both of whose sides span `width`.
     """
     m = len(line)
     free = len(allowed) == 0
+    least, most = whole(k), m - k
+    if width > 0.0:
+        low, high = rows[base + line[0], axis], rows[base + line[m - 1], axis]
+        while least <= most and rows[base + line[least - 1], axis] - low < width:
+            least += 1
+        while most >= least and high - rows[base + line[most], axis] < width:
+            most -= 1
     for p in range(m + 1):
         place[p] = -1.0
     count = 0
-    p = whole(k)
-    while p <= m - k:
+    p = least
+    while p <= most:
         if (free or allowed[p] != 0) and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
             place[p] = 0.0
             count += 1
             p = (p // step + 1) * step
         else:
             p += 1
-    c = whole(k)
-    while c <= m - k:
+    c = m - most
+    while c <= m - least:
         p = m - c
         if (free or allowed[p] != 0) and is_open(rows[base + line[p - 1], axis], rows[base + line[p], axis]):
             place[p] = 0.0
@@ -246,7 +254,8 @@ def _searched(
             some, line = line_of(records, block, run, axis, variant)
             if axis < n:
                 forbid(records, held, run.base, line, k)
-                some = mark(records.rows, line, held.allowed, block.place, run.base, axis, k, step)
+                width = records.extent[axis]
+                some = mark(records.rows, line, held.allowed, block.place, run.base, axis, k, step, width)
             if some > 0:
                 count = _along(
                     records, block.side, line, block.place, block.top, run.base, axis, variant, k, count, most, after
@@ -446,14 +455,16 @@ def candidates(
     score = scores(block.side).copy()
     active, axis = 0, whole(0)
     for i in range(len(score)):
-        if i < n and not records.rows[base + index[i, run.s], i] < records.rows[base + index[i, run.e - 1], i]:
-            score[i] = 0.0  # a cell may be wider than its records, but no cut parts equal ones
+        if i < n:
+            low, high = records.rows[base + index[i, run.s], i], records.rows[base + index[i, run.e - 1], i]
+            if not high - low > 2.0 * records.extent[i]:  # a cell may be wider, but no cut parts equal records
+                score[i] = 0.0
         if score[i] > 0.0:
             active += 1
             axis = whole(i)
     if active == 0:
         return whole(0), False
-    if active == 1 and axis < n and not held.sieved and not held.marked:
+    if active == 1 and axis < n and not held.sieved and not held.marked and records.extent[axis] == 0.0:
         place = _only_axis(records, block, run, axis, k)
         return (1 if place > 0 else 0), True
     step = k * max(1, m // (k * effort.places))

@@ -127,9 +127,12 @@ def grow(median: bool, k: int, records: NumericRecords, tree: Tree, budget: int)
             if axis < 0:
                 break
             score[axis] = 0.0
+            width = records.extent[axis]
+            if not extent[1, axis] - extent[0, axis] > 2.0 * width:
+                continue
             for p in range(m):
                 scratch[p] = rows[first + p, axis]
-            p, below, above = cut_at_median(scratch, m, k) if median else cut_at_multiple(scratch, m, k)
+            p, below, above = cut_at_median(scratch, m, k, width) if median else cut_at_multiple(scratch, m, k, width)
             counters[2] += 2 * m
             if p > 0:
                 split_rows(rows, worth, records.order, first, last, axis, above)
@@ -255,6 +258,14 @@ def _usual(rows: FloatArray, line: IndexArray, base: int, axis: int, k: int, med
 
 
 @inner_kernel
+def _spans(rows: FloatArray, line: IndexArray, base: int, axis: int, p: int, width: float) -> bool:
+    """Test that both sides of a cut of a line span the width."""
+    below, above = rows[base + line[p - 1], axis], rows[base + line[p], axis]
+    low, high = rows[base + line[0], axis], rows[base + line[len(line) - 1], axis]
+    return bool(below - low >= width and high - above >= width)
+
+
+@inner_kernel
 def _most_frequent(place: FloatArray, m: int, k: int) -> int:
     """The place between values in order of frequency that is nearest to the middle; 0 for none."""
     best = whole(0)
@@ -318,16 +329,17 @@ def _column(
     if axis >= records.rows.shape[1]:
         count = _between_values(records, block, line, base, axis, k, median, few) if groups > 0 else whole(0)
         return _settled(records, held, line, base, axis, k, few, count), line
+    width = records.extent[axis]
     few[0] = _usual(records.rows, line, base, axis, k, median)
     if few[0] == 0:
         return whole(0), line
     forbid(records, held, base, line, k)
-    if held.marked and held.allowed[few[0]] == 0:
+    if (held.marked and held.allowed[few[0]] == 0) or not _spans(records.rows, line, base, axis, few[0], width):
         p = whole(0)
     else:
         p = _settled(records, held, line, base, axis, k, few, whole(1))
     if p == 0 and not median:
-        mark(records.rows, line, held.allowed, block.place, base, axis, k, whole(1))
+        mark(records.rows, line, held.allowed, block.place, base, axis, k, whole(1), width)
         count = _by_room(block.place, len(line), k, few)
         p = _settled(records, held, line, base, axis, k, few, count)
     return p, line

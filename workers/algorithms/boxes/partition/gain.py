@@ -10,7 +10,8 @@ d_i : widths of its boxes as predicted: min(w_i, t/a_i), prod d_i = prod w_i / L
     slide 9 for the uniform density in the side, clamped because no box is wider than its records (l-diversity's
     solution upside down).
 c_i : a_i min(w_i, least_i), what axis i costs at least where l values of it lie apart: d_i = min(w_i, max(t/a_i,
-    least_i)) (XF slides 11 and 12).
+    least_i)) (XF slides 11 and 12). Where boxes have a least width, half of the prediction is that, and half
+    the boxes that k alone allows: with all axes at their least every cut would cost the same.
 
 `clear`, `extend`, `uncut`, `predicted`, `ends`, `scores` and `cell` are each one function to their callers; numba takes
 the body for numbers alone or for columns of all kinds by the type of the side.
@@ -267,14 +268,24 @@ def _of_diverse_boxes(
     return count * total
 
 
+@inner_kernel
+def _wide(extent: FloatArray) -> bool:
+    """Test that a least width is demanded of some column."""
+    largest = 0.0
+    for i in range(len(extent)):
+        largest = max(largest, extent[i])
+    return largest > 0.0
+
+
 def _predicted_numeric(records: NumericRecords, count: int, k: int, side: FloatArray) -> float:
     rest = _numeric_sizes(records, count, side)
     room = count // k
     if room < 2 or rest <= 0.0:
         return count * rest
-    if len(records.least) > 0:
-        return _of_diverse_boxes(side, whole(3), side[0], side[1], records.least, count, room, k)
-    return _of_boxes(side, whole(3), rest, count, room, k)
+    if len(records.least) == 0:
+        return _of_boxes(side, whole(3), rest, count, room, k)
+    diverse = _of_diverse_boxes(side, whole(3), side[0], side[1], records.least, count, room, k)
+    return 0.5 * (diverse + _of_boxes(side, whole(3), rest, count, room, k)) if _wide(records.extent) else diverse
 
 
 def _predicted_mixed(records: MixedRecords, count: int, k: int, side: MixedSide) -> float:
@@ -284,9 +295,10 @@ def _predicted_mixed(records: MixedRecords, count: int, k: int, side: MixedSide)
         room = min(room, int(side.total[1] / (count * k)))
     if room < 2 or rest <= 0.0:
         return count * rest
-    if len(records.least) > 0:
-        return _of_diverse_boxes(side.s, whole(0), side.low, side.high, records.least, count, room, k)
-    return _of_boxes(side.s, whole(0), rest, count, room, k)
+    if len(records.least) == 0:
+        return _of_boxes(side.s, whole(0), rest, count, room, k)
+    diverse = _of_diverse_boxes(side.s, whole(0), side.low, side.high, records.least, count, room, k)
+    return 0.5 * (diverse + _of_boxes(side.s, whole(0), rest, count, room, k)) if _wide(records.extent) else diverse
 
 
 #: Cost of a side, count sum_i a_i d_i; exact where it has room for one box only.

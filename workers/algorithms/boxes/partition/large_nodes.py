@@ -109,6 +109,9 @@ def exact(records: MixedRecords, first: int, last: int, cut: Cut, upper: BoolArr
         below, above = float(values[~upper].max()), float(values[upper].min())
         if not is_open(below, above):
             return None
+        width = float(records.extent[cut.axis])
+        if width > 0.0 and (below - values.min() < width or values.max() - above < width):
+            return None
     return cut._replace(place=place, below=below, above=above)
 
 
@@ -162,6 +165,7 @@ def _along(
 ) -> list[Cut]:
     """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
+    width = float(records.extent[axis]) if axis < n else 0.0
     cost, ends = np.full((2, len(order)), np.inf), np.zeros((2, len(order)))
     if axis < n:  # largest value up to each part, least from each on
         ends[0] = np.maximum.accumulate(parts.high[axis, order, axis])
@@ -173,7 +177,8 @@ def _along(
     cuts = []
     for z in np.argsort(totals, kind="stable")[: np.count_nonzero(np.isfinite(totals))].tolist():
         below, above = (float(ends[0, z]), float(ends[1, z + 1])) if axis < n else (0.0, 0.0)
-        if axis >= n or is_open(below, above):
+        wide = axis >= n or (below - ends[1, 0] >= width and ends[0, -1] - above >= width)
+        if wide and (axis >= n or is_open(below, above)):
             upper = () if axis < n else tuple(order[z + 1 :].tolist())
             cuts.append(Cut(float(totals[z]), axis, int(before[z]), below, above, upper))
             if not every:
@@ -243,7 +248,8 @@ def halves(records: MixedRecords, first: int, last: int, cell: FloatArray, k: in
     while (axis := int(widest(score))) >= 0:
         score[axis] = 0.0
         if axis < n:
-            place, below, above = cut_at_multiple(records.rows[first:last, axis].copy(), last - first, k)
+            values = records.rows[first:last, axis].copy()
+            place, below, above = cut_at_multiple(values, last - first, k, float(records.extent[axis]))
             cut = Cut(0.0, axis, place, below, above, ())
         else:
             cut = _parted_values(records, axis - n, counts[axis - n], k, group)

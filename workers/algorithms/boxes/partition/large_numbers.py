@@ -63,7 +63,7 @@ def coarse(
     for axis in cuttable:  # values so dense that bins did not part them
         if best.place == 0:
             records.scratch[: last - first] = records.rows[first:last, axis]
-            best = Cut(axis, *cut_at_multiple(records.scratch, last - first, k))
+            best = Cut(axis, *cut_at_multiple(records.scratch, last - first, k, records.extent[axis]))
     return best
 
 
@@ -74,7 +74,8 @@ def _cheapest(
     extent = np.empty((3, records.rows.shape[1]))
     score_axes(records.rows, records.worth, records.price, *node, cell, extent)
     low, high, score = extent
-    cuttable = [int(axis) for axis in np.argsort(-score) if score[axis] > 0.0]
+    wide = high - low > 2.0 * records.extent
+    cuttable = [int(axis) for axis in np.argsort(-score) if score[axis] > 0.0 and wide[axis]]
     least, best = np.inf, Cut(0, 0, 0.0, 0.0)
     for searched, axis in enumerate(cuttable):
         if searched >= axes and best.place > 0:
@@ -90,7 +91,9 @@ def _of_all(records: NumericRecords, first: int, last: int, cut: Cut, k: int) ->
     values = records.rows[first:last, cut.axis]
     lower = values[values < cut.above]
     below = float(lower.max())
-    allowed = k <= len(lower) <= len(values) - k and is_open(below, cut.above)
+    width = float(records.extent[cut.axis])
+    wide = width == 0.0 or (below - lower.min() >= width and values.max() - cut.above >= width)
+    allowed = k <= len(lower) <= len(values) - k and is_open(below, cut.above) and wide
     return cut._replace(place=len(lower) if allowed else 0, below=below)
 
 
@@ -112,7 +115,7 @@ def _binned(
         if not is_open(low, high):
             break
         _fill(records, *node, axis, low, high, stride, bins)
-        least, place, below, above = _border(records, cell, axis, k, fewest, bins)
+        least, place, below, above = _border(records, cell, axis, k, fewest, *extent, bins)
         if place > 0:
             return least, Cut(axis, place, below, above)
         fullest = int(np.argmax(bins[:, 3, 0]))
@@ -152,9 +155,20 @@ def _merge(side: FloatArray, part: FloatArray) -> int:
 
 @kernel
 def _border(
-    records: NumericRecords, cell: FloatArray, axis: int, k: int, fewest: int, bins: FloatArray
+    records: NumericRecords,
+    cell: FloatArray,
+    axis: int,
+    k: int,
+    fewest: int,
+    low: float,
+    high: float,
+    bins: FloatArray,
 ) -> tuple[float, int, float, float]:
-    """Cheapest border of the bins: cost, records below, ends of the gap; infinite where none leaves the fewest."""
+    """Cheapest border of the bins: cost, records below, ends of the gap; infinite where none leaves the fewest.
+
+    `low` and `high` are the extremes of the node's records, of which both sides span what they must.
+    """
+    width = records.extent[axis]
     side = np.empty((6, records.price.shape[1]))
     copy_cell(cell, side[4:])
     celled = cell[0, axis] <= cell[1, axis]
@@ -172,7 +186,8 @@ def _border(
         count += _merge(side, bins[b - 1])
         if celled:
             side[1, axis] = middle(below[b], above[b])
-        cost[b] = predicted(records, count, k, side) if count >= fewest else np.inf
+        wide = below[b] - low >= width and high - above[b] >= width
+        cost[b] = predicted(records, count, k, side) if count >= fewest and wide else np.inf
     size = count + int(bins[_BINS - 1, 3, 0])
     clear(side)
     side[0, axis] = np.inf

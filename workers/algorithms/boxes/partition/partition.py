@@ -134,6 +134,7 @@ def init(
     effort: Effort | None = None,
     cell: FloatArray | None = None,
     least: FloatArray | None = None,
+    min_width: FloatArray | None = None,
 ) -> PartitionState:
     """Start with one group of all records, of numbers alone.
 
@@ -149,8 +150,8 @@ def init(
     effort : how much is tried; None for the usual number for so many records.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut by the widths of these. None where
         they have the bounds of their records.
-    least : (n,), width that a box needs in each column for values that lie apart, by which `optimal` predicts; None for
-        none.
+    least : (n,), width that a box has at least in each column, by which `optimal` predicts; None for none.
+    min_width : (n,), what the records of a box span at least of a column that was cut; None for none.
 
     Raises
     ------
@@ -175,6 +176,7 @@ def init(
         price=np.array([constant, inverse_ranges(*extremes(x))]),
         scratch=np.empty(size),
         least=np.empty(0) if least is None else least,
+        extent=np.zeros(columns) if min_width is None else min_width,
         classes=-1,
     )
     effort = effort or usual(size, mixed=False)
@@ -223,7 +225,7 @@ def init_mixed(
     groups : 0 to R - 1 of each record; None for one group.
     min_width : (n,), least extent of the records of a box; None for none.
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
-        its own column is cut.
+        its own column is cut. Then each candidate is looked at; else places along a column are known beforehand.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut numeric columns by the widths of
         these. None where boxes have the bounds of their records.
     least : as of `init`.
@@ -234,14 +236,15 @@ def init_mixed(
     runs = np.bincount(groups)
     if method == "mondrian":
         costs = Costs(
-            np.ones(n), tuple(np.full(c.values, 1.0 / c.values) for c in nominal), (), np.empty(0, np.float32)
+            np.ones(n), tuple(np.full(c.values, 1.0 / max(c.values, 1)) for c in nominal), (), np.empty(0, np.float32)
         )
-    records = arranged(x, nominal, costs, demands, order, np.empty(0) if least is None else least)
+    width = np.zeros(n) if min_width is None else min_width
+    records = arranged(x, nominal, costs, demands, order, np.empty(0) if least is None else least, width)
     tree = new_tree(size, runs, k, n)
     if cell is not None and method != "mondrian":
         for root, first in enumerate(np.cumsum(runs) - runs):
             tree.cells[len(runs) - 1 - root] = np.where(np.isnan(records.rows[first]), [[np.inf], [-np.inf]], cell)
-    held = constraint_arrays(demands, np.zeros(n) if min_width is None else min_width, everywhere)
+    held = constraint_arrays(demands, width, everywhere)
     effort = effort or usual(size, mixed=True)
     in_blocks = method == "optimal" or (method == "fast" and not held.sieved)
     room = min(int(runs.max()), effort.block) if in_blocks else int(runs.max())
@@ -341,6 +344,8 @@ def _cut_large(state: PartitionState, records: MixedRecords, node: int) -> None:
         tree.counters[2] += (last - first) * columns**2
         if _taken(state, records, node, cuts, group) or ruled:
             return
+    if records.extent.any():  # borders of parts may be too near the ends where values between them are not
+        _taken(state, records, node, *halves(records, first, last, side.cell, state.k))
 
 
 def _taken(state: PartitionState, records: MixedRecords, node: int, cuts: list[Cut], group: IntArray) -> bool:

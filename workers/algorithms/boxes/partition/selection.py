@@ -141,11 +141,11 @@ def widest(score: FloatArray) -> int:
 
 
 @inner_kernel
-def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+def _scan(v: FloatArray, m: int, k: int, least: int, most: int) -> tuple[int, float, float]:
     """Best open gap of all, by sorting: for values so dense that neighbours have no float between them."""
     sort(v, m)
     best = whole(0)
-    for p in range(k, m - k + 1):
+    for p in range(least, most + 1):
         if is_open(v[p - 1], v[p]) and better(p, best, m, k):
             best = p
     if best == 0:
@@ -153,16 +153,41 @@ def _scan(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
     return best, v[best - 1], v[best]
 
 
+@inner_kernel
+def _places(v: FloatArray, m: int, k: int, width: float) -> tuple[int, int]:
+    """First and last place of a cut that leaves k values on both sides, each of which spans the width."""
+    if width <= 0.0:
+        return whole(k), m - k
+    low, high = v[0], v[0]
+    for i in range(1, m):
+        low, high = min(low, v[i]), max(high, v[i])
+    least, most = whole(1), m - 1
+    for i in range(m):
+        least += v[i] - low < width
+        most -= high - v[i] < width
+    return max(least, whole(k)), min(most, m - k)
+
+
 @kernel
-def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+def cut_at_multiple(v: FloatArray, m: int, k: int, width: float) -> tuple[int, float, float]:
     """Open gap at floor(floor(m/k)/2) k values, or the better neighbour of the tie there.
+
+    Parameters
+    ----------
+    v, m : values, and how many of them.
+    k : least values on each side.
+    width : what the values of each side span at least; 0 for any. A place that leaves less moves to the nearest that
+        does not.
 
     Returns
     -------
     p : values on the lower side, 0 when no open gap leaves k on both sides.
     a, b : the gap's ends: the largest value below the cut and the smallest above it.
     """
-    r = m // k // 2 * k
+    least, most = _places(v, m, k, width)
+    if least > most:
+        return 0, 0.0, 0.0
+    r = min(max(m // k // 2 * k, least), most)
     t = select(v, m, r)
     a = v[0]
     for i in range(1, r):
@@ -182,10 +207,10 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
         else:
             upto += 1
     upto += less
-    lower = less >= k
-    upper = m - upto >= k
+    lower = less >= least
+    upper = upto <= most
     if (lower and not is_open(before, t)) or (upper and not is_open(t, after)):
-        return _scan(v, m, k)
+        return _scan(v, m, k, least, most)
     if lower and (not upper or better(less, upto, m, k)):
         return less, before, t
     if upper:
@@ -194,12 +219,13 @@ def cut_at_multiple(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
 
 
 @inner_kernel
-def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
+def cut_at_median(v: FloatArray, m: int, k: int, width: float) -> tuple[int, float, float]:
     """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
 
     LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float is
     between the sides the cut is not allowed, because a cell could not be bounded there.
     """
+    least, most = _places(v, m, k, width)
     t = select(v, m, (m - 1) // 2)
     upto = 0
     after = np.inf
@@ -208,6 +234,6 @@ def cut_at_median(v: FloatArray, m: int, k: int) -> tuple[int, float, float]:
             after = min(after, v[i])
         else:
             upto += 1
-    if upto < k or m - upto < k or not is_open(t, after):
+    if upto < least or upto > most or not is_open(t, after):
         return 0, 0.0, 0.0
     return upto, t, after

@@ -30,6 +30,7 @@ _PARTS = 16
 _BLOCK = 16
 #: Distances that differ by less, relatively, are the same.
 _SAME = 1e-12
+_FARTHEST = 1e100  # in units: which box is nearest does not change beyond
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,8 @@ def classify(
     if neighbours < 1:
         msg = f"neighbours = {neighbours}: at least 1 must vote"
         raise ValueError(msg)
-    queries = np.ascontiguousarray(points / ready.unit)
+    with np.errstate(over="ignore"):
+        queries = np.ascontiguousarray(np.clip(points / ready.unit, -_FARTHEST, _FARTHEST))
     beside = np.zeros((len(queries), 0)) if strange is None else np.ascontiguousarray(strange)
     kept = min(neighbours + 1, len(ready.lower))  # one more, so that a tie at the end is seen
     aways, places = np.full((len(queries), kept), np.inf), np.full((len(queries), kept), -1, dtype=np.int64)

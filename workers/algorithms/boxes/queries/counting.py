@@ -4,6 +4,8 @@ Notation
 --------
 B : number of boxes; lo, hi (B, n) their bounds, c (B,) their counts, in the columns' units.
 a, b : (Q, n), closed intervals requested, infinite where open.
+place : of an end among all ends of its column, of which whole numbers beyond 2^53 are some: where places are given they
+    decide what is in a range, and values are for expectations alone.
 F_j : share of all records below a value of column j, by what all boxes of the column say (surebox_verify.expected), or
     the value itself where nothing is said of it.
 f : prod_j f_j; f_j = |F_j of [a_j, b_j] and [lo_j, hi_j]| / (F_j(hi_j) - F_j(lo_j)), the share of the box's records to
@@ -60,7 +62,8 @@ class BoxIndex:
 
     Attributes
     ----------
-    lower, upper : (B, n), bounds, block by block.
+    lower, upper : (B, n), bounds, or their places, block by block.
+    x_lower, x_upper : (B, n), bounds.
     mass : (B,), records (or M w times as much) of each.
     start : (L + 1,), first box of each block.
     low, high : (L, n), extremes of each block.
@@ -72,6 +75,8 @@ class BoxIndex:
 
     lower: FloatArray
     upper: FloatArray
+    x_lower: FloatArray
+    x_upper: FloatArray
     mass: FloatArray
     start: IntArray
     low: FloatArray
@@ -91,33 +96,36 @@ def index(
     sets: IntArray | None = None,
     scales: tuple[Distribution | None, ...] | None = None,
     ends: FloatArray | None = None,
+    places: tuple[FloatArray, FloatArray] | None = None,
 ) -> BoxIndex:
     """Make a release ready for counting.
 
     Parameters
     ----------
-    lower, upper : (B, n), bounds, finite.
+    lower, upper : (B, n), bounds; finite where there are no places.
     counts : (B,), records of each box.
     weight : (B,), of each record of a box, or None.
     sets : (B, d), number of the set of each box in each nominal column; None without such columns.
     scales : F of each column; None for the values themselves, which spreads records evenly over their boxes.
     ends : (B,), share of a box's records that have its lower bounds for certain, and as many its upper ones; None for
         none.
+    places : (B, n) each, of the bounds; None where the bounds themselves are compared.
 
     Raises
     ------
     ValueError
-        Shapes disagree, or a bound is not finite or below its lower one.
+        Shapes disagree, or what is compared is not finite or below its lower one.
     """
     if sets is None:
         sets = np.empty((len(lower), 0), dtype=np.int64)
     if lower.ndim != 2 or 0 in lower.shape or lower.shape != upper.shape or counts.shape != lower.shape[:1]:
         msg = f"boxes need bounds alike and a count each, got {lower.shape}, {upper.shape}, {counts.shape}"
         raise ValueError(msg)
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+    first, last = (lower, upper) if places is None else places
+    if not (np.isfinite(first).all() and np.isfinite(last).all() and (first <= last).all()):
         msg = "bounds of boxes must be finite, and none below its lower one"
         raise ValueError(msg)
-    centre = 0.5 * lower + 0.5 * upper
+    centre = 0.5 * first + 0.5 * last
     extent = centre.max(axis=0) - centre.min(axis=0)
     tree = blocks(centre, np.where(extent > 0.0, extent, 1.0), _BLOCK)
     order, edges = tree.order, tree.start[:-1]
@@ -125,12 +133,14 @@ def index(
     scales = (None,) * lower.shape[1] if scales is None else scales
     known = np.zeros(len(lower)) if ends is None else ends
     return BoxIndex(
+        np.ascontiguousarray(first[order]),
+        np.ascontiguousarray(last[order]),
         np.ascontiguousarray(lower[order]),
         np.ascontiguousarray(upper[order]),
         mass[order],
         tree.start,
-        np.minimum.reduceat(lower[order], edges, axis=0),
-        np.maximum.reduceat(upper[order], edges, axis=0),
+        np.minimum.reduceat(first[order], edges, axis=0),
+        np.maximum.reduceat(last[order], edges, axis=0),
         np.ascontiguousarray(sets[order]),
         _scaled(lower[order], scales),
         _scaled(upper[order], scales),
@@ -168,6 +178,10 @@ def _count(  # noqa: C901 (a kernel)
     ends: FloatArray,
     fa: FloatArray,
     fb: FloatArray,
+    x_lower: FloatArray,
+    x_upper: FloatArray,
+    xa: FloatArray,
+    xb: FloatArray,
     out: FloatArray,
 ) -> None:
     """Add the blocks first to last to out (Q, 3): estimate, least, most."""
@@ -200,9 +214,9 @@ def _count(  # noqa: C901 (a kernel)
                         if whole_side > 0.0:
                             part = (min(fb[q, j], above[i, j]) - max(fa[q, j], below[i, j])) / whole_side
                         else:  # no records are expected here at all
-                            common = min(b[q, j], upper[i, j]) - max(a[q, j], lower[i, j])
-                            part = common / (upper[i, j] - lower[i, j])
-                        part *= 1.0 - 2.0 * ends[i]
+                            common = min(xb[q, j], x_upper[i, j]) - max(xa[q, j], x_lower[i, j])
+                            part = common / (x_upper[i, j] - x_lower[i, j])
+                        part = min(max(part, 0.0), 1.0) * (1.0 - 2.0 * ends[i])
                         if a[q, j] <= lower[i, j]:
                             part += ends[i]
                         if b[q, j] >= upper[i, j]:
@@ -221,7 +235,12 @@ def _count(  # noqa: C901 (a kernel)
 
 
 def count(
-    ready: BoxIndex, lower: FloatArray, upper: FloatArray, threads: int = 1, part_of: FloatArray | None = None
+    ready: BoxIndex,
+    lower: FloatArray,
+    upper: FloatArray,
+    threads: int = 1,
+    part_of: FloatArray | None = None,
+    places: tuple[FloatArray, FloatArray] | None = None,
 ) -> BoxCounts:
     """Count released records in each of Q ranges.
 
@@ -233,6 +252,8 @@ def count(
     part_of : (Q, T), how probable it is in each set that a value is requested: 1 where all of S is, or the column is
         not queried, 0 where none is, else between; for an empty set 0 where it is. None where no query asks about
         values.
+    places : (Q, n) each, of the first end that is not below the interval and of the last that is not above it, infinite
+        where a column is not queried; of an index with places.
 
     Returns
     -------
@@ -253,17 +274,18 @@ def count(
     if not (lower <= upper).all():
         msg = "an interval must not end before it begins, nor be NaN"
         raise ValueError(msg)
-    a, b = (np.ascontiguousarray(end, dtype=np.float64) for end in (lower, upper))
+    xa, xb = (np.ascontiguousarray(end, dtype=np.float64) for end in (lower, upper))
+    a, b = (xa, xb) if places is None else places
     shares = np.ones((len(a), 0)) if part_of is None else np.ascontiguousarray(part_of)
     by_values: BoolArray = np.any(shares < 1.0, axis=1)
-    fa, fb = _scaled(a, ready.scales), _scaled(b, ready.scales)
+    fa, fb = _scaled(xa, ready.scales), _scaled(xb, ready.scales)
     edges = np.arange(_PARTS + 1) * (len(ready.start) - 1) // _PARTS
 
     def part(span: tuple[int, int]) -> FloatArray:
         out = np.zeros((len(a), 3))
         mass, start = ready.mass, ready.start
         sets, low, high = ready.sets, ready.low, ready.high
-        known = ready.below, ready.above, ready.ends, fa, fb
+        known = ready.below, ready.above, ready.ends, fa, fb, ready.x_lower, ready.x_upper, xa, xb
         _count(*span, ready.lower, ready.upper, mass, start, low, high, a, b, sets, shares, by_values, *known, out)
         return out
 

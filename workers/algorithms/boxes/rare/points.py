@@ -33,7 +33,7 @@ import numpy as np
 from surebox_core.statistics import OF_MOMENTS, Statistic
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
-from surebox_verify.ranges.members import ranges_of_ranks
+from surebox_verify.ranges.members import ranges_of_labels
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.rare.parts import StatisticGroup, local, summed
 
@@ -87,11 +87,11 @@ class Axes:
 
     def _sets(self, column: int) -> BoolArray:
         """Values that boxes leave; of those that lack the column any."""
-        boxes, ranks = self.readings.boxes, self.readings.meaning.ranked(column)
-        if ranks is None:
+        boxes, labels = self.readings.boxes, self.readings.meaning.labels_of(column)
+        if labels is None:
             return boxes.sets[column - self._numeric]
         ends = np.nan_to_num(boxes.lower[:, column]), np.nan_to_num(boxes.upper[:, column])
-        return ranges_of_ranks(*ends, ranks, attained=False).possible
+        return ranges_of_labels(*ends, labels, attained=False).possible
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def judged(
     *,
     ddof: int,
     least: float,
-    ranks: tuple[int | None, ...] = (),
+    labels: tuple[tuple[float, ...] | None, ...] = (),
 ) -> Judged | None:
     """What boxes add to statistics at their centres; None where the centres leave them all undefined.
 
@@ -145,9 +145,9 @@ def judged(
     statistics : the request; nominal columns are numbered after the numeric ones.
     ddof : as for the statistics.
     least : share of all records below which no box could reveal one, k/N.
-    ranks : values of the numeric columns that are ordinal (boxes.Meaning); ranges are the sets between their ends.
+    labels : of the numeric columns that are ordinal (boxes.Meaning); ranges are the sets between their ends.
     """
-    readings = Readings(boxes, Meaning(ranks=ranks))
+    readings = Readings(boxes, Meaning(labels=labels))
     axes = Axes(readings)
     by_lacking: dict[tuple[int, ...], list[Statistic]] = {}
     for one in sorted(statistics, key=lambda one: one.kind not in OF_MOMENTS):

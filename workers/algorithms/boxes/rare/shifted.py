@@ -67,7 +67,7 @@ def core_boxes(
     at_most: float,
     ddof: int = 0,
     k: int = 1,
-    ranks: tuple[int | None, ...] = (),
+    labels: tuple[tuple[float, ...] | None, ...] = (),
 ) -> BoolArray:
     """Boxes of the core, from the table of boxes as they are to be published.
 
@@ -83,14 +83,14 @@ def core_boxes(
     at_most : largest share of the records outside the core.
     ddof : as for the statistics.
     k : least records of a box: what fewer have is no scale.
-    ranks : values of the numeric columns that are ordinal, None of the others.
+    labels : what the values of the numeric columns that are ordinal count as, None of the others.
 
     Returns
     -------
     (B,) bool
         All boxes where no statistic counts.
     """
-    judgement = judged(boxes, statistics, ddof=ddof, least=k / float(boxes.counts.sum()), ranks=ranks)
+    judgement = judged(boxes, statistics, ddof=ddof, least=k / float(boxes.counts.sum()), labels=labels)
     if judgement is None:
         return np.ones(len(boxes.counts), dtype=np.bool_)
     z = -float(ndtri(0.5 * (1.0 - confidence)))  # the lower tail: near 1 the upper one rounds to infinity

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from workers.algorithms.groups.evolution.archive import Archive, keys
 from workers.algorithms.groups.evolution.paper import crossed, reset, tournament
-from workers.algorithms.groups.rules.rules import Metrics, Rules
+from workers.algorithms.groups.rules.rules import Metrics, Rules, relative_confidence
 
 Masks = NDArray[np.uint64]
 
@@ -37,6 +37,7 @@ _EXCHANGED: Final = 0.15
 _RESTARTED: Final = 0.02
 _FEW: Final = 3  # terms that a restart begins with, at most
 _SPARE: Final = 3  # candidates per child wanted
+_PAIRS: Final = 2_000_000  # of rules that are compared at once: 16 MB a word
 _ATTEMPTS: Final = 30  # draws of candidates before a generation is left short
 
 
@@ -71,10 +72,14 @@ def masks(rules: Rules, first: IntArray, width: int) -> Masks:
 
 def below(rules: Masks, general: Masks) -> BoolArray:
     """Whether each rule is as specific as, or more specific than, one of `general`."""
-    within = np.ones((len(rules), len(general)), dtype=np.bool_)
-    for word in range(rules.shape[1]):
-        within &= (rules[:, None, word] & general[None, :, word]) == general[None, :, word]
-    covered: BoolArray = np.logical_or.reduce(within, axis=1)
+    covered = np.zeros(len(rules), dtype=np.bool_)
+    some = max(1, _PAIRS // max(1, len(general)))
+    for begin in range(0, len(rules), some):
+        part = rules[begin : begin + some]
+        within = np.ones((len(part), len(general)), dtype=np.bool_)
+        for word in range(rules.shape[1]):
+            within &= (part[:, None, word] & general[None, :, word]) == general[None, :, word]
+        covered[begin : begin + some] = np.logical_or.reduce(within, axis=1)
     return covered
 
 
@@ -95,8 +100,7 @@ def learned(
     over = judged.over(gamma, kappa)
     dead = judged.support <= kappa
     hopeful = ~over & ~dead & (judged.discriminative_factor > 0.0)
-    with np.errstate(divide="ignore"):
-        worth = np.minimum(judged.inside / np.maximum(judged.outside, guard), gamma)[hopeful]
+    worth = np.minimum(relative_confidence(judged.inside, np.maximum(judged.outside, guard)), gamma)[hopeful]
     places = np.concatenate([niches.open, begin + np.flatnonzero(hopeful)])
     open_masks = np.concatenate([niches.open_masks, mask[hopeful]])
     left = ~below(open_masks, mask[over])

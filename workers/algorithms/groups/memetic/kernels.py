@@ -223,7 +223,7 @@ def product_fitness(parts: Parts, goal: Goal, s: IndexArray, p: IndexArray, d: F
         if band <= goal.at:
             entering[parts.partner_part[p[i]]] += 1
         cost += d[i]
-    out = max(0.0, (goal.most - cost) / goal.most)  # TC 27, clamped
+    out = max(0.0, (goal.most - cost) / goal.most) if goal.most > 0.0 else 1.0  # TC 27, clamped; 1: all are alike
     hidden = 1.0
     for e in range(sources):
         gone = 0

@@ -80,7 +80,7 @@ def _next(stream: NDArray[np.uint32], rate: float) -> int:
         return 1 << 40
     if rate >= 1.0:
         return 1
-    return 1 + int(math.log(uniform(stream)) / math.log1p(-rate))
+    return 1 + int(min(math.log(uniform(stream)) / math.log1p(-rate), 2.0**40))
 
 
 @inner_kernel

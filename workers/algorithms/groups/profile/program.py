@@ -1,4 +1,4 @@
-"""Two integer programs: who leaves a masked place, and which of several ways to leave each place takes.
+"""An integer program: who leaves a masked place.
 
 Source: science.md section 7, "Many rules fit the core".
 
@@ -13,16 +13,11 @@ W           (B, m)     what each record adds to each count (`signals.families`)
 n, t        (B,)       counts of the place as it is, and those that an ordinary place has
 a_r, b_r    (C, m)     rows of what must leave at the least: a_r x >= b_r
 d+, d-      (B,)       how far counts end above and below t
-y_po        0 or 1     whether place p takes option o
-s_k         scalar     by how many standard deviations statistic k leaves its interval
 ==========  =========  ====================================================================================
 
 A place: minimise sum c_i x_i + pull * sum (d+ + d-) subject to n - W x = t + d+ - d- and the rows. Families of sets are
 nested each but not in each other, so this is no flow. Places meet in their partners only, of whom there are many more
 than are needed: the flow pairs those who leave afterwards (`swaps.assignment`).
-
-The choice: minimise sum cost_po y_po + weight * sum s_k, one option a place, every statistic sum stat_kpo y_po within
-its interval up to s_k standard deviations. Rank sums are sums over places, so are AUCs.
 """
 
 from dataclasses import dataclass
@@ -30,9 +25,9 @@ from typing import Final
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_array, csr_array, eye_array, hstack, kron
+from scipy.sparse import block_array, csr_array, eye_array, hstack
 
-from surebox_core.types import BoolArray, FloatArray, IntArray
+from surebox_core.types import BoolArray, FloatArray
 
 #: Limits of one program: that of nodes ends it at the same place on every machine, the other one is for the worst.
 _NODES: Final = 2_000
@@ -95,49 +90,3 @@ def leaving(problem: Leaving, pull: float) -> BoolArray:
     if solution.x is None:
         return np.ones(records, dtype=np.bool_)
     return np.asarray(solution.x[:records] > 0.5)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Ways to leave each of M places, of which each takes one.
-
-    Attributes
-    ----------
-    cost : (M, O), of every option.
-    statistics : (K, M, O), what every option adds to every statistic.
-    lowest, highest : (K,), the interval of each.
-    scale : (K,), its standard deviation, above 0.
-    """
-
-    cost: FloatArray
-    statistics: FloatArray
-    lowest: FloatArray
-    highest: FloatArray
-    scale: FloatArray
-
-
-def chosen(choice: Choice, weight: float) -> IntArray:
-    """(M,), the option that each place takes; `weight` is what a standard deviation outside of an interval costs.
-
-    Where a limit leaves no solution: the cheapest option of each.
-    """
-    places, options = choice.cost.shape
-    statistics = len(choice.statistics)
-    flat = csr_array(choice.statistics.reshape(statistics, -1) / choice.scale[:, None])
-    one_each = kron(eye_array(places), np.ones((1, options)), format="csr")
-    slack = eye_array(statistics, format="csr")
-    matrix = block_array([[one_each, None, None], [flat, slack, None], [flat, None, -slack]])
-    binary, infinite = np.ones(places * options), np.full(statistics, np.inf)
-    solution = milp(
-        np.concatenate([choice.cost.ravel(), np.full(2 * statistics, weight)]),
-        integrality=np.concatenate([binary, np.zeros(2 * statistics)]),
-        bounds=Bounds(0.0, np.concatenate([binary, infinite, infinite])),
-        constraints=LinearConstraint(
-            matrix.tocsr(),
-            np.concatenate([np.ones(places), choice.lowest / choice.scale, -infinite]),
-            np.concatenate([np.ones(places), infinite, choice.highest / choice.scale]),
-        ),
-        options={"mip_rel_gap": _GAP, "node_limit": _NODES, "time_limit": _SECONDS},
-    )
-    taken = -choice.cost if solution.x is None else solution.x[: places * options].reshape(places, options)
-    return np.asarray(taken.argmax(axis=1), dtype=np.int64)

@@ -14,8 +14,8 @@ d           scalar  InfM of all swaps
 E           scalar  weight * excess + d: what the search lowers
 ==========  ======  =====================================================================================
 
-The integer programs see a signal's limits as they were before any record moved, and ranks of a few ways to leave a
-place. Here the whole profile is judged after every move: a swap is taken back, made, or replaced by that of another
+The integer program sees one place at a time, and expects where the others end. Here the whole profile is judged after
+every move: a swap is taken back, made, or replaced by that of another
 record of the same place or with another partner. Moves that raise E are taken as in annealing: now and then, at first
 more often. Every cycle begins with the best swaps so far; the least excess counts first, then the least distortion.
 """
@@ -42,9 +42,6 @@ _TAKE_BACK, _MAKE, _MAKE_TELLING, _REPLACE, _TWO_FOR_ONE = 0.2, 0.35, 0.5, 0.8, 
 _DEAR, _CHEAP, _PARTNERS = 2, 4, 4
 #: A record beyond a bound that was given outweighs all else.
 _GIVEN: Final = 1e6
-#: Draws by chance: so many values of how many members may stay, each so often.
-_CAPS: Final = 12
-_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -111,46 +108,6 @@ def refining(given: Refining, start: Swaps, rng: np.random.Generator) -> Generat
             if move % _PAUSE == 0:
                 yield
     return pairs.swaps(best)
-
-
-def by_chance(given: Refining, rng: np.random.Generator) -> IntArray:
-    """Source records that leave, by chance: as many of each place as let a number of members stay.
-
-    Of several numbers, and draws of each, the one with the least excess.
-
-    Parameters
-    ----------
-    given : the swaps to refine.
-    rng : what chance decides; who arrives where, likewise, is a guess.
-
-    Returns
-    -------
-    (L,) indexes of source records, ascending.
-    """
-    problem, places = given.problem, given.places
-    top = max(1, int(given.members[places].max()))
-    room = np.bincount(problem.partner_code, minlength=len(problem.crisp))
-    least, best = np.inf, np.arange(len(problem.source_rows))
-    for most in np.unique(np.r_[0, np.geomspace(1, top, _CAPS)].astype(np.int64)).repeat(_TRIES):
-        goes = np.sort(np.concatenate([_leaving_by_chance(given, place, int(most), rng) for place in places]))
-        counts = given.counts.copy()
-        np.subtract.at(counts, problem.source_code[goes], given.weights[goes])
-        np.add.at(counts, rng.choice(len(room), len(goes), p=room / room.sum()), given.weights[goes])
-        excess = given.telling.excess(np.ascontiguousarray(counts.T))
-        if len(goes) and excess < least:
-            least, best = excess, goes
-    return best
-
-
-def _leaving_by_chance(given: Refining, place: int, most: int, rng: np.random.Generator) -> IntArray:
-    """Records of a place: the same share of all that fit, and members beyond a bound that was given."""
-    rows = rng.permutation(np.flatnonzero(given.problem.source_code == place))
-    now = max(1.0, float(given.members[place]))
-    stays = round(len(rows) * min(1.0, most / now))
-    member = given.weights[rows, given.telling.members] > 0.0
-    bound = given.given.get(place, len(rows))
-    beyond = member & (np.cumsum(member) > bound)
-    return np.asarray(rows[(np.arange(len(rows)) >= stays) | beyond])
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ _Curve = Callable[[FloatArray], FloatArray]
 
 def _rising(x: FloatArray, a: float, b: float, curve: _Curve) -> FloatArray:
     """0 below a, 1 from b on; the end b belongs to the set also where a = b."""
-    share = np.clip((x - a) / (b - a), 0.0, 1.0) if a < b else np.zeros_like(x)
+    with np.errstate(over="ignore"):
+        share = np.clip((x - a) / (b - a), 0.0, 1.0) if a < b else np.zeros_like(x)
     return np.where(x >= b, 1.0, curve(share))
 
 

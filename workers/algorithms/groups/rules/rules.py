@@ -32,6 +32,7 @@ Words = NDArray[np.uint64]
 Rules = NDArray[np.int8]
 
 _BATCH = 1024  # survivors multiplied at a time: their products stay in the nearest cache
+_LARGEST = float(np.finfo(np.float64).max)
 _BLOCK = 1 << 16  # records whose memberships are computed at a time
 
 
@@ -253,12 +254,20 @@ def metrics(sums: FloatArray, *, records: int, vital: int, guard: float) -> Metr
     support = inside / vital  # TC 13, left
     coverage = (inside + outside) / records  # TC 13, right
     difference = support - coverage  # TC 14
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.where(inside > 0.0, inside / outside, 0.0)  # TC 16
-        guarded = np.where(inside > 0.0, inside / np.maximum(outside, guard), 0.0)
+    factor, guarded = relative_confidence(inside, outside), relative_confidence(inside, np.maximum(outside, guard))
     with np.errstate(invalid="ignore"):
         fitness = np.where(difference > 0.0, difference * guarded, 0.0)  # TC 24
     return Metrics(support, coverage, difference, inside, outside, factor, fitness)
+
+
+def relative_confidence(inside: FloatArray, outside: FloatArray) -> FloatArray:
+    """Return RCF = inside / outside (TC 16): inf where no outsider fits, 0 where no one does.
+
+    Where outsiders fit by all but nothing it is at most the largest double: infinite means that there are none.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factor = np.where(inside > 0.0, inside / outside, 0.0)
+    return np.where(outside > 0.0, np.minimum(factor, _LARGEST), factor)
 
 
 def check_rules(rules: Rules, data: Fuzzified) -> Rules:

@@ -9,29 +9,34 @@ symbol      shape   meaning
 ==========  ======  =====================================================================================
 P, M        scalar  places, and those that must not stand out (masked)
 v           (P,)    a signal
-T           scalar  the largest t <= M for which no masked place among t ranks is within 2.5 deviations of chance
 AUC         scalar  probability that a masked place has the higher value than another; ties count half
-sum a_i     scalar  a statistic that is a sum over the masked places; under random labels its mean is M mean(a),
-                    its variance M (P - M) / (P - 1) var(a), exactly, ties and all
+sum a_i     scalar  a statistic that is a sum over the masked places, as AUC is; under random labels its mean is
+                    M mean(a), its variance M (P - M) / (P - 1) var(a), exactly, ties and all
+precision   scalar  hits among the M highest; under random labels hypergeometric, its tail as a normal deviate
 ==========  ======  =====================================================================================
 
-(a) No masked place is an outlier of a signal, high or low, nor in a family of nested sets among the ranks 1 to T (of
-equals the mean). Where the middle half is equal every other value is an outlier by the letter, and to be none of them
-is a mark itself: there a masked place has at most the second largest value of the others.
-(b) AUC and precision@M, highest and lowest first, are within 2.5 standard deviations of chance, in each family and for
-the number of signals of which a place is an outlier. T is M unless many places are masked: of 80 up to 17. None of
-more masked places among as many highest values would be a mark by (b).
+(a) No masked place is an outlier, high or low, of the group's own signals: those that the attack itself looks at. Where
+the middle half is equal every other value is an outlier by the letter, and to be none of them is a mark itself: there a
+masked place has at most the second largest value of the others.
+(b) AUC and precision@M, highest and lowest first, are within 2.5 standard deviations of chance: in each family, for the
+number of signals of which a place is an outlier, and for every figure of a place's portrait (`signals.portraits`).
+
+Of the other signals masked places may be outliers, or the highest, as random places are: half of all places are an
+outlier of some signal, and a place that never is would be marked by that.
 """
 
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
+from scipy.stats import hypergeom, norm
 
 from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.groups.signals.outliers import Outliers, Test, thompson_tau
+from workers.algorithms.groups.signals.portraits import PORTRAIT, averaged, contrasts, counted_by, portraits
 from workers.algorithms.groups.signals.profile import ProfileSignal, SignalName, precision, ranks
 
 #: Standard deviations from chance that are let pass.
@@ -52,7 +57,8 @@ class Standing:
     outliers : its outliers, high or low.
     exposed : masked places that (a) is not met for.
     auc, highest, lowest : AUC, and precision@M among the highest and the lowest values.
-    auc_deviation, highest_deviation, lowest_deviation : how far they are from chance, in standard deviations.
+    auc_deviation, highest_deviation, lowest_deviation : how far they are from chance, in standard deviations; of
+        precision, as a normal deviate of the same tail probability.
     low : whether lying low is judged too.
     """
 
@@ -68,16 +74,21 @@ class Standing:
     low: bool
 
     @property
+    def judged(self) -> bool:
+        """Return whether (b) is about the signal."""
+        return self.signal.name not in UNRANKED and (self.low or self.signal.name not in PORTRAIT)
+
+    @property
     def not_high(self) -> bool:
         """Whether (b) is met as far as it speaks of lying high."""
         most = max(self.auc_deviation, self.highest_deviation, -self.lowest_deviation)
-        return self.signal.name in UNRANKED or most <= MOST_DEVIATIONS
+        return not self.judged or most <= MOST_DEVIATIONS
 
     @property
     def not_low(self) -> bool:
         """Likewise of lying low."""
         most = max(-self.auc_deviation, -self.highest_deviation, self.lowest_deviation)
-        return self.signal.name in UNRANKED or most <= MOST_DEVIATIONS
+        return not self.judged or most <= MOST_DEVIATIONS
 
     @property
     def by_chance(self) -> bool:
@@ -99,7 +110,7 @@ class Judge:
     places : M masked places, at least one.
     known : places that everyone knows: left out where others are compared.
     significance, robust : of the outliers.
-    low : whether lying low is judged too: not where someone demands it.
+    low : whether lying low is judged too: not where someone demands it. Portraits then are not judged.
     test : of the outliers.
     """
 
@@ -121,21 +132,40 @@ class Judge:
         return thompson_tau(values, alpha=self.significance, robust=self.robust, test=self.test)
 
     def standings(self, signals: Sequence[ProfileSignal]) -> tuple[Standing, ...]:
-        """Every signal judged, and at the end the number of signals in which a place is an outlier (`outlier_count`).
+        """Every signal judged; at the end the number of signals of which a place is an outlier, and its portrait.
 
         O(S P log P).
         """
         outliers = [self.outliers(one.values) for one in signals]
-        out = [self._standing(one, its, exposing=True) for one, its in zip(signals, outliers, strict=True)]
+        out = [self._standing(one, its) for one, its in zip(signals, outliers, strict=True)]
         if signals:
             counted = outlier_count(outliers, len(signals[0].values))
             if not self.low:
                 counted -= _low_outliers(signals, outliers)
             number = ProfileSignal("outlier_count", signals[0].alpha, counted)
-            out.append(self._standing(number, self.outliers(number.values), exposing=False))
+            out += [self._standing(one, self.outliers(one.values)) for one in (number, *self._portraits(signals))]
         return tuple(out)
 
-    def _standing(self, signal: ProfileSignal, outliers: Outliers, *, exposing: bool) -> Standing:
+    def _portraits(self, signals: Sequence[ProfileSignal]) -> tuple[ProfileSignal, ...]:
+        """Combine all ranked signals of a place; places that are known have no rank, and the usual figure."""
+        ranked = [one for one in signals if one.name not in UNRANKED]
+        if not ranked:
+            return ()
+        alpha = next((one.alpha for one in signals if one.direct), signals[0].alpha)
+        compared = self.others(len(signals[0].values))
+        compared[list(self.places)] = True
+        if not compared.any():
+            return ()
+        rank = np.array([ranks(one.values[compared]) for one in ranked])
+        figures = portraits(rank, averaged(rank, counted_by(ranked)), contrasts(ranked, alpha))
+        out = []
+        for name, row in zip(PORTRAIT, figures, strict=True):
+            values = np.full(len(compared), float(np.median(row)))
+            values[compared] = row
+            out.append(ProfileSignal(name, alpha, values))
+        return tuple(out)
+
+    def _standing(self, signal: ProfileSignal, outliers: Outliers) -> Standing:
         values = signal.values
         masked = np.zeros(len(values), dtype=np.bool_)
         masked[list(self.places)] = True
@@ -143,8 +173,7 @@ class Judge:
         v, among = values[compared], masked[compared]
         auc, auc_deviation = area(v, among)
         (highest, high), (lowest, low) = (_precision(signed, among) for signed in (v, -v))
-        ranked = signal.name not in UNRANKED
-        exposed = exposed_places(values, masked, compared, outliers, ranked=ranked) if exposing else frozenset[int]()
+        exposed = exposed_places(values, masked, compared, outliers) if signal.direct else frozenset[int]()
         if not self.low:
             exposed = frozenset(place for place in exposed if values[place] > np.median(values))
         return Standing(signal, outliers, exposed, auc, highest, lowest, auc_deviation, high, low, self.low)
@@ -167,20 +196,7 @@ def _low_outliers(signals: Sequence[ProfileSignal], outliers: Iterable[Outliers]
     return number
 
 
-def free_ranks(masked: int, others: int) -> int:
-    """T, how many of the highest ranks must belong to others: those that chance may leave to them."""
-    count = masked + others
-    share = masked / max(1, count)
-    for free in range(min(masked, others), 0, -1):
-        variance = free * share * (1.0 - share) * (count - free) / max(1, count - 1)
-        if free * share <= MOST_DEVIATIONS * math.sqrt(variance):
-            return free
-    return 0
-
-
-def exposed_places(
-    values: FloatArray, masked: BoolArray, compared: BoolArray, outliers: Outliers, *, ranked: bool
-) -> frozenset[int]:
+def exposed_places(values: FloatArray, masked: BoolArray, compared: BoolArray, outliers: Outliers) -> frozenset[int]:
     """Masked places that (a) is not met for.
 
     Parameters
@@ -188,15 +204,12 @@ def exposed_places(
     values : (P,).
     masked, compared : (P,), which places are masked, and those and the others that they are compared with.
     outliers : of the values.
-    ranked : whether ranks count.
     """
     others = np.sort(values[compared & ~masked])
     if outliers.degenerate:
         limit = float(others[-min(2, len(others))]) if len(others) else math.inf
         return frozenset(np.flatnonzero(masked & (values > limit + _SLACK * abs(limit))).tolist())
-    rank = np.full(len(values), np.inf)
-    rank[compared] = ranks(values[compared])
-    top = rank <= (free_ranks(int(masked.sum()), len(others)) if ranked else 0)
+    top = np.zeros(len(values), dtype=np.bool_)
     top[list(outliers.order)] = True
     return frozenset(np.flatnonzero(masked & top).tolist())
 
@@ -237,10 +250,20 @@ def _precision(values: FloatArray, among: BoolArray) -> tuple[float, float]:
     m = int(among.sum())
     if not m:
         return 0.0, 0.0
-    border = np.sort(values)[len(values) - m]
-    above, at = values > border, values == border
-    scores = (above + at * ((m - int(above.sum())) / int(at.sum()))) / m
-    return precision(values, np.flatnonzero(among)), deviation(scores, among)
+    share = precision(values, np.flatnonzero(among))
+    return share, float(np.interp(share * m, np.arange(m + 1), tails(len(values), m)))
+
+
+@cache
+def tails(count: int, m: int) -> FloatArray:
+    """(m + 1,), how far 0 to m masked places among the m highest of `count` are from chance.
+
+    As a normal deviate of the same tail probability: of few places one among the highest is no rare event, though it is
+    many standard deviations from the mean.
+    """
+    hits, chance = np.arange(m + 1), hypergeom(count, m, m)
+    more, less = chance.sf(hits - 1), chance.cdf(hits)
+    return np.asarray(np.where(more < 0.5, norm.isf(more), np.where(less < 0.5, -norm.isf(less), 0.0)))
 
 
 def failing(standings: Iterable[Standing]) -> tuple[Standing, ...]:
@@ -248,31 +271,22 @@ def failing(standings: Iterable[Standing]) -> tuple[Standing, ...]:
     return tuple(one for one in standings if not one.inconspicuous)
 
 
-def limit(values: FloatArray, judge: Judge, outliers: Outliers, *, ranked: bool, lower: int = 0) -> float:
+def limit(values: FloatArray, judge: Judge, outliers: Outliers) -> float:
     """The largest value of the others that a masked place may have as well, by (a).
 
     Parameters
     ----------
     values : (P,), a signal.
     outliers : its outliers.
-    ranked : whether ranks count.
-    lower : by how many distinct values of the others it is to be lower than that; 0 at the least.
     """
     others = values[judge.others(len(values))]
     steps = np.unique(others)
     if outliers.degenerate:
         within = steps <= np.sort(others)[-min(2, len(others))]
     else:
-        usual = np.delete(values, list(outliers.order)).max(initial=0.0)
-        masked = values[list(judge.places)]
-        every = np.sort(np.concatenate([others, masked]))
-        first, last = (np.searchsorted(every, steps, side=side) for side in ("left", "right"))
-        joining = 1 - np.isin(steps, masked)  # the first masked place next to its equals
-        rank = len(every) - last + (last - first + joining + 1) / 2
-        free = free_ranks(len(masked), len(others)) if ranked else 0
-        within = (steps <= usual) & (rank > free)
+        within = steps <= np.delete(values, list(outliers.order)).max(initial=0.0)
     allowed = steps[within]
-    return float(allowed[-1 - min(lower, len(allowed) - 1)]) if len(allowed) else 0.0
+    return float(allowed[-1]) if len(allowed) else 0.0
 
 
 def known_among(known: Collection[int], places: Collection[int]) -> tuple[int, ...]:

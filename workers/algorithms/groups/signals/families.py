@@ -52,12 +52,14 @@ class Count:
 class Signal:
     """One signal: what it is, the count that it is made of, and what that is divided by.
 
-    `per` is "record" for a share, "member" for a ratio to the members and five, None for the count itself.
+    `per` is "record" for a share, "member" for a ratio to the members and five, None for the count itself; `direct`
+    signals are the group's own, of which the attack looks for outliers.
     """
 
     name: SignalName
     count: int
     per: Literal["record", "member"] | None
+    direct: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,13 @@ class Families:
 
     def profile(self, parameter: IntArray, groups: int) -> tuple[ProfileSignal, ...]:
         """Every signal of a microfile, by name. O(n B)."""
-        values = self.values(self.counted(parameter, groups), np.bincount(parameter, minlength=groups))
+        return self.described(self.values(self.counted(parameter, groups), np.bincount(parameter, minlength=groups)))
+
+    def described(self, values: FloatArray) -> tuple[ProfileSignal, ...]:
+        """(S, P) values of the signals, by name."""
         kinds = [self.counts[one.count] for one in self.signals]
         return tuple(
-            ProfileSignal(one.name, kind.alpha, row, kind.rules)
+            ProfileSignal(one.name, kind.alpha, row, kind.rules, one.direct)
             for one, kind, row in zip(self.signals, kinds, values, strict=True)
         )
 
@@ -133,11 +138,12 @@ def families(
         rows.append((Count("confident", alpha, some), (first < some).astype(np.float64)))
     counts = tuple(count for count, _ in rows)
     members = next(i for i, one in enumerate(counts) if one.kind == "members" and one.alpha == alpha)
-    return Families(counts, _signals(counts), records, np.array([row for _, row in rows]), members)
+    return Families(counts, _signals(counts, alpha), records, np.array([row for _, row in rows]), members)
 
 
-def _signals(counts: tuple[Count, ...]) -> tuple[Signal, ...]:
-    out = [Signal(one.kind, i, None) for i, one in enumerate(counts)]
-    out += [Signal(_SHARES[one.kind], i, "record") for i, one in enumerate(counts) if one.kind in _SHARES]
+def _signals(counts: tuple[Count, ...], alpha: float) -> tuple[Signal, ...]:
+    own = [one.kind in {"members", "sum"} and one.alpha == alpha for one in counts]
+    out = [Signal(one.kind, i, None, own[i]) for i, one in enumerate(counts)]
+    out += [Signal(_SHARES[one.kind], i, "record", own[i]) for i, one in enumerate(counts) if one.kind in _SHARES]
     out += [Signal("near_ratio", i, "member") for i, one in enumerate(counts) if one.kind == "near"]
     return tuple(out)

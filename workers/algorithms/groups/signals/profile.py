@@ -42,17 +42,34 @@ SignalName = Literal[
     "rules_share",
     "confident_share",
     "outlier_count",
+    "mean_rank",
+    "best_rank",
+    "worst_rank",
+    "rank_spread",
+    "top_count",
+    "below_top",
+    "rules_contrast",
+    "confident_contrast",
+    "grade_contrast",
+    "number_contrast",
 ]
 
 
 @dataclass(frozen=True)
 class ProfileSignal:
-    """One signal of the profile: what it counts, from which grade on, its values (P,), and of how many rules."""
+    """One signal of the profile.
+
+    Attributes
+    ----------
+    name, alpha, values, rules : what it counts, from which grade on, its values (P,), and of how many rules.
+    direct : whether it is the group's own signal, which the attack looks for outliers of.
+    """
 
     name: SignalName
     alpha: float
     values: FloatArray
     rules: int | None = None
+    direct: bool = False
 
 
 def precision(values: FloatArray, places: Iterable[int], *, largest: bool = True) -> float:

@@ -125,6 +125,8 @@ def finding(
     _check_nested(least)
     most = least if mirrored else most_leaving(problem.counts, problem.floors, least)
     used = np.flatnonzero(moves[left_code] > 0)  # no one else on the left can move
+    if not len(used):  # who leaves is drawn: in small places it may be nobody
+        return paired(problem, used, used)
     supply = _supply(left_code[used], band[used], least, most)
     network, order, start = _network(supply, right_code, room, floors)
     match = yield from _proved(problem, network, left[used], np.ascontiguousarray(right[order]), start, used, effort)

@@ -166,9 +166,9 @@ def pair_distance(x: FloatArray, y: FloatArray, w: FloatArray, categorical: int,
     for j in range(categorical, len(w)):
         if d > enough:
             return d
-        size = abs(x[j]) + abs(y[j])
+        size = 0.5 * abs(x[j]) + 0.5 * abs(y[j])  # halves: the sum of two large numbers is none
         if size > 0.0:
-            r = (x[j] - y[j]) / size
+            r = (0.5 * x[j] - 0.5 * y[j]) / size
             d += w[j] * r * r
     return d
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surebox_core.ladder import number_from, rung
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.core.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.rare import grown
 from workers.algorithms.uncertain.calibration.state import CalibrationRequest

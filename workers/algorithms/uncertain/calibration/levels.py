@@ -2,7 +2,7 @@
 
 Notation
 --------
-s_i : rungs of the ladder, ten to a decade, the same for all data (core.ladder).
+s_i : rungs of the ladder, ten to a decade, the same for all data (surebox_core.ladder).
 sigma_i : scale that record i would need among all records that are left, see calibration.kernels.
 core of a set at s : its largest part in which every record has k in expectation at scale s, counted inside the part.
 
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_core.ladder import number_from, rung
 from surebox_core.types import FloatArray, IntArray
-from workers.algorithms.core.ladder import number_from, rung
 from workers.algorithms.uncertain.calibration.cores import core
 from workers.algorithms.uncertain.calibration.rare import (
     asking,

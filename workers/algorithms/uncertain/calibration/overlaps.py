@@ -152,12 +152,14 @@ def uniform(  # noqa: C901
                 if high <= low * (1.0 + FINE) or side > 1e290:
                     break
                 move = 1.0
-                if value > 0.0:
+                if value > 0.0 and slope == 0.0:  # the side is so wide that all of them overlap whole
+                    move = -2.0
+                elif value > 0.0:
                     move = min(max(-math.log(value / (wanted - same)) * value / slope, -2.0), 2.0)
                 move = min(move, 0.0) - 2e-10 if value >= wanted - same else max(move, 0.0) + 2e-10
                 side *= math.exp(move)
                 if not low < side < high:
-                    side = math.sqrt(low * high) if low > 0.0 else 0.5 * high
+                    side = math.sqrt(low) * math.sqrt(high) if low > 0.0 else 0.5 * high
                     if high < np.inf and not low < side < high:
                         break
             side = high

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surebox_core.ladder import rung_from
 from surebox_core.types import BoolArray, FloatArray, IntArray
-from workers.algorithms.core.ladder import rung_from
 from workers.algorithms.uncertain.calibration.kernels import SAFE
 from workers.algorithms.uncertain.calibration.solver import Question, Solved, solving
 from workers.algorithms.uncertain.calibration.state import (

@@ -32,11 +32,11 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
+from surebox_core.ladder import SMALLEST, rung_from
 from surebox_core.moments import check_records
 from surebox_core.types import FloatArray, IntArray
 from workers.algorithms.core.blocks import DEPTH, blocks, gap, keep, open_node
 from workers.algorithms.core.errors import InfeasibleKError
-from workers.algorithms.core.ladder import SMALLEST, rung_from
 from workers.algorithms.core.winsorized import tail, winsorized
 
 Stage: TypeAlias = Literal["groups", "records"]
@@ -213,12 +213,12 @@ def init(x: FloatArray, k: int, rng: np.random.Generator) -> CondensationState:
     ValueError
         k below 1.
     """
-    check_records(x)
     if k < 1:
         msg = f"k = {k}: a group needs at least 1 record"
         raise ValueError(msg)
     if k > len(x):
         raise InfeasibleKError(k, len(x))
+    check_records(x)
     unit = units(x, k)
     nothing = np.zeros(0, dtype=np.int64)
     return CondensationState(

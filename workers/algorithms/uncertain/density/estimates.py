@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surebox_core.statistics import LEAST_VARIANCE
 from surebox_core.types import FloatArray
 from workers.algorithms.uncertain.density.densities import Densities, check_densities, loadings
 
@@ -82,7 +83,7 @@ def estimates(densities: Densities) -> Estimates:
         observed += w.T @ w / rows
         noise += _noise(densities, part) / rows
     covariance = observed - (1.0 - 1.0 / rows) * noise
-    sigma = np.sqrt(np.where(np.diag(covariance) > 0.0, np.diag(covariance), np.nan))
+    sigma = np.sqrt(np.where(np.diag(covariance) > LEAST_VARIANCE, np.diag(covariance), np.nan))
     correlation = np.clip(covariance / np.outer(sigma, sigma), -1.0, 1.0)
     correlation[np.diag_indices(n)] = np.where(np.isfinite(sigma), 1.0, np.nan)
     errors = _turned_errors if densities.axes is not None else _parallel_errors

@@ -16,12 +16,14 @@ import math
 
 import numpy as np
 
+from surebox_core.errors import InvalidColumnError
 from surebox_core.extremes import extremes
-from surebox_core.moments import moments
+from surebox_core.moments import LARGEST, moments
 from surebox_core.types import FloatArray
 from workers.algorithms.core.winsorized import tail, winsorized
 
 FLOOR = 0.05
+_SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def rounded(value: FloatArray, digits: int) -> FloatArray:
@@ -69,7 +71,7 @@ def units(x: FloatArray, k: float | FloatArray) -> FloatArray:
 def _deviation(x: FloatArray) -> FloatArray:
     """Standard deviations; 0 for a constant column. By width first: squares neither over- nor underflow."""
     low, high = extremes(x)
-    width = np.where(high > low, 0.5 * high - 0.5 * low, 1.0)
+    width = np.where(high > low, np.maximum(0.5 * high - 0.5 * low, _SMALLEST), 1.0)
     return np.asarray(np.where(high > low, moments((x - low) / width).deviation * width, 0.0))
 
 
@@ -83,12 +85,21 @@ def scaled(x: FloatArray, unit: FloatArray) -> FloatArray:
 
     Notes
     -----
+    InvalidColumnError is raised of a column in which some values are so far off that sums of fourth powers overflow.
     Where all values have one sign the one nearest to 0 is the origin: differences far below the values survive the
     division. Values within two units in the last place may become equal.
     """
     low, high = extremes(x)
     origin = np.where(low > 0.0, low, np.where(high < 0.0, high, 0.0))
-    return np.ascontiguousarray((x - origin) / unit)
+    with np.errstate(over="ignore"):
+        y = np.ascontiguousarray((x - origin) / unit)
+    far = np.maximum(np.abs(y.min(axis=0)), np.abs(y.max(axis=0)))
+    if (far > LARGEST).any():
+        detail = (
+            f"some values are {LARGEST:g} times as far from the others as most are from one another; leave them out"
+        )
+        raise InvalidColumnError(int(np.argmax(far)), detail)
+    return y
 
 
 def local_spread(y: FloatArray) -> FloatArray:

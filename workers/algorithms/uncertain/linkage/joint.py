@@ -31,6 +31,8 @@ _ITERATIONS: Final = 60
 #: Of a step: rows whose candidates are found, or iterations.
 STEP_ROWS: Final = 4_000
 STEP_ITERATIONS: Final = 3
+#: Largest factor of a candidate, and the inverse of the smallest.
+_LARGEST: Final = 1e150
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,9 @@ def step(state: JointState, *, rows: int = STEP_ROWS, iterations: int = STEP_ITE
     for _ in range(count):
         row = 1.0 / (weight * column[state.candidate]).sum(axis=1)
         given = np.bincount(state.candidate.ravel(), weights=(weight * row[:, None]).ravel(), minlength=len(column))
-        full = np.divide(1.0, given, out=np.ones(len(column)), where=given > 0.0)
-        column = full if exact else np.minimum(full, 1.0)
+        with np.errstate(over="ignore"):  # where rows and candidates cannot be matched one to one factors diverge
+            full = np.divide(1.0, given, out=np.ones(len(column)), where=given > 0.0)
+        column = np.clip(full, 1.0 / _LARGEST, _LARGEST if exact else 1.0)
     return replace(state, column=column, scaled=state.scaled + count)
 
 

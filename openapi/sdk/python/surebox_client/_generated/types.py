@@ -230,13 +230,6 @@ class EnvelopeSignature(TypedDict):
     sig: str
 
 
-class EstimatedStatistic(TypedDict):
-    kind: str
-    of: list[str]
-    estimate: float | None
-    standard_error: float | None
-
-
 EstimatedValue: TypeAlias = float | list[float | None]
 
 
@@ -434,20 +427,11 @@ class InfluenceSpec(TypedDict):
     require: InfluenceDemandsSpec | None
 
 
-class InfluencedStatistic(TypedDict):
-    published_figure: str
-    value: float
-    change: float
-    slope: float
-    records: int
-
-
-IntervalEnd: TypeAlias = float | str | None
-
-
 class JobEstimate(TypedDict):
     cpu_seconds: float
     memory_bytes: int
+    release_bytes: int | None
+    scratch_bytes: int | None
 
 
 JobKind: TypeAlias = Literal['anonymization', 'audit', 'query', 'publication', 'report']
@@ -620,6 +604,30 @@ MissingPolicy: TypeAlias = Literal['refuse', 'drop']
 MutationProbability: TypeAlias = float | list[Any]
 
 
+NamedClass = TypedDict(
+    'NamedClass',
+    {
+        'class': str,
+    },
+)
+
+
+NamedClassSpec = TypedDict(
+    'NamedClassSpec',
+    {
+        'class': str,
+    },
+)
+
+
+class NamedValue(TypedDict):
+    value: ColumnValue
+
+
+class NamedValueSpec(TypedDict):
+    value: ColumnValue
+
+
 class NominalColumn(TypedDict):
     values: NotRequired[list[ColumnValue] | None]
     hierarchy: NotRequired[Hierarchy | None]
@@ -630,6 +638,9 @@ class NominalColumnSpec(TypedDict):
     values: list[ColumnValue] | None
     hierarchy: HierarchySpec | None
     missing_is_value: bool
+
+
+NumericEnd: TypeAlias = int | float | None
 
 
 class OverlayDiversity(TypedDict):
@@ -655,6 +666,9 @@ class PendingChanges(TypedDict):
     records_in_no_box: int
 
 
+People: TypeAlias = Literal['same', 'other']
+
+
 class PointsTerm(TypedDict):
     name: str
     shape: Literal['trapezoid', 'triangle', 'pi', 's', 'z', 'range']
@@ -671,6 +685,15 @@ class PopulationUniques(TypedDict):
     sampling_fraction: float
     pitman: float | None
     zayatz: float | None
+
+
+class PossiblePersonColumn(TypedDict):
+    column: str
+    distinct: int
+    rows_per_value: float
+    constant_columns: list[str]
+    numbering_columns: list[str]
+    sentence: str
 
 
 class PrecisionAtRecall(TypedDict):
@@ -698,6 +721,16 @@ class ProfiledSignal(TypedDict):
         'rules_share',
         'confident_share',
         'outlier_count',
+        'mean_rank',
+        'best_rank',
+        'worst_rank',
+        'rank_spread',
+        'top_count',
+        'below_top',
+        'rules_contrast',
+        'confident_contrast',
+        'grade_contrast',
+        'number_contrast',
     ]
     alpha: float
     rules: int | None
@@ -741,8 +774,15 @@ class PublicationResult(TypedDict):
     release_id: str
 
 
+class QuantileLabels(TypedDict):
+    estimate: ColumnValue | None
+    guaranteed: list[Any] | None
+    attained: list[Any] | None
+
+
 class QuasiIdentifierProposal(TypedDict):
     direct_identifiers: list[str]
+    person_columns: list[PossiblePersonColumn]
     quasi_identifiers: list[str]
     columns: list[ProposedColumn]
     pairs: list[ProposedPair]
@@ -806,6 +846,7 @@ class RecordHalfWidths(TypedDict):
     half_widths: dict[str, float]
     rare_by_density: float
     rare_by_influence: float
+    at_resolution: bool
 
 
 class RecursiveDemand(TypedDict):
@@ -871,11 +912,6 @@ class RegionalUtility(TypedDict):
     columns: list[RegionalChange]
     altered: int
     altered_share: float
-
-
-class RegressionTerm(TypedDict):
-    column: str | None
-    value: ColumnValue | None
 
 
 class ReidentificationRisks(TypedDict):
@@ -975,6 +1011,16 @@ class SignalCheck(TypedDict):
         'rules_share',
         'confident_share',
         'outlier_count',
+        'mean_rank',
+        'best_rank',
+        'worst_rank',
+        'rank_spread',
+        'top_count',
+        'below_top',
+        'rules_contrast',
+        'confident_contrast',
+        'grade_contrast',
+        'number_contrast',
     ]
     alpha: float
     rules: int | None
@@ -1006,6 +1052,11 @@ class SpecialUniques(TypedDict):
     risk_quantiles: dict[str, float] | None
 
 
+StatisticBase: TypeAlias = Literal[
+    'records', 'records_with_value', 'weighted', 'weighted_with_value'
+]
+
+
 StatisticKind: TypeAlias = Literal[
     'mean',
     'variance',
@@ -1019,25 +1070,6 @@ StatisticKind: TypeAlias = Literal[
     'domain_mean',
     'quantile',
 ]
-
-
-class StatisticSpec(TypedDict):
-    kind: StatisticKind
-    of: list[str]
-    weight: float | None
-    values: list[ColumnValue] | None
-    interval: list[Any] | None
-    p: float | None
-    at: list[ColumnValue] | None
-
-
-class StatisticsSpec(TypedDict):
-    method: Literal['statistics']
-    seed: Literal['given'] | None
-    tags: dict[str, str]
-    release_id: str
-    statistics: list[StatisticSpec]
-    ddof: int | None
 
 
 class SumsAudit(TypedDict):
@@ -1062,6 +1094,7 @@ class SumsResult(TypedDict):
     estimable: int
     dominated: int
     failing: int
+    failing_cells: list[dict[str, str | None]]
 
 
 class SuppressedRecords(TypedDict):
@@ -1113,6 +1146,8 @@ class TableDemands(TypedDict):
     region_population: NotRequired[float | None]
     share_certain: NotRequired[float | None]
     sensitive_cells: NotRequired[int | None]
+    exact: NotRequired[float | None]
+    within: NotRequired[float | None]
 
 
 class TableDemandsSpec(TypedDict):
@@ -1136,6 +1171,8 @@ class TableDemandsSpec(TypedDict):
     region_population: float | None
     share_certain: float | None
     sensitive_cells: int | None
+    exact: float | None
+    within: float | None
 
 
 class TableGate(TypedDict):
@@ -1147,6 +1184,7 @@ class TableGate(TypedDict):
     sampling_fraction: NotRequired[float | None]
     survey_weight_column: NotRequired[str | None]
     person_column: NotRequired[str | None]
+    tolerances: NotRequired[dict[str, float]]
 
 
 class TableGateSpec(TypedDict):
@@ -1158,6 +1196,7 @@ class TableGateSpec(TypedDict):
     sampling_fraction: float | None
     survey_weight_column: str | None
     person_column: str | None
+    tolerances: dict[str, float]
 
 
 class TableRequest(TypedDict):
@@ -1174,6 +1213,8 @@ class TableRequest(TypedDict):
     survey_weight_column: NotRequired[str | None]
     region_columns: NotRequired[list[str]]
     sums: NotRequired[list[SumsAudit]]
+    tolerances: NotRequired[dict[str, float]]
+    microaggregated: NotRequired[list[str]]
     threshold: NotRequired[float]
     require: NotRequired[TableDemands | None]
 
@@ -1192,6 +1233,8 @@ class TableSpec(TypedDict):
     survey_weight_column: str | None
     region_columns: list[str]
     sums: list[SumsAuditSpec]
+    tolerances: dict[str, float]
+    microaggregated: list[str]
     threshold: float
     require: TableDemandsSpec | None
 
@@ -1205,25 +1248,6 @@ class TableUtility(TypedDict):
 
 
 TypeSource: TypeAlias = Literal['declared', 'file', 'data']
-
-
-class UncertainResult(TypedDict):
-    method: Literal['uncertain']
-    records: int
-    released: int
-    suppressed: SuppressedRecords
-    k: float | None
-    density: DensityFamily
-    scales: ScaleSharing
-    axes: DensityAxes
-    expected_anonymity: Anonymity
-    certified_error: float
-    zero_scale_records: int
-    mean_scale: dict[str, float]
-    cell_count: int | None
-    expected_anonymity_with_kept: Anonymity | None
-    release_number: int
-    expected_anonymity_of_all_releases: Anonymity | None
 
 
 class Uncertainty(TypedDict):
@@ -1248,15 +1272,28 @@ class Usage(TypedDict):
     quotas: list[Quota]
 
 
+class ValueDisclosure(TypedDict):
+    exact: float
+    within: float | None
+    tolerance: float | None
+    estimable: float | None
+
+
+ValueName: TypeAlias = ColumnValue | NamedValue | NamedClass
+
+
+ValueNameSpec: TypeAlias = ColumnValue | NamedValueSpec | NamedClassSpec
+
+
 ValueRange: TypeAlias = list[Any]
 
 
 class ValueSet(TypedDict):
-    values: list[ColumnValue]
+    values: list[ValueName]
 
 
 class ValueSetSpec(TypedDict):
-    values: list[ColumnValue]
+    values: list[ValueNameSpec]
 
 
 class WithdrawRequest(TypedDict):
@@ -1286,6 +1323,8 @@ class TableOptions(TypedDict):
     survey_weight_column: NotRequired[str | None]
     region_columns: NotRequired[list[str]]
     sums: NotRequired[list[SumsAudit]]
+    tolerances: NotRequired[dict[str, float]]
+    microaggregated: NotRequired[list[str]]
     threshold: NotRequired[float]
     require: NotRequired[TableDemands | None]
 
@@ -1348,7 +1387,7 @@ class ClassCounts(TypedDict):
 class ClassifyRequest(TypedDict):
     target: str
     neighbours: NotRequired[int]
-    points: list[dict[str, ColumnValue]]
+    points: list[dict[str, ValueName]]
 
 
 class ClassifySpec(TypedDict):
@@ -1358,7 +1397,7 @@ class ClassifySpec(TypedDict):
     release_id: str
     target: str
     neighbours: int
-    points: list[dict[str, ColumnValue]]
+    points: list[dict[str, ValueNameSpec]]
 
 
 ColumnRestriction: TypeAlias = list[Any] | ValueSet
@@ -1397,16 +1436,6 @@ class CompositionSpec(TypedDict):
     require: CompositionDemandsSpec | None
 
 
-class CondensationResult(TypedDict):
-    method: Literal['condensation']
-    records: int
-    released: int
-    suppressed: SuppressedRecords
-    group_count: int
-    smallest_group: int
-    largest_group: int
-
-
 class CountRequest(TypedDict):
     queries: list[dict[str, ColumnRestriction]]
 
@@ -1414,6 +1443,8 @@ class CountRequest(TypedDict):
 class CountResult(TypedDict):
     method: Literal['count']
     counts: list[QueryCount]
+    base: Literal['records']
+    n: int | None
 
 
 class CountSpec(TypedDict):
@@ -1427,6 +1458,8 @@ class CountSpec(TypedDict):
 class CountSummary(TypedDict):
     method: Literal['count']
     counts: NotRequired[list[QueryCount]]
+    base: NotRequired[Literal['records']]
+    n: NotRequired[int | None]
 
 
 class DatasetColumn(TypedDict):
@@ -1434,6 +1467,7 @@ class DatasetColumn(TypedDict):
     type: ColumnType
     missing: int
     distinct: int
+    other_spellings: int | None
     type_from: TypeSource | None
 
 
@@ -1441,6 +1475,20 @@ class DeterminedRelease(TypedDict):
     release_id: str
     columns: list[DeterminedColumn]
     kept_columns: list[HomogeneousColumn]
+
+
+class EstimatedStatistic(TypedDict):
+    kind: str
+    of: list[str]
+    estimate: float | None
+    standard_error: float | None
+    base: StatisticBase | None
+    n: int | None
+
+
+class FamilyAnswer(TypedDict):
+    other_family_id: str
+    people: People
 
 
 class FamilyComposition(TypedDict):
@@ -1469,71 +1517,32 @@ class FamilyPublication(TypedDict):
     composition: FamilyComposition | None
 
 
+class FamilyQuestion(TypedDict):
+    other_family_id: str
+    dataset_id: str
+    other_dataset_id: str
+    columns: list[str]
+    share_agreeing: float
+    share_by_chance: float
+    people: People | None
+    answered_at: str | None
+
+
 class Finding(TypedDict):
     audit: str
     severity: FindingSeverity
     detail: str
     measured: float | None
     required: float | None
+    remedies: list[str]
 
 
 class FrontierRecords(TypedDict):
     k: int
     measured: int
     median_c: float
+    share_at_resolution: float
     listed: list[RecordHalfWidths]
-
-
-class FrontierSpec(TypedDict):
-    method: Literal['frontier']
-    seed: Literal['given'] | None
-    tags: dict[str, str]
-    dataset_id: str
-    quasi_identifiers: list[str]
-    nominal: dict[str, NominalColumnSpec]
-    ordinal: dict[str, list[ColumnValue]]
-    person_column: str | None
-    statistics: list[StatisticSpec] | None
-    unlisted_column_weight: float
-    ddof: int
-    l: int | None
-    t: float | None
-    t_distance: dict[str, DistributionDistance]
-    alpha: float | None
-    min_separation: dict[str, float]
-    sensitive: list[str]
-    domains: dict[str, BoxDomain]
-    bounds: BoxBounds
-    value_step: dict[str, float]
-    min_records_at_bound: int
-    min_width: dict[str, float]
-    box_means: BoxMeans
-    mean_interval_in_boxes: float
-    p_percent: float
-    rare_records: RareRecords
-    max_suppressed: float
-    objective: SuppressionObjective
-    confidence: float
-    partition: PartitionMethod
-    keep: list[str]
-    k_counts_kept: bool
-    max_suppressed_classes: float
-    survey_weight_column: str | None
-    released_weights: ReleasedWeights
-    missing_policy: BoxesMissingPolicy
-    k: list[int]
-    records: MeasuredRows | None
-
-
-class FrontierStatistic(TypedDict):
-    kind: StatisticKind
-    of: list[str]
-    values: list[ColumnValue] | None
-    interval: NotRequired[list[Any] | None]
-    p: float | None
-    at: NotRequired[list[ColumnValue] | None]
-    terms: list[RegressionTerm] | None
-    width: float | None
 
 
 FuzzyTerm: TypeAlias = GaussianTerm | PointsTerm
@@ -1562,11 +1571,17 @@ GateDemandSpec: TypeAlias = (
 )
 
 
-class InfluencedRelease(TypedDict):
-    release_id: str
-    runs: int
-    failed: int
-    numbers: list[InfluencedStatistic]
+class InfluencedStatistic(TypedDict):
+    published_figure: str
+    value: float
+    base: StatisticBase | None
+    n: int | None
+    change: float
+    slope: float
+    records: int
+
+
+IntervalEnd: TypeAlias = NumericEnd | str
 
 
 class LDiversity(TypedDict):
@@ -1751,6 +1766,11 @@ class RegionSplit(TypedDict):
     adequacy: SignalAdequacy | None
 
 
+class RegressionTerm(TypedDict):
+    column: str | None
+    value: ValueNameSpec | None
+
+
 class Release(TypedDict):
     id: str
     owner: str
@@ -1829,18 +1849,37 @@ class Statistic(TypedDict):
     kind: StatisticKind
     of: list[str]
     weight: NotRequired[float | None]
-    values: NotRequired[list[ColumnValue] | None]
+    values: NotRequired[list[ValueName] | None]
     interval: NotRequired[list[Any] | None]
     p: NotRequired[float | None]
-    at: NotRequired[list[ColumnValue] | None]
+    at: NotRequired[list[ValueName] | None]
 
 
 StatisticRanges: TypeAlias = ValueRange | list[ValueRange | None]
 
 
+class StatisticSpec(TypedDict):
+    kind: StatisticKind
+    of: list[str]
+    weight: float | None
+    values: list[ValueNameSpec] | None
+    interval: list[Any] | None
+    p: float | None
+    at: list[ValueNameSpec] | None
+
+
 class StatisticsRequest(TypedDict):
     statistics: list[Statistic]
     ddof: NotRequired[int | None]
+
+
+class StatisticsSpec(TypedDict):
+    method: Literal['statistics']
+    seed: Literal['given'] | None
+    tags: dict[str, str]
+    release_id: str
+    statistics: list[StatisticSpec]
+    ddof: int | None
 
 
 class SwapDetectionRequest(TypedDict):
@@ -1902,6 +1941,7 @@ class TableResult(TypedDict):
     delta_disclosure: float | None
     beta: BetaLikeness | None
     sensitive: list[SensitiveColumn]
+    value_disclosure: dict[str, ValueDisclosure]
     risk: ReidentificationRisks
     population_k: float | None
     population_uniques: PopulationUniques | None
@@ -1937,6 +1977,27 @@ class UncertainRequest(TypedDict):
     domains: NotRequired[dict[str, list[Any]]]
     keep: NotRequired[list[str]]
     missing_policy: NotRequired[MissingPolicy]
+
+
+class UncertainResult(TypedDict):
+    valid: bool
+    findings: list[Finding]
+    method: Literal['uncertain']
+    records: int
+    released: int
+    suppressed: SuppressedRecords
+    k: float | None
+    density: DensityFamily
+    scales: ScaleSharing
+    axes: DensityAxes
+    expected_anonymity: Anonymity
+    certified_error: float
+    zero_scale_records: int
+    mean_scale: dict[str, float]
+    cell_count: int | None
+    expected_anonymity_with_kept: Anonymity | None
+    release_number: int
+    expected_anonymity_of_all_releases: Anonymity | None
 
 
 class UncertainSpec(TypedDict):
@@ -1991,7 +2052,7 @@ class BoxesOptions(TypedDict):
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
-    min_records_at_bound: NotRequired[int]
+    min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
@@ -2081,7 +2142,7 @@ class FrontierOptions(TypedDict):
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
-    min_records_at_bound: NotRequired[int]
+    min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
@@ -2130,7 +2191,7 @@ class BoxesRequest(TypedDict):
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
-    min_records_at_bound: NotRequired[int]
+    min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
@@ -2177,7 +2238,7 @@ class BoxesSpec(TypedDict):
     domains: dict[str, BoxDomain]
     bounds: BoxBounds
     value_step: dict[str, float]
-    min_records_at_bound: int
+    min_records_at_bound: int | None
     min_width: dict[str, float]
     box_means: BoxMeans
     mean_interval_in_boxes: float
@@ -2256,15 +2317,19 @@ class CompositionResult(TypedDict):
 class ComputedStatistic(TypedDict):
     kind: StatisticKind
     of: list[str]
-    values: list[ColumnValue] | None
+    values: list[ValueNameSpec] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
-    at: NotRequired[list[ColumnValue] | None]
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
     terms: list[RegressionTerm] | None
+    labels: QuantileLabels | None
     sharp: bool
     gap: float | None
     value_known: bool
     reason: str | None
+    base: StatisticBase | None
+    n: int | None
     ddof: int | None
     estimate: EstimatedValue | None
     first_order: StatisticRanges | None
@@ -2276,13 +2341,13 @@ class ComputedStatistic(TypedDict):
 class ComputedStatistics(TypedDict):
     method: Literal['statistics']
     statistics: list[ComputedStatistic]
-    share_single_value: dict[str, float]
+    value_disclosure: dict[str, ValueDisclosure]
 
 
 class ComputedSummary(TypedDict):
     method: Literal['statistics']
     statistics: NotRequired[list[ComputedStatistic]]
-    share_single_value: NotRequired[dict[str, float]]
+    value_disclosure: NotRequired[dict[str, ValueDisclosure]]
 
 
 class CondensationRequest(TypedDict):
@@ -2299,6 +2364,18 @@ class CondensationRequest(TypedDict):
     k: int
     keep: NotRequired[list[str]]
     missing_policy: NotRequired[MissingPolicy]
+
+
+class CondensationResult(TypedDict):
+    valid: bool
+    findings: list[Finding]
+    method: Literal['condensation']
+    records: int
+    released: int
+    suppressed: SuppressedRecords
+    group_count: int
+    smallest_group: int
+    largest_group: int
 
 
 class CondensationSpec(TypedDict):
@@ -2318,10 +2395,13 @@ class CondensationSpec(TypedDict):
 
 
 class CoreStatistic(TypedDict):
+    labels: NotRequired[QuantileLabels | None]
     sharp: bool
     gap: float | None
     value_known: NotRequired[bool | None]
     reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
     estimate: EstimatedValue | None
     first_order: StatisticRanges | None
     guaranteed: StatisticRanges | None
@@ -2410,21 +2490,12 @@ class Family(TypedDict):
     dataset_ids: list[str]
     datasets: list[FamilyDataset]
     published: list[FamilyPublication]
+    questions: list[FamilyQuestion]
 
 
 class FamilyList(TypedDict):
     items: list[Family]
     next_cursor: str | None
-
-
-class FrontierPoint(TypedDict):
-    k: int
-    box_count: int | None
-    released: int | None
-    ncp: float | None
-    share_single_value: dict[str, float] | None
-    statistics: list[FrontierStatistic]
-    infeasible: str | None
 
 
 class FrontierRequest(TypedDict):
@@ -2448,7 +2519,7 @@ class FrontierRequest(TypedDict):
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
-    min_records_at_bound: NotRequired[int]
+    min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
@@ -2468,26 +2539,59 @@ class FrontierRequest(TypedDict):
     records: NotRequired[MeasuredRows | None]
 
 
-class FrontierResult(TypedDict):
+class FrontierSpec(TypedDict):
     method: Literal['frontier']
-    passed: bool | None
-    demands: dict[str, MeasuredDemand]
-    findings: list[Finding]
-    verdict: str
-    points: list[FrontierPoint]
-    records: FrontierRecords | None
-    meaning: dict[str, str]
+    seed: Literal['given'] | None
+    tags: dict[str, str]
+    dataset_id: str
+    quasi_identifiers: list[str]
+    nominal: dict[str, NominalColumnSpec]
+    ordinal: dict[str, list[ColumnValue]]
+    person_column: str | None
+    statistics: list[StatisticSpec] | None
+    unlisted_column_weight: float
+    ddof: int
+    l: int | None
+    t: float | None
+    t_distance: dict[str, DistributionDistance]
+    alpha: float | None
+    min_separation: dict[str, float]
+    sensitive: list[str]
+    domains: dict[str, BoxDomain]
+    bounds: BoxBounds
+    value_step: dict[str, float]
+    min_records_at_bound: int | None
+    min_width: dict[str, float]
+    box_means: BoxMeans
+    mean_interval_in_boxes: float
+    p_percent: float
+    rare_records: RareRecords
+    max_suppressed: float
+    objective: SuppressionObjective
+    confidence: float
+    partition: PartitionMethod
+    keep: list[str]
+    k_counts_kept: bool
+    max_suppressed_classes: float
+    survey_weight_column: str | None
+    released_weights: ReleasedWeights
+    missing_policy: BoxesMissingPolicy
+    k: list[int]
+    records: MeasuredRows | None
 
 
-class FrontierSummary(TypedDict):
-    method: Literal['frontier']
-    passed: bool | None
-    demands: dict[str, MeasuredDemand]
-    findings: list[Finding]
-    verdict: str
-    points: list[FrontierPoint]
-    records: FrontierRecordCounts | None
-    meaning: dict[str, str]
+class FrontierStatistic(TypedDict):
+    kind: StatisticKind
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[Any] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    width: float | None
+    base: StatisticBase | None
+    n: int | None
 
 
 class GroupProfileResult(TypedDict):
@@ -2570,14 +2674,11 @@ class GroupSummary(TypedDict):
     split: RegionSplit | None
 
 
-class InfluenceResult(TypedDict):
-    method: Literal['influence']
-    passed: bool | None
-    demands: dict[str, MeasuredDemand]
-    findings: list[Finding]
-    verdict: str
-    releases: list[InfluencedRelease]
-    meaning: dict[str, str]
+class InfluencedRelease(TypedDict):
+    release_id: str
+    runs: int
+    failed: int
+    numbers: list[InfluencedStatistic]
 
 
 class JobReportJob(TypedDict):
@@ -2653,15 +2754,19 @@ RecodingSpec: TypeAlias = RecodedValues | DerivedColumnSpec
 class RestrictedStatistic(TypedDict):
     kind: StatisticKind
     of: list[str]
-    values: list[ColumnValue] | None
+    values: list[ValueNameSpec] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
-    at: NotRequired[list[ColumnValue] | None]
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
     terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
     sharp: bool
     gap: float | None
     value_known: NotRequired[bool | None]
     reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
     weight: float
     ddof: int | None
     estimate: EstimatedValue | None
@@ -2671,6 +2776,7 @@ class RestrictedStatistic(TypedDict):
     domain_may_be_empty: NotRequired[bool | None]
     core: CoreStatistic | None
     true_value: EstimatedValue | None
+    true_label: ColumnValue | None
     shift: EstimatedValue | None
     delta_at_records: EstimatedValue | None
 
@@ -2692,15 +2798,19 @@ class RulesModelSpec(TypedDict):
 class StatisticResult(TypedDict):
     kind: StatisticKind
     of: list[str]
-    values: list[ColumnValue] | None
+    values: list[ValueNameSpec] | None
     interval: NotRequired[list[Any] | None]
     p: float | None
-    at: NotRequired[list[ColumnValue] | None]
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
     terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
     sharp: bool
     gap: float | None
     value_known: NotRequired[bool | None]
     reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
     weight: float
     ddof: int | None
     estimate: EstimatedValue | None
@@ -2905,6 +3015,8 @@ class AttackAgain(TypedDict):
 
 
 class BoxesResult(TypedDict):
+    valid: bool
+    findings: list[Finding]
     method: Literal['boxes']
     records: int
     released: int
@@ -2918,7 +3030,7 @@ class BoxesResult(TypedDict):
     uncertainty: Uncertainty | None
     weight_cutoff: float | None
     mean_width: dict[str, float]
-    share_single_value: dict[str, float]
+    value_disclosure: dict[str, ValueDisclosure]
     ncp: dict[str, float]
     share_certain: dict[str, float]
     share_nearly_certain: dict[str, float]
@@ -2986,24 +3098,36 @@ class DeterminationJob(TypedDict):
     estimate: JobEstimate | None
 
 
-class FrontierJob(TypedDict):
-    id: str
-    kind: Literal['audit']
+class FrontierPoint(TypedDict):
+    k: int
+    box_count: int | None
+    released: int | None
+    ncp: float | None
+    value_disclosure: dict[str, ValueDisclosure] | None
+    statistics: list[FrontierStatistic]
+    infeasible: str | None
+
+
+class FrontierResult(TypedDict):
     method: Literal['frontier']
-    state: JobState
-    tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: FrontierSpec | None
-    result: FrontierSummary | None
-    warnings: list[JobWarning]
-    release_id: str | None
+    passed: bool | None
+    demands: dict[str, MeasuredDemand]
     findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
+    verdict: str
+    points: list[FrontierPoint]
+    records: FrontierRecords | None
+    meaning: dict[str, str]
+
+
+class FrontierSummary(TypedDict):
+    method: Literal['frontier']
+    passed: bool | None
+    demands: dict[str, MeasuredDemand]
+    findings: list[Finding]
+    verdict: str
+    points: list[FrontierPoint]
+    records: FrontierRecordCounts | None
+    meaning: dict[str, str]
 
 
 class GroupProfileRequest(TypedDict):
@@ -3034,24 +3158,14 @@ class GroupProfileSpec(TypedDict):
     alphas: list[float]
 
 
-class InfluenceJob(TypedDict):
-    id: str
-    kind: Literal['audit']
+class InfluenceResult(TypedDict):
     method: Literal['influence']
-    state: JobState
-    tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: InfluenceSpec | None
-    result: InfluenceResult | None
-    warnings: list[JobWarning]
-    release_id: str | None
+    passed: bool | None
+    demands: dict[str, MeasuredDemand]
     findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
+    verdict: str
+    releases: list[InfluencedRelease]
+    meaning: dict[str, str]
 
 
 class Recode(TypedDict):
@@ -3092,6 +3206,8 @@ class SwapDetectionJob(TypedDict):
 
 
 class SwapsResult(TypedDict):
+    valid: bool
+    findings: list[Finding]
     method: Literal['swaps']
     records: int
     in_range: int
@@ -3106,8 +3222,6 @@ class SwapsResult(TypedDict):
     decoy_distortion: float
     protected_alphas: list[float]
     fitness: float | None
-    valid: bool
-    findings: list[Finding]
     more_groups: list[MaskedGroup]
     signal_kind: SignalKind
     utility: RegionalUtility
@@ -3128,6 +3242,8 @@ class SwapsResult(TypedDict):
 
 
 class SwapsSummary(TypedDict):
+    valid: bool
+    findings: list[Finding]
     method: Literal['swaps']
     records: int
     in_range: int
@@ -3142,8 +3258,6 @@ class SwapsSummary(TypedDict):
     decoy_distortion: float
     protected_alphas: list[float]
     fitness: float | None
-    valid: bool
-    findings: list[Finding]
     more_groups: list[MaskedGroup]
     signal_kind: SignalKind
     utility: RegionalUtility
@@ -3195,6 +3309,26 @@ class BoxesJob(TypedDict):
     finished_at: str | None
     spec: BoxesSpec | None
     result: BoxesResult | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
+
+
+class FrontierJob(TypedDict):
+    id: str
+    kind: Literal['audit']
+    method: Literal['frontier']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: FrontierSpec | None
+    result: FrontierSummary | None
     warnings: list[JobWarning]
     release_id: str | None
     findings: list[Finding]
@@ -3260,6 +3394,26 @@ class GroupSpec(TypedDict):
     signal: SignalKind
     split_column: str | None
     min_split_share: float
+
+
+class InfluenceJob(TypedDict):
+    id: str
+    kind: Literal['audit']
+    method: Literal['influence']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: InfluenceSpec | None
+    result: InfluenceResult | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
 
 
 JobResult: TypeAlias = (

@@ -27,8 +27,8 @@ _LATEST = "latest:"
 def parser() -> Parser:
     """The command line."""
     made = Parser("anonymize", "Anonymize a file and publish the release, with a certificate.", EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="CSV, TSV, NDJSON or Parquet, gzip or not")
-    made.add_argument("--k", type=whole, metavar="N", help="how many persons share a box or a class")
+    made.add_argument("file", metavar="FILE", nargs="?", help="CSV, TSV, NDJSON or Parquet, gzip or not")
+    made.add_argument("--k", type=whole, metavar="N", help="records (people, with --person) that share a box")
     made.add_argument("--method", metavar="M", help="boxes (the default), condensation, uncertain, swaps")
     spec.add_columns(made)
     spec.add_meaning(made)
@@ -37,6 +37,10 @@ def parser() -> Parser:
         "--version-of", dest="earlier", metavar="ID|latest:K=V",
         help="the file is the next delivery of this dataset or release, or of the latest release with this tag, which "
         "the new one then has too",
+    )  # fmt: skip
+    made.add_argument(
+        "--series-of", dest="base", metavar="ID",
+        help="instead of a file: make it from this published release alone, with fewer columns or a larger k",
     )  # fmt: skip
     add_files(made)
     made.add_argument("--idempotency-key", metavar="K", help="the same key again makes nothing new")
@@ -50,7 +54,14 @@ def parser() -> Parser:
 def add_files(made: Parser) -> None:
     """Which files of the release are written."""
     made.add_argument("--out", type=Path, metavar="F", help="write the release here; its ending says the format")
-    made.add_argument("--format", type=names, dest="formats", metavar="F,F", help="formats to write beside each other")
+    made.add_argument(
+        "--format",
+        action="together",
+        type=names,
+        dest="formats",
+        metavar="F,F",
+        help="formats to write beside each other",
+    )
     made.add_argument(
         "--certificate", action="store_true", help="write F.dsse.json and F.jwks.json too, for `surebox verify`"
     )
@@ -58,9 +69,9 @@ def add_files(made: Parser) -> None:
 
 def run(given: argparse.Namespace, arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
-    body = spec.specification(given)
+    body = based(given, spec.specification(given))
     if given.formats and given.out is None:
-        raise UsageError("--format is about --out: name a file")
+        raise UsageError("--format is about --out: name a file.")
     formats = spec.formats(given)
     tag_like_latest(given, body)
     spec.publication(given, body)
@@ -75,13 +86,31 @@ def run(given: argparse.Namespace, arguments: Sequence[str]) -> int:
         return run_once(service, given, body, end=end)
 
 
+def based(given: argparse.Namespace, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the specification with the base of its series.
+
+    Raises
+    ------
+    UsageError
+        There are a file and a base, or neither, or two bases.
+    """
+    base = given.base or body.get("base_release_id")
+    if body.get("base_release_id") not in (None, base):
+        raise UsageError("--series-of and --set base_release_id have different values; write one of them.")
+    if base is None and given.file is None:
+        raise UsageError("Name a FILE, or with --series-of the release that a series is made from.")
+    if base is not None and (given.file is not None or given.earlier is not None):
+        raise UsageError("--series-of makes a release from its base alone: leave FILE and --version-of out.")
+    return body if base is None else body | {"base_release_id": base}
+
+
 def tag_like_latest(given: argparse.Namespace, body: dict[str, Any]) -> None:
     """A release that follows the latest one with a tag has that tag, for the next one to follow it."""
     if given.earlier is not None and given.earlier.startswith(_LATEST):
         try:
             name, value = pair(given.earlier.removeprefix(_LATEST))
         except argparse.ArgumentTypeError:
-            raise UsageError("--version-of latest: needs a tag: latest:table=people") from None
+            raise UsageError("--version-of latest: needs a tag: latest:table=people.") from None
         body["tags"] = {**body.get("tags", {}), name: value}
 
 
@@ -96,5 +125,7 @@ def _says_enough(body: dict[str, Any]) -> bool:
     if not body.get("quasi_identifiers"):
         return "base_release_id" in body
     if "k" not in body and "k_column" not in body and "base_release_id" not in body:
-        raise UsageError("--k says how many persons share a box; 5 is usual, `surebox frontier` shows what each costs")
+        raise UsageError(
+            "Give --k, the records that share a box: 5 is usual, `surebox frontier` shows what each costs."
+        )
     return True

@@ -1,7 +1,7 @@
 """Uploaded rows: sent for a command, and deleted once it has its answer."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +11,7 @@ from surebox_client.commands.exits import UsageError
 from surebox_client.commands.options import reading
 from surebox_client.commands.output import say
 from surebox_client.commands.parsing import pair
+from surebox_client.commands.refusals import warned
 from surebox_client.commands.where import progress
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def uploaded(service: "Surebox", given: argparse.Namespace, **query: Any) -> "It
     """Upload the file of a command; at the end its rows are deleted, unless they are to be kept or a job needs them."""
     path = Path(given.file)
     if not path.is_file():
-        raise UsageError(f"There is no file {path}")
+        raise UsageError(f"There is no file {path}.")
     query = {name: value for name, value in query.items() if value is not None} | reading(given)
     if path.suffix.lower() not in _KNOWN:
         query.setdefault("format", "csv")
@@ -40,12 +41,19 @@ def uploaded(service: "Surebox", given: argparse.Namespace, **query: Any) -> "It
         **query,
     )
     try:
-        for warning in dataset.data["warnings"]:
-            say(f"{path.name}: {warning['detail']}")
+        warned(_unanswered(given, dataset.data), progress(given))
         yield dataset
     finally:
         if not given.keep_data and not getattr(given, "no_wait", False):
             forget(service, dataset.id)
+
+
+def _unanswered(given: argparse.Namespace, profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the warnings of an upload without those about orders that the command states or does not need."""
+    ordered = {name for name, _ in getattr(given, "ordinal", None) or ()}
+    used = getattr(given, "quasi_identifiers", None) or [column["name"] for column in profile["columns"]]
+    wanted = {f"/columns/{j}" for j, column in enumerate(profile["columns"]) if column["name"] in {*used} - ordered}
+    return [one for one in profile["warnings"] if one["code"] != "ordered_words" or one["pointer"] in wanted]
 
 
 def forget(service: "Surebox", dataset_id: str) -> None:
@@ -91,5 +99,5 @@ def made_from(service: "Surebox", release: "Release") -> str:
     spec: dict[str, Any] = dict(service.job(release.data["job_id"]).data["spec"] or {})
     dataset_id = spec.get("dataset_id")
     if not isinstance(dataset_id, str):
-        raise UsageError(f"{release.id} was not made from a file: name the first release of its series")
+        raise UsageError(f"{release.id} was not made from a file: name the first release of its series.")
     return dataset_id

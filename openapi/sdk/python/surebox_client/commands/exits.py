@@ -7,7 +7,7 @@ from surebox_client import errors
 
 
 class Exit(IntEnum):
-    """Exit codes, as docs/command-line.md lists them."""
+    """Exit codes, as docs/tutorials/command-line.md lists them."""
 
     DONE = 0
     SERVICE = 1
@@ -17,6 +17,17 @@ class Exit(IntEnum):
     TIMEOUT = 5
     INTERRUPTED = 130
 
+
+#: What each means, as help prints it.
+MEANINGS: Final = {
+    Exit.DONE: "published, or passed; other commands: done",
+    Exit.SERVICE: "the service failed or was not reached",
+    Exit.USAGE: "the command line is wrong, a file is missing, or no quasi-identifiers were given",
+    Exit.DRAFT: "the release is a draft (also with --draft), or a demand is not met",
+    Exit.REFUSED: "the service refused: the key, the file, or a request that cannot be met",
+    Exit.TIMEOUT: "the time of --timeout is over; the job goes on",
+    Exit.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM); the job goes on",
+}
 
 #: Answers that say nothing against the request: the same may be sent again.
 _NOT_REFUSALS: Final = (408, 425, 429)

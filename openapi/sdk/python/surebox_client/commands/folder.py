@@ -59,7 +59,7 @@ class Running:
         try:
             return (self.folder / "admin.key").read_text(encoding="utf-8").strip()
         except OSError as error:
-            message = f"{error.filename} cannot be read ({error.strerror}): name the file of a key with --key-file"
+            message = f"{error.filename} cannot be read ({error.strerror}). Name the file of a key with --key-file."
             raise SureboxError(message) from None
 
 
@@ -121,7 +121,7 @@ def stop(folder: Path | str, *, even_in_use: bool = False) -> bool:
         deadline = time.monotonic() + STOP_SECONDS
         while _is_served(path):
             if time.monotonic() > deadline:
-                raise ConnectionFailedError(f"The service on {path} has not ended in {STOP_SECONDS:g} s")
+                raise ConnectionFailedError(f"The service on {path} has not ended in {STOP_SECONDS:g} s.")
             time.sleep(LOOK_SECONDS)
     return True
 
@@ -145,8 +145,8 @@ def _installed() -> None:
     """
     if not entry_points(group="surebox.commands", name="serve"):
         raise ConnectionFailedError(
-            "No service runs here, and none is installed: pip install 'surebox[embedded,worker]', or say with --url "
-            "where one runs"
+            "No service runs here, and none is installed: pip install surebox from your index, "
+            "or name with --url where one runs."
         )
 
 
@@ -156,12 +156,12 @@ def _used(path: Path, *, say: Say) -> Iterator[None]:
     try:
         descriptor = os.open(path / USES, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise SureboxError(f"The data folder {path} cannot be used: {error.strerror}") from None
+        raise SureboxError(f"The data folder {path} cannot be used: {error.strerror}.") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("The service of the folder is ending; another one is started after it")
+            say("The service of the folder is ending; another one is started after it.")
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         os.utime(descriptor)
         yield
@@ -179,7 +179,7 @@ def _alone(path: Path, *, needed: bool) -> Iterator[None]:
     except BlockingIOError:
         if needed:
             os.close(descriptor)
-            raise FolderInUseError("Other commands use the service; wait for them, or say --force") from None
+            raise FolderInUseError("Other commands use the service. Wait for them, or use --force.") from None
     try:
         yield
     finally:
@@ -211,7 +211,7 @@ def _start(path: Path, *, idle_minutes: float, say: Say) -> Running:
         process = None
         if not _is_served(path):
             _installed()
-            say(f"Starting the service on {path}; it ends after {idle_minutes:g} idle minutes, or by `surebox stop`")
+            say(f"Starting the service on {path}; it ends after {idle_minutes:g} idle minutes, or by `surebox stop`.")
             process = _launch(path, idle_minutes=idle_minutes)
         ready = _wait_until_ready(path, process)
         if process is not None:

@@ -23,7 +23,7 @@ def parser() -> Parser:
     """The command line."""
     made = Parser("frontier", "Show what boxes of each k would cost; nothing is published.", EXAMPLES)
     made.add_argument("file", metavar="FILE", help="CSV, TSV, NDJSON or Parquet, gzip or not")
-    made.add_argument("--k", type=counts, metavar="N,N", required=True, help="which k to try")
+    made.add_argument("--k", action="together", type=counts, metavar="N,N", required=True, help="which k to try")
     spec.add_columns(made)
     spec.add_meaning(made)
     add_waiting(made)
@@ -38,7 +38,7 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     if given.sensitive:
         body["sensitive"] = given.sensitive
     if not body.get("quasi_identifiers"):
-        raise UsageError("--quasi-identifiers says what an adversary may know; `surebox profile FILE` proposes some")
+        raise UsageError("Give --quasi-identifiers, what an attacker may know; `surebox profile FILE` proposes some.")
     with connected(given, methods=("frontier",)) as service, uploaded(service, given) as dataset:
         order = spec.typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
         job = waited(submitted(lambda: service.audit(order)), given)
@@ -51,22 +51,35 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
 
 
 def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
-    """A line for each k: boxes, records, what is lost and, with `widths`, how wide the range of each statistic is."""
+    """Write a line for each k: boxes, records, what is lost, the values of a column that everybody would know.
+
+    Parameters
+    ----------
+    result
+        Of the job.
+    widths
+        Whether it shows how wide the range of each statistic is.
+    """
     points = result["points"]
     named = list(dict.fromkeys(_label(one) for point in points for one in point["statistics"])) if widths else []
-    head = ("k", "boxes", "released", "lost", *named)
+    head = ("k", "boxes", "released", "lost", "known", *named)
     rows = [
         (
             point["k"],
             point["box_count"],
             point["released"],
             "" if point["ncp"] is None else f"{point['ncp']:.1%}",
+            _known(point["value_disclosure"]),
             *(_widest(point["statistics"], label) for label in named),
         )
         for point in points
     ]
     refused = [f"k {point['k']}: {point['infeasible']}" for point in points if point["infeasible"]]
     return [*table(head, rows), *refused]
+
+
+def _known(disclosed: Mapping[str, Any] | None) -> str:
+    return f"{max((one['exact'] for one in disclosed.values()), default=0.0):.1%}" if disclosed is not None else ""
 
 
 def _label(statistic: Mapping[str, Any]) -> str:
@@ -80,6 +93,8 @@ def _label(statistic: Mapping[str, Any]) -> str:
         parts[1:] = [f"{name}={value}" for name, value in zip(parts[1:], at, strict=True)]
     if p is not None:
         parts.append(f"{p:g}")
+    if statistic.get("called") is not None:
+        return f"{statistic['called']} of {', '.join(parts)}"
     return f"{statistic['kind']}({', '.join(parts)})"
 
 

@@ -23,7 +23,7 @@ def key_in(text: str, where: str) -> str:
     """
     key = text.strip()
     if not _KEY.fullmatch(key):
-        raise UsageError(f"{where} holds no API key: one word without blanks")
+        raise UsageError(f"{where} contains no API key, which is one word without blanks.")
     return key
 
 
@@ -86,7 +86,7 @@ def _logins() -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        raise UsageError(f"{logins_file()} cannot be read: delete it, and login again") from None
+        raise UsageError(f"{logins_file()} cannot be read. Delete it, and run `surebox login` again.") from None
     return {str(url): str(key) for url, key in kept.items()} if isinstance(kept, dict) else {}
 
 

@@ -51,7 +51,7 @@ def check(given: argparse.Namespace, key: str) -> None:
         try:
             service.get("/v1/usage")
         except errors.ForbiddenError:
-            say("The service knows the key; it may not read its owner's usage")
+            say("The service knows the key, which may not read its owner's usage.")
 
 
 def _typed() -> str:
@@ -59,5 +59,5 @@ def _typed() -> str:
         return getpass.getpass("Key: ")
     text = sys.stdin.readline()
     if not text:
-        raise UsageError("Standard input holds no key: pipe one, or name a file with --key-file")
+        raise UsageError("Standard input contains no key. Pipe one, or name a file with --key-file.")
     return text

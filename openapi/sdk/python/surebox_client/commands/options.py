@@ -27,7 +27,13 @@ def add_reading(parser: Parser) -> None:
     """How a file is read; what is not said is recognised."""
     group = parser.add_argument_group("how the file is read")
     group.add_argument("--no-header", action="store_true", help="the first line is a record")
-    group.add_argument("--columns", type=names, metavar="A,B", help="names of the columns of a file without a header")
+    group.add_argument(
+        "--columns",
+        action="together",
+        type=names,
+        metavar="A,B",
+        help="names of the columns of a file without a header",
+    )
     group.add_argument(
         "--missing-value", action="append", default=[], metavar="TOKEN", help="how a missing value is written, as '?'"
     )
@@ -59,9 +65,15 @@ def reading(given: argparse.Namespace) -> dict[str, Any]:
     return query
 
 
-def with_columns(command: str, arguments: list[str], proposed: list[str], *, k: bool, out: str | None) -> str:
-    """A command line to copy: what was typed, with quasi-identifiers, and with a k and a file where there were none."""
+def with_columns(
+    command: str, arguments: list[str], proposed: list[str], *, person: str | None, k: bool, out: str | None
+) -> str:
+    """A command line to copy: what was typed, with quasi-identifiers, and with a k and a file where there were none.
+
+    And with the column that may say whose record each is, where none was named.
+    """
     more = ["--quasi-identifiers", ",".join(f'"{name}"' if "," in name else name for name in proposed)]
+    more += ["--person", person] if person else []
     more += ["--k", "5"] if k else []
     more += ["--out", out] if out else []
     return shlex.join(["surebox", command, *[each for each in arguments if each != "--json"], *more])

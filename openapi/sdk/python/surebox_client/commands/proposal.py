@@ -3,11 +3,12 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from surebox_client.commands.data import uploaded
 from surebox_client.commands.options import with_columns
 from surebox_client.commands.output import print_json, say, table
+from surebox_client.commands.refusals import in_options
 from surebox_client.commands.where import connected
 
 
@@ -26,8 +27,10 @@ def propose(
         The specification, for what is still to be said; None: nothing was.
     """
     given.no_wait = False
+    named = getattr(given, "person", None) or (body or {}).get("person_column")
+    whose = {"person_column": named} if named else {}
     with connected(given, methods=("table",)) as service, uploaded(service, given) as dataset:
-        job = service.audit({"method": "table", "dataset_id": dataset.id})
+        job = service.audit({"method": "table", "dataset_id": dataset.id, **whose})
         result = service.get(f"/v1/jobs/{job.wait(timeout=given.timeout, progress=False).id}/result")
         profile = dataset.data
     proposal = result["proposal"]
@@ -35,13 +38,24 @@ def propose(
         print_json({"rows": profile["rows"], "columns": profile["columns"], "proposal": proposal})
     for line in _lines(profile, proposal):
         say(line)
+    if not proposal["quasi_identifiers"]:
+        say("There is nothing to propose: a table needs several records, and a column in which they differ.")
+        return
     out = None if getattr(given, "out", None) else f"{Path(given.file).name.partition('.')[0]}.release.parquet"
+    person = None if named else next((each["column"] for each in proposal.get("person_columns", [])), None)
     copied = with_columns(
-        command, list(arguments), proposal["quasi_identifiers"],
+        command, list(arguments), proposal["quasi_identifiers"], person=person,
         k=command == "anonymize" and "k" not in (body or {}), out=out if command == "anonymize" else None,
     )  # fmt: skip
-    say("Say what an adversary may know and look up, and leave out what alone says who it is. To take the proposal:")
+    say("Choose the columns that someone could know about a person. Leave out direct identifiers such as names and")
+    say("numbers. To take the proposal:")
     say(f"  {copied}")
+    if person:
+        say(f"It takes each value of {person!r} as one person: k counts persons. Without --person it counts records.")
+
+
+#: Explains shares that add up to more than all.
+_OVERLAPPING: Final = "  (Columns that single out together count for each, so shares add up to more than 100%.)"
 
 
 def _lines(profile: Mapping[str, Any], proposal: Mapping[str, Any]) -> list[str]:
@@ -54,9 +68,12 @@ def _lines(profile: Mapping[str, Any], proposal: Mapping[str, Any]) -> list[str]
         rows.append(
             (each["column"], column.get("type", ""), each["distinct"], each["missing"], each["unique_alone"], part)
         )
+    counted = "record" if profile["rows"] == 1 else "records"
     head = ("column", "type", "values", "missing", "alone single out", "share in singling out")
     return [
-        f"{profile['name']}: {profile['rows']} records. What each column could tell of a person:",
+        f"{profile['name']}: {profile['rows']} {counted}. What each column could tell of a person:",
         *[f"  {line}" for line in table(head, rows)],
+        *([_OVERLAPPING] if sum(each["contribution"] or 0.0 for each in proposal["columns"]) > 1.0 else []),
         *[f"  {pair['sentence']}" for pair in proposal["pairs"][:5]],
+        *[f"Is it a person? {in_options(each['sentence'])}" for each in proposal.get("person_columns", [])],
     ]

@@ -1,4 +1,4 @@
-"""`surebox releases`, `publish`, `withdraw` and `download`: what was made before."""
+"""`surebox releases`, `publish`, `withdraw`, `answer` and `download`: what was made before."""
 
 import argparse
 from collections.abc import Sequence
@@ -60,7 +60,10 @@ def parser_publish() -> Parser:
         ("surebox publish $RELEASE", "surebox publish $RELEASE --accept composition"),
     )  # fmt: skip
     made.add_argument("release", metavar="REL", help="the id of a release")
-    made.add_argument("--accept", type=names, default=[], metavar="A,B", help="audits whose findings are accepted")
+    made.add_argument(
+        "--accept", action="together", type=names, default=[], metavar="A,B", help="audits whose findings are accepted"
+    )
+    made.add_argument("--json", action="store_true", help="print the release as JSON")
     add_where(made)
     return made
 
@@ -69,18 +72,19 @@ def run_publish(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
     with connected(given) as service:
         release = service.release(given.release).publish(accept_findings=given.accept)
-    print_json(release.data)
+    show_release(release, {}, as_json=given.json)
     return Exit.DONE
 
 
 def parser_withdraw() -> Parser:
     """The command line of `withdraw`."""
     made = Parser(
-        "withdraw", "Withdraw a published release: readers find it no more, its family counts it for ever.",
+        "withdraw", "Withdraw a published release. Readers get 404; composition checks keep counting it.",
         ("surebox withdraw $RELEASE", "surebox withdraw $RELEASE --reason 'wrong year'"),
     )  # fmt: skip
     made.add_argument("release", metavar="REL", help="the id of a release")
     made.add_argument("--reason", metavar="TEXT", help="why; readers may learn it")
+    made.add_argument("--json", action="store_true", help="print the release as JSON")
     add_where(made)
     return made
 
@@ -89,7 +93,34 @@ def run_withdraw(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
     with connected(given) as service:
         release = service.release(given.release).withdraw(given.reason)
-    print_json(release.data)
+    show_release(release, {}, as_json=given.json)
+    return Exit.DONE
+
+
+def parser_answer() -> Parser:
+    """The command line of `answer`."""
+    made = Parser(
+        "answer", "Answer whether the data of two families are of the same people; print the family.",
+        (
+            "surebox answer $FAMILY --other $OTHER --people other",
+            "surebox answer $FAMILY --other $OTHER --people same",
+        ),
+    )  # fmt: skip
+    made.add_argument("family", metavar="FAM", help="the id of a family")
+    made.add_argument("--other", metavar="FAM", required=True, help="the family that its question names")
+    made.add_argument(
+        "--people", type=one_of("same", "other"), metavar="P", required=True,
+        help="same: releases of both are composed; other: they are not",
+    )  # fmt: skip
+    add_where(made)
+    return made
+
+
+def run_answer(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    with connected(given) as service:
+        family = service.answer(given.family, given.other, given.people)
+    print_json(family)
     return Exit.DONE
 
 
@@ -130,5 +161,5 @@ def _release(service: "Surebox", text: str) -> "Release":
     try:
         tag = pair(text.removeprefix(_LATEST))
     except argparse.ArgumentTypeError:
-        raise UsageError("latest: needs a tag: latest:table=people") from None
+        raise UsageError("latest: needs a tag: latest:table=people.") from None
     return service.latest(tags=once([tag], "latest"))

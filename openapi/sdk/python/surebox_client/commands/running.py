@@ -20,9 +20,9 @@ from surebox_client.commands.where import marking_key, progress
 if TYPE_CHECKING:
     from surebox_client import Job, Surebox
 
-#: Tags of a job that an idempotency key has made: marks of the key, and of what was ordered under it. Its release has
-#: them too, and readers see them: `marking_key` is why these learn nothing by trying keys and orders.
-_KEY, _ORDER = "idempotency", "idempotency-order"
+#: Tags of a job that an idempotency key has made: marks of the key, and of what was ordered under it. The job keeps
+#: them (`job.`), its release does not get them.
+_KEY, _ORDER = "job.idempotency", "job.idempotency-order"
 _ROUNDS: Final = 3
 
 Ending = Callable[["Job"], int]
@@ -30,6 +30,8 @@ Ending = Callable[["Job"], int]
 
 def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any], *, end: Ending) -> int:
     """Upload, have the file anonymized, wait, and end; with an idempotency key what it has made before is taken up.
+
+    A release of a series has no file.
 
     The service repeats the answer to a job's request only where the body is the same, and that names the rows, which
     are deleted once a command has its answer: so a mark of the key is a tag of the job as well. What the file holds
@@ -44,9 +46,9 @@ def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any]
         failures = 0
         for job in service.jobs(tag=f"{_KEY}:{key}"):
             if job.data["tags"].get(_ORDER) != order:
-                raise UsageError(f"The idempotency key was used for another order, {job.id}: use a new one")
+                raise UsageError(f"The idempotency key was used for another order, {job.id}: use a new one.")
             if job.state not in ("failed", "cancelled"):
-                progress(given)(f"The idempotency key has made {job.id} already")
+                progress(given)(f"The idempotency key has made {job.id} already.")
                 return settle(job, given, end=end)
             failures += 1
         try:
@@ -58,6 +60,9 @@ def run_once(service: "Surebox", given: argparse.Namespace, body: dict[str, Any]
 
 
 def _run(service: "Surebox", given: argparse.Namespace, body: dict[str, Any], *, end: Ending, key: str | None) -> int:
+    if body.get("base_release_id") is not None:
+        job = submitted(lambda: service.anonymize(body, idempotency_key=key))
+        return settle(job, given, end=end)
     with uploaded(service, given, version_of_dataset_id=earlier_dataset(service, given)) as dataset:
         order = typed(body, dataset.data["columns"] or []) | {"dataset_id": dataset.id}
         job = submitted(lambda: service.anonymize(order, idempotency_key=key))
@@ -78,7 +83,7 @@ def submitted(send: Callable[[], "Job"]) -> "Job":
     with _interrupts_held() as held:
         job = send()
     if held:
-        say(f"Job {job.id} goes on")
+        say(f"Job {job.id} goes on.")
         say(left(job))
         raise KeyboardInterrupt
     return job

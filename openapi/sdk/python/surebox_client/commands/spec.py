@@ -29,6 +29,13 @@ SUFFIXES: Final = {
 _ALWAYS_MADE: Final = ("parquet", "csv", "ndjson")
 #: Methods that need quasi-identifiers, and nothing instead of them.
 BY_QUASI_IDENTIFIERS: Final = ("boxes", "condensation", "uncertain")
+#: Statistics by other programs' names, as they are called here.
+_CALLED: Final = {
+    "median": "quantile({}, 0.5)", "avg": "mean({})", "average": "mean({})", "var": "variance({})",
+    "sd": "standard_deviation({})", "std": "standard_deviation({})", "stddev": "standard_deviation({})",
+    "corr": "correlation({})", "cov": "covariance({})", "percentile": "quantile({}, 0.9)",
+    "proportion": "share({})", "count": "share({})",
+}  # fmt: skip
 _NUMBERS: Final = {"integer": int, "number": float}
 _TRUTHS: Final = {"true": True, "false": False}
 
@@ -37,15 +44,26 @@ def add_columns(parser: Parser) -> None:
     """What the columns are."""
     group = parser.add_argument_group("columns")
     group.add_argument(
-        "--quasi-identifiers", type=names, metavar="A,B", help="what an adversary may know of a person and look up"
+        "--quasi-identifiers",
+        action="together",
+        type=names,
+        metavar="A,B",
+        help="what an adversary may know of a person and look up",
     )
-    group.add_argument("--sensitive", type=names, metavar="A,B", help="what must not be learned of a person")
+    group.add_argument(
+        "--person", metavar="COLUMN", help="whose record each is, where persons have several: k of persons"
+    )
+    group.add_argument(
+        "--sensitive", action="together", type=names, metavar="A,B", help="what must not be learned of a person"
+    )
 
 
 def add_meaning(parser: Parser) -> None:
     """What is published of the columns, and how."""
     group = parser.add_argument_group("what is published (all else of the specification: --spec, --set)")
-    group.add_argument("--keep", type=names, metavar="A,B", help="columns that are published as they are")
+    group.add_argument(
+        "--keep", action="together", type=names, metavar="A,B", help="columns that are published as they are"
+    )
     group.add_argument("--statistic", action="append", default=[], metavar="S", help="such as 'mean(age)'; repeatable")
     group.add_argument(
         "--ordinal", action="append", default=[], type=listed, metavar="COLUMN=LOW,HIGH", help="the order of its values"
@@ -53,7 +71,9 @@ def add_meaning(parser: Parser) -> None:
     group.add_argument(
         "--domain", action="append", default=[], type=ends, metavar="COLUMN=LEAST,GREATEST", help="its public limits"
     )
-    group.add_argument("--missing-is-value", type=names, metavar="A,B", help="missing is a value of these columns")
+    group.add_argument(
+        "--missing-is-value", action="together", type=names, metavar="A,B", help="missing is a value of these columns"
+    )
     group.add_argument(
         "--missing", type=one_of("drop", "pattern", "refuse"), metavar="drop|pattern|refuse",
         help="what becomes of records with a missing quasi-identifier",
@@ -69,7 +89,11 @@ def add_release(parser: Parser) -> None:
     """What becomes of the release."""
     group = parser.add_argument_group("the release")
     group.add_argument(
-        "--require", type=demands, metavar="k=5,l=2", help="publish only if the audit `table` measures this"
+        "--require",
+        action="together",
+        type=demands,
+        metavar="k=5,l=2",
+        help="publish only if the audit `table` measures this",
     )
     group.add_argument("--tag", action="append", default=[], type=pair, metavar="K=V", help="repeatable")
     group.add_argument("--draft", action="store_true", help="do not publish (exit 3)")
@@ -79,11 +103,13 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     """The body of the request, yet without a dataset; numbers among the values of columns are still texts."""
     body = read_object(given.spec) if given.spec else {}
     body.pop("dataset_id", None)
-    body |= once(given.settings, "--set")
+    settings = once(given.settings, "--set")
+    _refuse_contradictions(settings, given)
+    body |= settings
     body["method"] = method or given.method or body.get("method") or "boxes"
     simple = {
         "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "k": given.k,
-        "missing_policy": given.missing,
+        "missing_policy": given.missing, "person_column": given.person,
     }  # fmt: skip
     body |= {name: value for name, value in simple.items() if value is not None}
     for name, pairs in {"ordinal": given.ordinal, "domains": given.domain}.items():
@@ -99,12 +125,26 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     return body
 
 
+def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) -> None:
+    """Refuse a field that `--set` and another option give different values."""
+    options = {
+        "--quasi-identifiers": ("quasi_identifiers", given.quasi_identifiers), "--keep": ("keep", given.keep),
+        "--k": ("k", given.k), "--person": ("person_column", given.person),
+        "--missing": ("missing_policy", given.missing),
+        "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
+        "--draft": ("publish", "draft" if getattr(given, "draft", False) else None),
+    }  # fmt: skip
+    for option, (field, value) in options.items():
+        if value is not None and settings.get(field, value) != value:
+            raise UsageError(f"{option} and --set {field} have different values; write one of them.")
+
+
 def publication(given: argparse.Namespace, body: dict[str, Any]) -> None:
     """Add what becomes of the release: its gate, tags, formats."""
     if given.require:
         gate = {"method": "table", "require": given.require}
         body["gate"] = [*body.get("gate", []), gate | ({"sensitive": given.sensitive} if given.sensitive else {})]
-    elif given.sensitive:
+    if given.sensitive:
         body["sensitive"] = given.sensitive
     if given.tag:
         body["tags"] = {**body.get("tags", {}), **once(given.tag, "--tag")}
@@ -119,10 +159,16 @@ def statistic(text: str) -> Any:
     """A statistic as people write it."""
     from surebox_client import parse_statistic
 
+    kind, bracket, rest = text.partition("(")
+    meant = _CALLED.get(kind.strip().lower())
+    if bracket and meant is not None:
+        of = rest.rpartition(")")[0].strip() or "age"
+        written = f"quantile({of})" if "0.9" in meant and "," in of else meant.format(of)
+        raise UsageError(f"--statistic {text}: Write it as {written}.")
     try:
         return parse_statistic(text)
     except ValueError as error:
-        raise UsageError(f"--statistic {text}: {error}") from None
+        raise UsageError(f"--statistic {text}: {error}.") from None
 
 
 def formats(given: argparse.Namespace) -> list[str]:
@@ -130,7 +176,7 @@ def formats(given: argparse.Namespace) -> list[str]:
     if given.formats:
         unknown = [each for each in given.formats if each not in SUFFIXES]
         if unknown:
-            raise UsageError(f"--format: there is no format {', '.join(unknown)}; there are {', '.join(SUFFIXES)}")
+            raise UsageError(f"--format: There is no format {', '.join(unknown)}; formats are {', '.join(SUFFIXES)}.")
         return list(given.formats)
     return [] if given.out is None else [format_of(given.out)]
 
@@ -140,7 +186,7 @@ def format_of(path: Path) -> str:
     for name, suffix in SUFFIXES.items():
         if path.name.endswith(suffix) and (name != "csv" or not path.name.endswith(SUFFIXES["csv.excel"])):
             return name
-    raise UsageError(f"--out {path}: its name ends in none of {', '.join(SUFFIXES.values())}")
+    raise UsageError(f"--out {path}: Its name ends in none of {', '.join(SUFFIXES.values())}.")
 
 
 def named(out: Path, file_format: str) -> Path:

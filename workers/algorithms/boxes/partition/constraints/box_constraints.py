@@ -29,7 +29,7 @@ class BoxConstraints:
     l : least number of values of each sensitive column; 0 for no demand.
     kept, codes, values, apart, persons : see the Notation.
     t : largest distance of a sensitive column's distribution in a box from that of all records.
-    alpha : largest share that one value of a sensitive column has of a box.
+    alpha : largest share that one value of a sensitive column has of the records of a box that have one.
     ordered : which columns of `codes` are ranks, whose distance is the earth mover's.
     """
 

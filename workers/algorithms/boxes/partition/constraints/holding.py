@@ -52,7 +52,7 @@ class ConstraintArrays(NamedTuple):
 
 
 def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everywhere: bool) -> ConstraintArrays:
-    """The same for kernels, sieved where anything is demanded.
+    """The same for kernels, sieved where anything is demanded that lines do not show.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everyw
         run=np.empty(rows if constraints.values.shape[1] else 0),
         allowed=np.empty(0, dtype=np.uint8),
         marked=False,
-        sieved=any(len(each) for each in lists) or bool((min_width > 0.0).any()),
+        sieved=any(len(each) for each in lists) or (everywhere and bool((min_width > 0.0).any())),
     )
 
 
@@ -113,7 +113,7 @@ def _values(held: ConstraintArrays, order: IndexArray, base: int, line: IndexArr
             known += 1
             distinct += tally[label + 1] == 1
             largest = max(largest, tally[label + 1])
-    good = distinct >= held.l and is_deassociated(largest, e - s, held.alpha)
+    good = distinct >= held.l and is_deassociated(largest, known, held.alpha)
     if good and held.t < np.inf:
         good = is_close(tally, e - s, known, held.overall[c], held.ranks[c], held.t)
     for z in range(s, e):

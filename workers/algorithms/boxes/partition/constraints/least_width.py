@@ -5,7 +5,13 @@ literature but a floor under what bounds state about a number, as `min_separatio
 
 Derivation. The published bounds contain the extremes of the box's records, so records that span the width suffice.
 Bounds that follow the records (`tight`, `grid`) shrink with any cut: all columns are looked at (`everywhere`). Cells
-shrink only along the column that is cut. More records never span less.
+shrink only along the column that is cut: places of such cuts are known beforehand (partition.candidates). Exact means
+ask for the span of all columns as well, for a wide side does not hide records that lie at one end of it. More records
+never span less.
+
+With a least width w the search asks for 1.2 w (of whole steps the nearest number, of orders w): at w itself bounds
+would have a record near each end. `optimal` takes the mean of two predictions, sides of 1.5 w at least and what k alone
+allows; by the first alone all cuts cost the same once every column is at its least.
 
 science.md section 5, "Cuts".
 """
