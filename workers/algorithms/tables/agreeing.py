@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import IndexArray, IntArray
@@ -93,8 +94,6 @@ def enough_by_set(
 
 def by_chance(first: Cells, second: Cells, *, share: float) -> tuple[float, float]:
     """Share of the smaller table's records that agree with one of the other's, and what independence expects of it."""
-    from scipy.stats import binom
-
     _, at, there = np.intersect1d(first.hashes, second.hashes, assume_unique=True, return_indices=True)
     least = max(1, min(first.rows, second.rows))
     agreeing = int(np.minimum(first.counts[at], second.counts[there]).sum())
@@ -104,5 +103,6 @@ def by_chance(first: Cells, second: Cells, *, share: float) -> tuple[float, floa
     expected = 0.0
     for c, times in zip(*np.unique(merged, return_counts=True), strict=True):
         a = np.arange(c + 1)
-        expected += float(times) * float(np.minimum(a, c - a) @ binom.pmf(a, c, share))
+        logs = xlogy(a, share) + xlog1py(c - a, -share) - betaln(a + 1, c - a + 1)
+        expected += float(times) * float(np.minimum(a, c - a) @ np.exp(logs)) / (c + 1)
     return agreeing / least, min(1.0, expected / least)

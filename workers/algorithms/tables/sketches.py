@@ -30,7 +30,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, poisson
+from scipy.special import chdtr, pdtr
 
 from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import IntArray
@@ -172,7 +172,7 @@ def _kind(counts: IntArray, lattice: Callable[[], float]) -> Kind:
 def is_numbering(rows: int, values: int, lattice: float) -> bool:
     """Return whether fewer numbers occur twice than if each were drawn: evenly, by which the fewest do."""
     pairs = rows * (rows - 1) / 2 / lattice
-    return bool(poisson.cdf(rows - values, pairs) < _TOO_FEW)
+    return bool(pdtr(rows - values, pairs) < _TOO_FEW)
 
 
 def _is_even(counts: IntArray) -> bool:
@@ -185,7 +185,7 @@ def _is_even(counts: IntArray) -> bool:
         rate = mean * -math.expm1(-rate)
     variance = mean * (1 + rate - mean)
     squares = float(((counts - mean) ** 2).sum())
-    return bool(chi2.cdf(squares / variance, values - 1) < _EVEN / (values - 1))
+    return bool(chdtr(values - 1, squares / variance) < _EVEN / (values - 1))
 
 
 def kept_columns(columns: Sequence[HashedColumn]) -> list[HashedColumn]:

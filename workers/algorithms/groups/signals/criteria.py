@@ -32,9 +32,10 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from scipy.stats import hypergeom, norm
+from scipy.special import ndtri_exp
 
 from surebox_core.types import BoolArray, FloatArray
+from workers.algorithms.groups.signals.evidence import log_choose
 from workers.algorithms.groups.signals.outliers import Outliers, Test, thompson_tau
 from workers.algorithms.groups.signals.portraits import PORTRAIT, averaged, contrasts, counted_by, portraits
 from workers.algorithms.groups.signals.profile import ProfileSignal, SignalName, precision, ranks
@@ -261,9 +262,11 @@ def tails(count: int, m: int) -> FloatArray:
     As a normal deviate of the same tail probability: of few places one among the highest is no rare event, though it is
     many standard deviations from the mean.
     """
-    hits, chance = np.arange(m + 1), hypergeom(count, m, m)
-    more, less = chance.sf(hits - 1), chance.cdf(hits)
-    return np.asarray(np.where(more < 0.5, norm.isf(more), np.where(less < 0.5, -norm.isf(less), 0.0)))
+    hits = np.arange(m + 1)
+    chance = log_choose(m, hits) + log_choose(count - m, m - hits) - log_choose(count, m)
+    more, less = np.logaddexp.accumulate(chance[::-1])[::-1], np.logaddexp.accumulate(chance)
+    above, below = (ndtri_exp(np.minimum(log, 0.0)) for log in (more, less))
+    return np.where(above < 0, -above, np.where(below < 0, below, 0.0))
 
 
 def failing(standings: Iterable[Standing]) -> tuple[Standing, ...]:

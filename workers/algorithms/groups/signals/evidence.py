@@ -136,12 +136,13 @@ def _log_factors(counts: tuple[int, int, int, int], t1: IntArray, t2: IntArray) 
     theta, w = (roots + 1.0) / 2.0, weights / 2.0
     first = _likelihoods(float(tp), float(fp), theta, t1)
     second = _likelihoods(float(fn), float(tn), theta, t2)
-    scale = math.log(m + 1) + _log_choose(m, tp + fn)
+    scale = math.log(m + 1) + log_choose(m, tp + fn)
     return scale + _log_product(first + np.log(w), second)
 
 
-def _log_choose(n: float, k: float) -> float:
-    return float(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+def log_choose(items: IntArray | int, taken: IntArray | int) -> FloatArray:
+    """Return logarithms of the numbers of ways to take some of the items; minus infinity where there are none."""
+    return np.asarray(gammaln(items + 1.0) - gammaln(taken + 1.0) - gammaln(items - taken + 1.0))
 
 
 def _log_product(left: FloatArray, right: FloatArray) -> FloatArray:
