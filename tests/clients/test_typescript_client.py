@@ -66,6 +66,7 @@ def test_a_strict_client_uploads_follows_a_job_and_downloads(
     run(tmp_path, "built/drive.js", service.address, service.key)
 
 
+@pytest.mark.long
 def test_the_client_of_openapi_generator_compiles(packages: Path, tmp_path: Path) -> None:
     generate("typescript-fetch", tmp_path / "client")
     (tmp_path / "node_modules").symlink_to(packages)

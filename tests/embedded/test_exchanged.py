@@ -55,6 +55,7 @@ def refusal(folder: Path) -> str:
     return done.stderr.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_what_was_exchanged_is_named_at_the_next_start(folders: Folders) -> None:
     folder = folders.ours
     mine = (folder / "storage" / "installation" / "id").read_text().strip()

@@ -45,7 +45,7 @@ def test_the_first_jobs_of_a_fresh_data_folder_compile_nothing(tmp_path: Path) -
     assert events(folder, "kernel.compiled") == []
 
 
-@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("warm", [pytest.param(True, marks=pytest.mark.long), False])
 def test_a_worker_loads_its_methods_before_jobs_need_them_unless_it_is_told_not_to(tmp_path: Path, warm: bool) -> None:
     folder = tmp_path / "fresh"
     with serving(folder, SUREBOX_WARM_KERNELS=str(warm).lower()) as service, service.client() as client:

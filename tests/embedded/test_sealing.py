@@ -151,6 +151,7 @@ def test_without_the_key_or_with_another_one_nothing_starts_and_nothing_is_resto
     assert_one_line(surebox(*restore, **SECOND), "sealed under other keys than SUREBOX_STORAGE_KEY")
 
 
+@pytest.mark.long
 def test_a_restored_backup_goes_on_under_another_key_and_then_without_any(sealed: Sealed) -> None:
     folder = sealed.folder.with_name("new")
     done = surebox("restore", str(sealed.backup), "--data-dir", str(folder), **BOTH)

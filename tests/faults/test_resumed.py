@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import numpy as np
 import polars as pl
+import pytest
 
 from app.embedded.worker import celery_arguments
 from tests.faults.rig import Process, Rig
@@ -59,6 +60,7 @@ def files(client: httpx.Client, job_id: str) -> dict[str, str]:
     return {name: file["sha256"] for name, file in release["files"].items()}
 
 
+@pytest.mark.long
 def test_killed_searches_go_on_to_the_very_result_of_undisturbed_ones(rig: Rig) -> None:
     rig.housekeeping()
     worker = real_worker(rig)
