@@ -39,8 +39,13 @@ def is_called_number(name: str) -> bool:
 
 
 def can_name_persons(name: str, kind: str) -> bool:
-    """Return whether a column of this name and type can have persons as its values."""
-    return kind in _KINDS and not _says(name, _OF_OTHERS)
+    """Return whether a column of this name and type can have persons as its values.
+
+    Some are numbers with decimals, as of a household and its member (`1012.01`), but so are measurements: such a column can
+    if it is called so.
+    """
+    called = is_called_person(name) or is_called_number(name)
+    return (kind in _KINDS or (kind == ColumnType.NUMBER and called)) and not _says(name, _OF_OTHERS)
 
 
 def are_as_many_as_persons(distinct: int, rows: int) -> bool:

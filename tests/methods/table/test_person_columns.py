@@ -66,6 +66,22 @@ def test_the_column_of_persons_is_asked_about_and_not_proposed(bench: Bench, see
         assert "person_column" in column["sentence"]
 
 
+@pytest.mark.parametrize("seed", seeds(10))
+def test_numbers_of_persons_that_are_written_with_decimals_are_asked_about(bench: Bench, seed: int) -> None:
+    """As a household and its member are (`1012.01`); a measurement that a person keeps is none."""
+    draw = np.random.default_rng([7, seed])
+    made = visits(draw, "patient_id", number=bool(seed % 2), constant=True)
+    code = pl.col("patient_id").str.slice(1).cast(pl.Float64) + draw.choice([0.01, 0.5])
+    frame = made.with_columns(
+        patient_id=pl.when(pl.Series(draw.random(len(made)) < 0.05)).then(None).otherwise(code), height=code.rank() / 7
+    )
+    seen = proposal(bench, frame)
+    assert [one["column"] for one in seen["person_columns"]] == ["patient_id"]
+    assert "patient_id" not in seen["quasi_identifiers"]
+    spec = {"method": "table", "dataset_id": bench.upload("a", frame), "quasi_identifiers": ["sex", "born"]}
+    assert len(questions(bench.run(spec).result)) == 1
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 def test_places_are_not_asked_about(bench: Bench, seed: int) -> None:
     draw = np.random.default_rng(seed)
