@@ -211,12 +211,13 @@ def test_a_broker_that_is_down_costs_a_second_at_most(serve: Callable[..., Servi
     service = serve(redis_url=own_broker.tcp_url())
     dataset_id = service.dataset()
     with service.client() as client:
-        service.submit(client, dataset_id)
+        answers = [client.post("/v1/anonymizations", json=body(dataset_id)) for _ in range(3)]
+        with_it = max(answer.elapsed.total_seconds() for answer in answers)
         own_broker.stop()
         for _ in range(3):
             answer = client.post("/v1/anonymizations", json=body(dataset_id))
             assert answer.status_code == 202
-            assert answer.elapsed.total_seconds() < 1.5
+            assert answer.elapsed.total_seconds() < with_it + 1.5
         own_broker.start()
         service.submit(client, dataset_id)
     with redis.Redis.from_url(own_broker.tcp_url()) as broker:

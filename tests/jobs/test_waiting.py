@@ -14,6 +14,8 @@ from tests.jobs.service import Service, body
 from tests.servers import wait_until
 
 MANY = 200
+#: Seconds that an answer takes at most, on a machine with much else to do, where the shortest wait would be 20.
+AT_ONCE = 8
 
 
 def kill_listener(service: Service) -> None:
@@ -53,12 +55,12 @@ def test_a_wait_that_is_too_short_ends_in_time(service: Service) -> None:
     with service.client() as client:
         answer = client.post("/v1/anonymizations", json=body(service.dataset()), headers={"Prefer": "wait=1"})
         assert answer.status_code == 202
-        assert 0.9 < answer.elapsed.total_seconds() < 3
+        assert 0.9 < answer.elapsed.total_seconds() < SAFETY_SECONDS
         assert answer.json()["state"] == "queued"
         assert answer.headers["retry-after"]
         read = client.get(answer.headers["location"], headers={"Prefer": "wait=1"})
         assert (read.status_code, read.json()["state"]) == (200, "queued")
-        assert 0.9 < read.elapsed.total_seconds() < 3
+        assert 0.9 < read.elapsed.total_seconds() < SAFETY_SECONDS
 
 
 @pytest.mark.parametrize("prefer", ["wait=soon", "wait", "wait=-1", "respond-async", ";;;", "wait=0"])
@@ -66,7 +68,7 @@ def test_what_is_no_wait_does_not_wait(shared: Service, prefer: str) -> None:
     with shared.client() as client:
         answer = client.post("/v1/anonymizations", json=body(shared.dataset()), headers={"Prefer": prefer})
         assert answer.status_code == 202
-        assert answer.elapsed.total_seconds() < 2
+        assert answer.elapsed.total_seconds() < AT_ONCE
         assert ("preference-applied" in answer.headers) == (prefer == "wait=0")
 
 
@@ -76,7 +78,7 @@ def test_a_finished_job_is_not_waited_for(service: Service) -> None:
         service.run(job_id)
         answer = client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"})
     assert answer.json()["state"] == "succeeded"
-    assert answer.elapsed.total_seconds() < 2
+    assert answer.elapsed.total_seconds() < AT_ONCE
 
 
 def test_a_client_that_leaves_frees_its_waiter(service: Service) -> None:
@@ -99,7 +101,7 @@ def test_waiting_beyond_what_a_process_allows_is_answered_at_once(serve: Callabl
             assert stream.status_code == 200
             answer = client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=20"})
             assert (answer.status_code, answer.json()["state"]) == (200, "queued")
-            assert answer.elapsed.total_seconds() < 2
+            assert answer.elapsed.total_seconds() < AT_ONCE
             assert client.get(f"/v1/jobs/{job_id}/events").status_code == 429
 
 
