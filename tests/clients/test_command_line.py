@@ -370,6 +370,19 @@ def test_options_win_over_the_specification(surebox: CommandLine, folder: Path) 
     assert made["domains"] == {"age": [0, 120], "hours": [0, 168]}
 
 
+@pytest.mark.parametrize("option", ["--l", "--t", "--alpha"])
+def test_what_is_demanded_of_a_sensitive_column_is_an_option(surebox: CommandLine, folder: Path, option: str) -> None:
+    write_people(folder / "people.csv", seed=9)
+    field, value = option.removeprefix("--"), {"--l": 2, "--t": 0.5, "--alpha": 1.0}[option]
+    line = ["anonymize", "people.csv", *BY, "--sensitive", "sex", option, str(value), "--draft"]
+    assert surebox(*line, "--set", f"{field}=0.25").code == 2, "two values of one field"
+    with Surebox() as service:
+        made = service.job(surebox(*line, "--no-wait").json["job_id"]).data["spec"]
+    assert made is not None
+    assert made[field] == value
+    assert surebox(*line[:-2], "1.5", "--draft").code == 2, "neither a whole number nor a share"
+
+
 @pytest.mark.parametrize(
     ("read", "text", "value"),
     [

@@ -15,7 +15,7 @@ from surebox_client.commands.parsing import Parser, Single, Together
 #: Values that an option may have: it is given the first and the second.
 VALUES = (
     ("a", "b"), ("2", "5"), ("a=1", "b=2"), ("k=5", "l=2"), ("a=x,y", "b=y,x"), ("a=0,1", "b=2,3"),
-    ("drop", "pattern"), ("draft", "published"), ("same", "other"),
+    ("drop", "pattern"), ("draft", "published"), ("same", "other"), ("0.5", "1"),
 )  # fmt: skip
 
 

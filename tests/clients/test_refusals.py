@@ -44,6 +44,8 @@ MISTAKES = [
     ([*BY, "--type", "age=integr"], "--type", "'integer'"),
     ([*BY, "--method", "boxs"], "", "'boxes'"),
     (["--quasi-identifiers", "age,hours", "--k", "401"], "--k", "400"),
+    ([*BY, "--l", "2"], "--l", "--sensitive"),
+    ([*BY, "--sensitive", "sex", "--keep", "sex", "--l", "3"], "--l", "2"),
 ]
 
 

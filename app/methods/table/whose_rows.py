@@ -41,8 +41,8 @@ def is_called_number(name: str) -> bool:
 def can_name_persons(name: str, kind: str) -> bool:
     """Return whether a column of this name and type can have persons as its values.
 
-    Some are numbers with decimals, as of a household and its member (`1012.01`), but so are measurements: such a column can
-    if it is called so.
+    Some are numbers with decimals, as of a household and its member (`1012.01`), but so are measurements: such a column
+    can if it is called so.
     """
     called = is_called_person(name) or is_called_number(name)
     return (kind in _KINDS or (kind == ColumnType.NUMBER and called)) and not _says(name, _OF_OTHERS)

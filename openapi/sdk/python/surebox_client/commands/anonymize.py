@@ -9,7 +9,7 @@ from surebox_client.commands import spec
 from surebox_client.commands.exits import Exit, UsageError
 from surebox_client.commands.finish import end_with_release
 from surebox_client.commands.options import add_reading, add_waiting, add_where
-from surebox_client.commands.parsing import Parser, names, pair, whole
+from surebox_client.commands.parsing import Parser, names, pair, share, whole
 from surebox_client.commands.proposal import propose
 from surebox_client.commands.running import run_once
 from surebox_client.commands.where import connected
@@ -29,6 +29,9 @@ def parser() -> Parser:
     made = Parser("anonymize", "Anonymize a file and publish the release, with a certificate.", EXAMPLES)
     made.add_argument("file", metavar="FILE", nargs="?", help="CSV, TSV, NDJSON or Parquet, gzip or not")
     made.add_argument("--k", type=whole, metavar="N", help="records (people, with --person) that share a box")
+    made.add_argument("--l", type=whole, metavar="N", help="different values of each --sensitive column in a box")
+    made.add_argument("--t", type=share, metavar="X", help="distance of its values in a box from those of all, 0 to 1")
+    made.add_argument("--alpha", type=share, metavar="X", help="the largest share of one of its values in a box")
     made.add_argument("--method", metavar="M", help="boxes (the default), condensation, uncertain, swaps")
     spec.add_columns(made)
     spec.add_meaning(made)

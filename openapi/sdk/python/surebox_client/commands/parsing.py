@@ -198,6 +198,14 @@ def seconds(text: str) -> float:
     return float(number)
 
 
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    number = number_or_text(text)
+    if isinstance(number, str) or not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError("Write a number from 0 to 1.")
+    return float(number)
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """One of these words: unlike `choices` it does not repeat what it got."""
 

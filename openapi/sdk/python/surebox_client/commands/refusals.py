@@ -13,7 +13,7 @@ OPTIONS: Final = {
     "ordinal": "--ordinal", "domains": "--domain", "tags": "--tag", "gate": "--require", "require": "--require",
     "version_of_dataset_id": "--version-of", "missing_is_value": "--missing-is-value", "types": "--type",
     "missing_values": "--missing-value", "column": "--columns", "accept_findings": "--accept",
-    "base_release_id": "--series-of", "type": "--type",
+    "base_release_id": "--series-of", "type": "--type", "l": "--l", "t": "--t", "alpha": "--alpha",
 }  # fmt: skip
 #: Parameters of an upload that have none.
 _READ: Final = (

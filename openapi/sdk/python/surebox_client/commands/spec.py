@@ -36,6 +36,8 @@ _CALLED: Final = {
     "corr": "correlation({})", "cov": "covariance({})", "percentile": "quantile({}, 0.9)",
     "proportion": "share({})", "count": "share({})",
 }  # fmt: skip
+#: What is demanded of sensitive columns, each by an option of `anonymize` of this name.
+_DEMANDS: Final = ("l", "t", "alpha")
 _NUMBERS: Final = {"integer": int, "number": float}
 _TRUTHS: Final = {"true": True, "false": False}
 
@@ -110,6 +112,7 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     simple = {
         "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "k": given.k,
         "missing_policy": given.missing, "person_column": given.person,
+        **{name: getattr(given, name, None) for name in _DEMANDS},
     }  # fmt: skip
     body |= {name: value for name, value in simple.items() if value is not None}
     for name, pairs in {"ordinal": given.ordinal, "domains": given.domain}.items():
@@ -133,6 +136,7 @@ def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) 
         "--missing": ("missing_policy", given.missing),
         "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
         "--draft": ("publish", "draft" if getattr(given, "draft", False) else None),
+        **{f"--{name}": (name, getattr(given, name, None)) for name in _DEMANDS},
     }  # fmt: skip
     for option, (field, value) in options.items():
         if value is not None and settings.get(field, value) != value:
