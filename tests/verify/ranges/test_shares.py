@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from surebox_verify.ranges.domains import domain_mean_range
 from surebox_verify.ranges.guaranteed import Range
 from surebox_verify.ranges.mass import Mass, mass_of
-from surebox_verify.ranges.members import ValueSets, members_of, ranges_of_labels, sets_of_values
+from surebox_verify.ranges.members import Members, ValueSets, members_of, ranges_of_labels, sets_of_values
 from surebox_verify.ranges.quantiles import distribution_range, quantile_range
 from surebox_verify.ranges.shares import count_range, cross_table, share_range, share_range_of_rows
+from tests.drawing import seeds
 from tests.verify.ranges.completions import sums_of_all, tables_of_box
 
 VALUES = 3
@@ -193,3 +195,34 @@ def test_the_distribution_function_is_that_of_all_consistent_data(
     sums = sums_of_all(boxes.data("y"), lambda t, b: (boxes.each[b] * (t[:, 0] <= at).sum(),))
     bounds = distribution_range(boxes.lower, boxes.upper, boxes.counts, boxes.mass, at, attained=attained)
     meets(bounds, [float(each[0]) / total for each in sums])
+
+
+def exact(weights: np.ndarray, records: np.ndarray) -> Fraction:
+    """The sum of their products."""
+    return sum((Fraction(float(a)) * int(b) for a, b in zip(weights, records, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", seeds(12))
+def test_a_share_of_weights_that_may_be_nothing_is_one_of_those_of_all_weights(seed: int) -> None:
+    """Weights in intervals from 0 on, sets of no record and of all: the ends of all choices, in exact fractions."""
+    draw = np.random.default_rng([1717, seed])
+    for _ in range(60):
+        boxes = int(draw.integers(1, 4))
+        counts = draw.integers(1, 30, boxes).astype(float)
+        low, high = np.sort(draw.uniform(0.0, 2.0, (2, boxes)).round(int(draw.integers(0, 4))), axis=0)
+        low[draw.random(boxes) < 0.5] = 0.0
+        high[high == 0.0] = 1.0
+        least, most = np.sort(draw.choice([0.0, 0.5, 1.0], (2, boxes)) * counts // 1, axis=0)
+        shares = []
+        for corner in itertools.product([0, 1], repeat=3 * boxes):
+            mine, theirs, many = np.reshape(corner, (3, boxes))
+            number = np.where(many, most, least)
+            inside = exact(np.where(mine, high, low), number)
+            whole = inside + exact(np.where(theirs, high, low), counts - number)
+            if whole:
+                shares.append(inside / whole)
+        mass = mass_of(counts, 0.5 * (low + high), (low, high))
+        made = share_range(Members(least, most, counts), mass).outer
+        assert made is not None
+        assert 0.0 <= made.lower <= min(shares) <= max(shares) <= made.upper <= 1.0
+        assert (made.lower, made.upper) == (pytest.approx(float(min(shares))), pytest.approx(float(max(shares))))

@@ -54,27 +54,36 @@ def share_range(members: Members, mass: Mass) -> Range:
     -----
     science.md section 5, "Shares, cells, means within a set, quantiles". O(B).
     """
-    low, high = mass.ends or (mass.of_record, mass.of_record)
     if mass.ends is None:
-        least, most = dot(members.least, low) / mass.total, dot(members.most, low) / mass.total
+        each = mass.of_record
+        least, most = dot(members.least, each) / mass.total, dot(members.most, each) / mass.total
+        share = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
     else:  # all that is in the set at one end of its weight, all else at the other
-        least = _part(dot(members.least, low), dot(members.counts - members.least, high))
-        most = _part(dot(members.most, high), dot(members.counts - members.most, low))
-    share = Interval(max(least.lower, 0.0), min(most.upper, 1.0))
+        low, high = mass.ends
+        share = Interval(
+            _least_part(_weight(members.least, low).lower, _weight(members.counts - members.least, high).upper),
+            _largest_part(_weight(members.most, high).upper, _weight(members.counts - members.most, low).lower),
+        )
     return combine(share, share)
 
 
-def _part(inside: Interval, outside: Interval) -> Interval:
-    """Certain bounds of a sum's share in itself and another."""
-    if inside.upper <= 0.0:
+def _weight(records: FloatArray, weights: FloatArray) -> Interval:
+    """Certain bounds of what so many records of each box weigh: of none, and of weights of 0, nothing at all."""
+    if not (records * weights > 0.0).any():
         return Interval(0.0, 0.0)
-    if outside.upper <= 0.0:
-        return Interval(1.0, 1.0)
-    ends = [
-        down(inside.lower / up(inside.lower + outside.upper)),
-        up(inside.upper / down(inside.upper + outside.lower)),
-    ]
-    return Interval(max(ends[0], 0.0), min(ends[1], 1.0))
+    weight = dot(records, weights)
+    return Interval(max(weight.lower, 0.0), weight.upper)
+
+
+def _least_part(inside: float, outside: float) -> float:
+    """Certain lower bound of the share of a weight of at least `inside`; all, if nothing can be outside."""
+    return max(down(inside / up(inside + outside)), 0.0) if outside > 0.0 else 1.0
+
+
+def _largest_part(inside: float, outside: float) -> float:
+    """Certain upper bound of the share of a weight of at most `inside`; nothing, if nothing can be inside."""
+    whole = down(inside + outside)
+    return min(up(inside / whole), 1.0) if whole > 0.0 else float(inside > 0.0)
 
 
 def share_range_of_rows(members: Members, box: IndexArray, weights: FloatArray) -> Range:
