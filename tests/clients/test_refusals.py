@@ -280,3 +280,8 @@ def test_one_record_is_counted_in_the_singular_and_nothing_is_proposed(surebox: 
     assert "surebox anonymize" not in printed, "no command that would fail"
     refused = surebox("anonymize", "one.csv", "--quasi-identifiers", "age", "--k", "2")
     assert (refused.code, "is too large for 1 record: the largest k is 1" in refused.err) == (4, True)
+
+
+def test_letters_of_the_field_stay_letters_and_their_values_are_options() -> None:
+    assert in_options("Variety by `l`, `t` or `alpha`, beside `k`.") == "Variety by `l`, `t` or `alpha`, beside `k`."
+    assert in_options("Set `l: 2` or `alpha: 0.5`.") == "Set `--l 2` or `--alpha 0.5`."

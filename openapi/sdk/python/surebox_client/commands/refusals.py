@@ -15,6 +15,8 @@ OPTIONS: Final = {
     "missing_values": "--missing-value", "column": "--columns", "accept_findings": "--accept",
     "base_release_id": "--series-of", "type": "--type", "l": "--l", "t": "--t", "alpha": "--alpha",
 }  # fmt: skip
+#: The field's own letters, which a sentence keeps: `k` of persons, variety by `l`, `t` or `alpha`.
+_LETTERS: Final = ("k", "l", "t", "alpha")
 #: Parameters of an upload that have none.
 _READ: Final = (
     "delimiter", "quote", "charset", "header", "decimal", "thousands", "date_format", "comment", "format", "skip_rows",
@@ -106,7 +108,7 @@ def _setting(match: "re.Match[str]") -> str:
 
 def _name(match: "re.Match[str]") -> str:
     field = match["field"]
-    if field in OPTIONS and len(field) > 1:
+    if field in OPTIONS and field not in _LETTERS:
         return f"`{OPTIONS[field]}`"
     return f"`--read {field}`" if field in _READ else match[0]
 
