@@ -13,12 +13,12 @@ from app.errors import FieldError, pointer
 from app.methods.boxes import series, versions
 from app.methods.boxes.check_columns import complete_records, kept_kinds, wrong_columns, wrong_weights
 from app.methods.boxes.check_statistics import foreseen, too_many_statistics, with_steering, wrong_statistics
+from app.methods.boxes.nominal import NominalColumn
 from app.methods.boxes.spec import (
     BoxBounds,
     BoxesMissingPolicy,
     BoxesSpec,
     BoxMeans,
-    NominalColumn,
     RareRecords,
     ReleasedWeights,
     SuppressionObjective,

@@ -7,7 +7,8 @@ from typing import Any, Final, cast
 from app.contracts.columns import EXACT_INTEGER, ColumnKind, Domain, plain_kind
 from app.contracts.datasets import ColumnType, DatasetColumn, Profile
 from app.errors import FieldError, pointer
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn, kinds_of
+from app.methods.boxes.nominal import NominalColumn
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, kinds_of
 from app.methods.columns import (
     beyond,
     missing_values,

@@ -9,7 +9,8 @@ from app.contracts.columns import NUMERIC_KINDS, ColumnKind, names_class, text_o
 from app.contracts.statistics import MOST_STATISTICS, Statistic, StatisticKind, steers
 from app.contracts.warnings import JobWarning, WarningCode, warning
 from app.errors import FieldError, pointer
-from app.methods.boxes.spec import BoxesSpec, NominalColumn, ReleasedWeights
+from app.methods.boxes.nominal import NominalColumn
+from app.methods.boxes.spec import BoxesSpec, ReleasedWeights
 from app.methods.columns import kind_counted, not_used, unfit
 from app.sentences import listed as list_of
 

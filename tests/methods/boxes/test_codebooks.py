@@ -14,7 +14,8 @@ from app.contracts.columns import ColumnKind, typed
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError
 from app.methods.boxes.check_statistics import wrong_statistics
-from app.methods.boxes.spec import BoxesSpec, Hierarchy, NominalColumn
+from app.methods.boxes.nominal import Hierarchy, NominalColumn
+from app.methods.boxes.spec import BoxesSpec
 from tests.drawing import seeds
 from tests.meta.project import ROOT
 from workers.frames.codes import coded

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from app.contracts.columns import MOST_VALUES, typed, typed_values
 from app.contracts.datasets import ColumnType
 from app.errors import InvalidError, pointer
-from app.methods.boxes.spec import Hierarchy, NominalColumn
+from app.methods.boxes.nominal import Hierarchy, NominalColumn
 from surebox_verify.released import codebooks as released
 from surebox_verify.released.naming import merged_word
 from workers.algorithms.boxes import sides

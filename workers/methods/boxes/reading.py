@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from app.contracts.columns import ColumnKind, typed_values
 from app.contracts.datasets import ColumnType
 from app.errors import FieldError, InfeasibleError, InvalidError, pointer
-from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, NominalColumn
+from app.methods.boxes.nominal import NominalColumn
+from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec
 from app.methods.columns import k_too_large
 from surebox_core.types import FloatArray
 from surebox_verify.released.intervals import number_of

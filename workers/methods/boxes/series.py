@@ -17,8 +17,9 @@ from app.contracts.datasets import ColumnType
 from app.contracts.flags import Flag
 from app.contracts.inputs import BASE, PREVIOUS, ReleaseInput
 from app.contracts.warnings import JobWarning
+from app.methods.boxes.nominal import NominalColumn
 from app.methods.boxes.result import BoxesResult
-from app.methods.boxes.spec import BoxesSpec, NominalColumn
+from app.methods.boxes.spec import BoxesSpec
 from surebox_core.errors import UndefinedStatisticError
 from surebox_core.statistics import check_statistics, depends_on_ddof
 from surebox_core.types import BoolArray
