@@ -9,8 +9,8 @@ _PUBLIC: Final = (
     "method", "quasi_identifiers", "nominal", "ordinal", "keep", "k", "bounds", "domains", "value_step", "ddof",
     "rare_records", "missing_policy", "density", "axes", "k_counts_kept", "survey_weight_column", "released_weights",
     "box_means", "mean_interval_in_boxes", "p_percent", "l", "t", "t_distance", "alpha", "min_separation", "min_width",
-    "min_records_at_bound", "statistics", "unlisted_column_weight", "objective", "max_suppressed", "confidence",
-    "partition",
+    "spikes", "min_records_at_bound", "statistics", "unlisted_column_weight", "objective", "max_suppressed",
+    "confidence", "partition",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
 _COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
@@ -76,6 +76,22 @@ class StoredSpec:
 def demands_variety(l: int | None, t: float | None, alpha: float | None) -> bool:  # noqa: E741 - as in the literature
     """Return whether a box could miss what is demanded of sensitive values: l, t and alpha of 1 demand nothing."""
     return (l is not None and l > 1) or (t is not None and t < 1.0) or (alpha is not None and alpha < 1.0)
+
+
+def settled_spec(spec: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A specification of boxes with the least widths that its job settled; of other methods as it is.
+
+    Parameters
+    ----------
+    spec
+        As it was requested.
+    parameters
+        How the release was made, as far as that is public.
+    """
+    if spec.get("method") != "boxes":
+        return spec
+    settled = {name: parameters[name] for name in ("min_width", "spikes") if parameters and name in parameters}
+    return {**spec, "least_widths": "none", **settled}
 
 
 def kept_spec(spec: Mapping[str, Any]) -> dict[str, Any]:

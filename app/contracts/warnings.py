@@ -98,6 +98,13 @@ class WarningCode(StrEnum):
         "column_never_cut",
         "Boxes, job and release: every box spans the whole column, so the release has no information about it.",
     )
+    LEAST_WIDTH_LOWERED = (
+        "least_width_lowered",
+        (
+            "Boxes, job: the least width that `least_widths: auto` asks for in a column was halved or dropped, since "
+            "no two boxes would have it. `value_disclosure` has what is given away."
+        ),
+    )
     ONE_BOX = ("one_box", "Boxes, job and release: all records are in one box.")
     RANGE_SAYS_NOTHING = (
         "range_says_nothing",

@@ -14,6 +14,7 @@ from app.contracts.ids import Named, references
 from app.contracts.inputs import DatasetInput, Given, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobProgress, JobSpec, JobState
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
+from app.contracts.stored import settled_spec
 from app.errors import FieldError
 from app.jobs.submit import echo
 from app.methods.catalogue import METHODS
@@ -176,7 +177,8 @@ class Bench:
         self.releases[name] = ReleaseInput(
             id=name, method=done.spec.method, dataset_id=getattr(done.spec, "dataset_id", None), rows=draft.rows,
             columns=tuple(ReleaseColumn(**column) for column in draft.columns), flags=tuple(draft.flags),
-            spec=echo(done.spec), key=name, sha256=draft.files[ReleaseFormat.PARQUET].sha256,
+            spec=settled_spec(echo(done.spec), draft.parameters), key=name,
+            sha256=draft.files[ReleaseFormat.PARQUET].sha256,
             link_key=None if draft.link is None else name, merged_as=draft.parameters.get("merged_as"),
             bytes=max(file.bytes for file in draft.files.values()), read_bytes=draft.files[ReleaseFormat.PARQUET].bytes,
         )  # fmt: skip

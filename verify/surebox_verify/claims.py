@@ -3,7 +3,7 @@
 All of it follows from the file alone, as far as a file can show it; what it cannot show is said, never passed over.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -14,11 +14,14 @@ import pyarrow as pa
 from surebox_core.types import FloatArray, IntArray
 from surebox_verify.boxes import even_step
 from surebox_verify.certificate import Certificate
+from surebox_verify.envelope import UnreadableError
 from surebox_verify.findings import CORE
 from surebox_verify.other_methods import Unboxed
 from surebox_verify.overlaps import Layout, overlapping
 from surebox_verify.parameters import Parameters
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, weight_columns
+from surebox_verify.released.intervals import number_of
+from surebox_verify.released.orders import order_of
 from surebox_verify.sensitive import Sensitive
 from surebox_verify.weighing import compared, follow
 
@@ -260,9 +263,7 @@ def _unlike(held: Held) -> Iterator[str]:
 def _wrong_bounds(held: Held, name: str, low: FloatArray, high: FloatArray) -> Iterator[str]:
     """Bounds of one column outside its domain, off its steps, or nearer than they may be."""
     said = held.said
-    width = (said.get("min_width") or {}).get(name)
-    if width is not None and (high - low < float(width) * (1.0 - _ROUNDED)).any():
-        yield f"min_width: {width} of {name!r} published, a box has {float(np.nanmin(high - low)):g}"
+    yield from _wrong_width(held, name, low, high)
     domain = (said.get("domains") or {}).get(name)
     if domain is not None and (ends := _ends(domain)) is not None:
         least, most = float(np.nanmin(low)), float(np.nanmax(high))
@@ -275,6 +276,38 @@ def _wrong_bounds(held: Held, name: str, low: FloatArray, high: FloatArray) -> I
         parts = np.concatenate([low, high]) / float(step)
         if (np.abs(parts - np.rint(parts)) > _ROUNDED * np.maximum(np.abs(parts), 1.0)).any():
             yield f"value_step: {step} of {name!r} published, a bound is not on one"
+
+
+def _wrong_width(held: Held, name: str, low: FloatArray, high: FloatArray) -> Iterator[str]:
+    """Bounds that are nearer than they may be; of a box that may have the spike alone they contain it."""
+    said, boxes = held.said, held.boxes
+    width, spike = ((said.get(field) or {}).get(name) for field in ("min_width", "spikes"))
+    if width is None or boxes is None:
+        if spike is not None:
+            yield f"spikes: {name!r} has no `min_width`"
+        return
+    narrow = high - low < float(width) * (1.0 - _ROUNDED)
+    if spike is not None:
+        number = _number(spike, (said.get("ordinal") or {}).get(name))
+        if number is None:
+            yield f"spikes: not a value of {name!r}"
+            return
+        has = (low <= number) & (number <= high)
+        if 2 * boxes.counts[has].sum() < boxes.counts[~np.isnan(low)].sum():
+            yield f"spikes: {spike!r} of {name!r} published, boxes of fewer than half of the rows contain it"
+        narrow &= ~has
+    if narrow.any():
+        yield f"min_width: {width} of {name!r} published, a box has {float(np.nanmin((high - low)[narrow])):g}"
+
+
+def _number(value: Any, order: Sequence[Any] | None) -> float | None:
+    """A value as the number that it counts as in a column, which may have an order; None: it is none of that."""
+    try:
+        if order is None:
+            return float(number_of(value))
+        return order_of(order).numbers[list(order).index(value)]
+    except (TypeError, ValueError, UnreadableError):
+        return None
 
 
 def _ends(domain: Any) -> tuple[float, float] | None:

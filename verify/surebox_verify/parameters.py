@@ -43,7 +43,8 @@ _SEARCH: Final = (
 _NOISE: Final = ("density", "min_scale", "scaling_units", "suppress_share", "cell_size", "k_column", "search")
 _DEMANDS: Final = ("l", "t", "alpha")
 _BY_COLUMN: Final = (
-    "domains", "merged_as", "min_separation", "min_width", "nominal", "ordinal", "t_distance", "value_step",
+    "domains", "merged_as", "min_separation", "min_width", "nominal", "ordinal", "spikes", "t_distance",
+    "value_step",
 )  # fmt: skip
 _NOT_KEPT: Final = frozenset({"suppress", "weigh"})
 _OF_VALUES: Final = frozenset({"share", "crosstab", "domain_mean"})

@@ -98,6 +98,7 @@ class InputFiles:
             InputFile.PERSONS_KEY: self._persons_key,
             InputFile.VERSIONS: self._versions,
             InputFile.VERSIONS_KEY: self._versions_key,
+            InputFile.WIDTHS: self._widths,
         }
         return made[kind](field)
 
@@ -174,6 +175,15 @@ class InputFiles:
         from workers.frames.persons import key_of_shown_records  # once the worker has been forked (registry.py)
 
         return self._secret(field, "versions", key_of_shown_records(path))
+
+    def _widths(self, field: str) -> Path | None:
+        dataset_id = self._claimed.inputs.datasets[field].id
+        with self._resources.database.read() as connection:
+            family_id = families.of_dataset(connection, dataset_id=dataset_id)
+            if family_id is None:
+                return None
+            widths = families.least_widths(connection, owner=self._claimed.owner, family_id=family_id)
+        return self._written(f"{dataset_id}-widths", json.dumps(widths).encode())
 
     def _secret(self, field: str, what: str, name: str) -> Path:
         at = self._resources

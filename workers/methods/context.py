@@ -54,6 +54,8 @@ class InputFile(StrEnum):
     #: that they have shown are keyed.
     VERSIONS = "versions"
     VERSIONS_KEY = "versions_key"
+    #: Of a dataset: the least widths of its columns in the boxes that were first published of the same data.
+    WIDTHS = "widths"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,15 @@ class JobContext:
         path = self._required(InputFile.RESULT, field, "an earlier job has no result")
         result: dict[str, Any] = json.loads(path.read_bytes())
         return result
+
+    def earlier_widths(self, field: str = "dataset_id") -> dict[str, float]:
+        """Least widths of the boxes that were first published of the same data, by column; 0 of those without one.
+
+        A column that is not named was never published in boxes.
+        """
+        path = self.fetch(InputFile.WIDTHS, field)
+        widths: dict[str, float] = {} if path is None else json.loads(path.read_bytes())
+        return widths
 
     def upload_path(self) -> Path:
         """The staged bytes of an upload as a local file."""

@@ -60,6 +60,8 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     again.scratch.mkdir(parents=True, exist_ok=True)
 
     def fetch(kind: InputFile, field: str) -> Path | None:
+        if kind is InputFile.WIDTHS:
+            return job.fetch(kind, field)
         return again.path if (kind, field) == (InputFile.DATASET, "dataset_id") else None
 
     inner = replace(

@@ -289,6 +289,17 @@ def ledger(connection: Connection, *, owner: str, family_id: str) -> list[Ledger
     return [LedgerEntry(**row) for row in connection.execute(statement).mappings()]
 
 
+def least_widths(connection: Connection, *, owner: str, family_id: str) -> dict[str, float]:
+    """Least width of each column in the first boxes of a family that were published with it; 0 where they had none."""
+    widths: dict[str, float] = {}
+    for entry in ledger(connection, owner=owner, family_id=family_id):
+        said = entry.parameters or {}
+        if entry.method == "boxes":
+            for name in said.get("quasi_identifiers", ()):
+                widths.setdefault(name, float((said.get("min_width") or {}).get(name, 0.0)))
+    return widths
+
+
 def is_new_version(connection: Connection, *, dataset_id: str) -> bool:
     """Whether a dataset was declared a new version of another one."""
     statement = select(dataset.c.version_of_dataset_id).where(dataset.c.id == dataset_id)

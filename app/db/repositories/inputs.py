@@ -4,7 +4,7 @@ A submission locks what it names: nothing of it can be deleted until the transac
 is written, and looked up before anything is deleted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from app.contracts.ids import Named, Reference
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
+from app.contracts.stored import settled_spec
 from app.db.repositories.release_access import Viewer, visible
 from app.db.tables.datasets import dataset
 from app.db.tables.jobs import job, job_input, spec_as_sent
@@ -48,7 +49,7 @@ _RELEASE = (
     select(
         release.c.id, release.c.method, release.c.dataset_id, release.c.rows, release.c.columns, release.c.flags,
         release.c.state, func.extract("epoch", release.c.created_at).label("made_at"),
-        release.c.parameters["merged_as"].label("merged_as"),
+        release.c.parameters,
         spec_as_sent, release_file.c.key, release_file.c.sha256, _LINK, _BYTES, _NUMERIC,
         func.coalesce(release_file.c.bytes, 0).label("read_bytes"),
     )
@@ -166,7 +167,9 @@ def _release(row: RowMapping) -> ReleaseInput:
     columns = tuple(ReleaseColumn.model_validate(column) for column in row["columns"])
     plain = {"columns": columns, "flags": tuple(row["flags"]), "sha256": row["sha256"] or ""}
     plain["made_at"] = float(row["made_at"])
-    fields = {name: value for name, value in row.items() if name != "numeric"}
+    said: Mapping[str, Any] = row["parameters"] or {}
+    plain |= {"spec": settled_spec(row["spec"], said), "merged_as": said.get("merged_as")}
+    fields = {name: value for name, value in row.items() if name not in {"numeric", "parameters"}}
     return ReleaseInput(**{**fields, **plain, "state": ReleaseState(row["state"]), "infinite": _infinite(row)})
 
 

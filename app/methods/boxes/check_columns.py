@@ -25,7 +25,8 @@ from app.methods.columns import (
 #: Texts of which nearly every record has its own are names, not classes.
 _NAMES: Final = 0.9
 _FEW: Final = 20
-_SETTINGS: Final = ("domains", "value_step", "min_width")
+_SETTINGS: Final = ("domains", "value_step", "min_width", "spikes")
+_OF_ORDERS: Final = ("min_width", "spikes")
 
 
 def kept_kinds(spec: BoxesSpec, profile: Profile) -> dict[str, ColumnKind]:
@@ -84,14 +85,24 @@ def _unusable(
         yield from wrong_numbers(where, column, profile.numeric[column.name], as_values=True)
     if kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL):
         for field in _SETTINGS:
-            if column.name in getattr(spec, field) and (field, kind) != ("min_width", ColumnKind.ORDINAL):
+            if column.name in getattr(spec, field) and not (field in _OF_ORDERS and kind is ColumnKind.ORDINAL):
                 yield FieldError(pointer(field, column.name), f"{column.name!r} is {kind}: it has no `{field}`")
+    yield from _wrong_spike(spec, column, kind)
     if kind is ColumnKind.NOMINAL:
         yield from _wrong_nominal(spec, index, column, profile)
     elif kind is ColumnKind.ORDINAL:
         yield from wrong_order(column, spec.ordinal[column.name])
     else:
         yield from _wrong_settings(spec, column, kind, profile)
+
+
+def _wrong_spike(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind) -> Iterator[FieldError]:
+    """Refuse a value that no record of the column can have."""
+    if (spike := spec.spikes.get(column.name)) is None or kind is ColumnKind.NOMINAL:
+        return
+    among = spec.ordinal[column.name] if kind is ColumnKind.ORDINAL else (spike,)
+    if spike not in among or [*mistyped(column.name, column.type, [spike])]:
+        yield FieldError(pointer("spikes", column.name), f"not a value of column {column.name!r}, which is {kind}")
 
 
 def _ways_out(column: DatasetColumn, kind: ColumnKind) -> str:

@@ -1,5 +1,6 @@
 """Result of a `boxes` job, and what its release states about statistics."""
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -80,6 +81,49 @@ class PendingChanges(Contract):
     records_in_no_box: int = Field(description="Records that are in no box and wait, fewer than k.")
 
 
+class WidthSource(StrEnum):
+    """Origins of a least width.
+
+    `named`: by `min_width`. `scale`: a quarter of the column's natural scale. `family`: an earlier release of the same
+    data, which had it, or none.
+    """
+
+    NAMED = "named"
+    SCALE = "scale"
+    FAMILY = "family"
+
+
+class WidthExemption(StrEnum):
+    """Reasons why no least width is demanded of a column that has none named.
+
+    `few_values`: it has fewer than 8 values. `one_value`: its values are all the same, or all but few. `settings`:
+    `rare_records: weigh` or `objective: paper` cannot have it with these bounds or means. `family`: an earlier release
+    of the same data had none. `not_demanded`: `least_widths` is `none`.
+    """
+
+    FEW_VALUES = "few_values"
+    ONE_VALUE = "one_value"
+    SETTINGS = "settings"
+    FAMILY = "family"
+    NOT_DEMANDED = "not_demanded"
+
+
+class LeastWidth(Contract):
+    """Least width of the boxes in one column, as it was demanded and as it is."""
+
+    width: float = Field(description="Width that every box has at least, in the column's units; 0: none.")
+    demanded: float = Field(description="Width demanded at first; `width` is less where no two boxes had it.")
+    source: WidthSource | None = Field(description="Origin of the width demanded; null: none was.")
+    exempt: WidthExemption | None = Field(description="Reason why none was demanded; null: one was.")
+    spike: ColumnValue | None = Field(
+        description="Value that all records of a box may have, whatever its width: more than half of all have it; "
+        "null: none."
+    )
+    spike_share: float | None = Field(
+        description="Share of the rows in boxes all of whose records have this value; null where that is not known."
+    )
+
+
 class Uncertainty(Contract):
     """How far the statistics may be off, each divided by its natural scale and weighted."""
 
@@ -120,6 +164,10 @@ class BoxesResult(ProtectionResult):
     )
     value_disclosure: dict[str, ValueDisclosure] = Field(
         description="Values that the release gives away, by column of the boxes; kept columns stand as they are."
+    )
+    least_widths: dict[str, LeastWidth] = Field(
+        default_factory=dict,
+        description="By column of numbers, days and ordered values: the least width of its boxes, and its origin.",
     )
     ncp: dict[str, float] = Field(
         description="Normalized certainty penalty, by column: width over the column's range, or share of the codebook "

@@ -18,10 +18,20 @@ from app.methods.columns import infinite_before, k_too_large
 
 #: What a later release states for itself; all else is its base's.
 _OWN: Final = frozenset(
-    {*ReleasingSpec.model_fields, BASE, PREVIOUS, "quasi_identifiers", "keep", "k", "statistics", "ddof"}
+    {
+        *ReleasingSpec.model_fields,
+        BASE,
+        PREVIOUS,
+        "quasi_identifiers",
+        "keep",
+        "k",
+        "statistics",
+        "ddof",
+        "least_widths",
+    }
 )
 #: The statements by column.
-_BY_COLUMN: Final = ("nominal", "domains", "value_step", "min_width")
+_BY_COLUMN: Final = ("nominal", "domains", "value_step", "min_width", "spikes")
 
 
 def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:

@@ -18,6 +18,7 @@ from app.contracts.columns import (
     Bound,
     ColumnKind,
     ColumnName,
+    ColumnValue,
     Day,
     Domain,
     Values,
@@ -171,6 +172,16 @@ class ReleasedWeights(StrEnum):
     ROW = "row"
 
 
+class LeastWidths(StrEnum):
+    """Least widths of boxes in columns of numbers, days and ordered values that `min_width` does not name.
+
+    `auto`: a quarter of the column's natural scale, so that boxes give no value away. `none`: none.
+    """
+
+    AUTO = "auto"
+    NONE = "none"
+
+
 class BoxesSpec(ReleasingSpec):
     """k-anonymity, l-diversity and t-closeness by boxes that keep chosen statistics narrow."""
 
@@ -178,8 +189,8 @@ class BoxesSpec(ReleasingSpec):
     # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
     # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
-    # 11: predictions among `statistics`; 12: other cuts with `min_width`
-    version: ClassVar[int] = 12
+    # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: least widths where none is named
+    version: ClassVar[int] = 13
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
         "chosen statistics, rare records left out": {
@@ -289,6 +300,17 @@ class BoxesSpec(ReleasingSpec):
     min_width: dict[ColumnName, Width] = Field(
         default_factory=dict, description="Least width of a box in a column, so that it leaves more than one value."
     )
+    spikes: dict[ColumnName, ColumnValue] = Field(
+        default_factory=dict,
+        description="Values that all records of a box may have, whatever `min_width` of the column is. With "
+        "`least_widths: auto` it is the one that more than half of the records have.",
+    )
+    least_widths: LeastWidths = Field(
+        default=LeastWidths.AUTO,
+        description="Least widths in columns that `min_width` does not name. `auto`: a quarter of the column's natural "
+        "scale; none where it has fewer than 8 values. An earlier release of the same data decides for its columns. It "
+        "is halved, then dropped, where no two boxes have it; the result states it.",
+    )
     box_means: BoxMeans = Field(
         default=BoxMeans.NONE, description="Whether boxes also have the means of their records, or intervals for them."
     )
@@ -359,6 +381,9 @@ class BoxesSpec(ReleasingSpec):
         for name in ("quasi_identifiers", "keep", "sensitive"):
             check_different(field=name, names=getattr(self, name))
         _check_domains(self.domains)
+        for name in self.spikes:
+            if name not in self.min_width:
+                raise MisplacedError(f"{name!r} has no `min_width`, which alone asks for more values", "spikes", name)
         if self.min_records_at_bound is not None and self.min_records_at_bound > self.k:
             raise MisplacedError(f"at most k = {self.k}: a box may have no more records", "min_records_at_bound")
         for name, values in self.ordinal.items():

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 from surebox_core.compiling.kernels import kernel
 from surebox_core.types import FloatArray
-from workers.algorithms.boxes.partition.arrays import NumericRecords
+from workers.algorithms.boxes.partition.arrays import NumericRecords, extents
 from workers.algorithms.boxes.partition.gain import predicted
 
 
@@ -26,7 +26,7 @@ def predicted_cost(
         price=np.array([a, np.ones(n)]),
         scratch=np.empty(0),
         least=least,
-        extent=np.append(np.zeros(n - 1), demanded),
+        extent=extents(n, np.append(np.zeros(n - 1), demanded)),
         classes=-1,
     )
     side = np.array([np.zeros(n), width, *np.zeros((2, n)), np.full(n, np.inf), np.full(n, -np.inf)])

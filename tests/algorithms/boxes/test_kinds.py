@@ -10,7 +10,7 @@ import numpy as np
 
 from surebox_core.compiling.kernels import kernel
 from tests.meta.project import ROOT
-from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, NumericRecords, new_side
+from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide, NumericRecords, extents, new_side
 from workers.algorithms.boxes.partition.gain import Records, Side, clear, extend, predicted
 
 #: A process whose numba says that it is of a minor version that nobody has tested.
@@ -36,7 +36,7 @@ def costs() -> list[float]:
     """Of two records of numbers alone, and of the same with a column of codes."""
     rows, price = np.array([[0.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 1.0], [0.5, 1.0]])
     order, none = np.arange(2, dtype=np.int32), np.empty((0, 2), np.float32)
-    numeric = NumericRecords(rows, order, none, price, np.empty(2), np.empty(0), np.zeros(2), -1)
+    numeric = NumericRecords(rows, order, none, price, np.empty(2), np.empty(0), extents(2), -1)
     side = np.vstack([np.empty((4, 2)), np.full((1, 2), np.inf), np.full((1, 2), -np.inf)])
     mixed = MixedRecords(
         rows=rows,
@@ -51,7 +51,7 @@ def costs() -> list[float]:
         start=np.array([0, 2]),
         ancestor=np.array([[0], [1]], dtype=np.int32),
         least=np.empty(0),
-        extent=np.zeros(rows.shape[1]),
+        extent=extents(rows.shape[1]),
         classes=-1,
     )
     of_both: MixedSide = new_side(mixed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workers.algorithms.boxes.partition import partition
-from workers.algorithms.boxes.partition.arrays import EVERY, Effort, NumericRecords, inverse_ranges, usual
+from workers.algorithms.boxes.partition.arrays import EVERY, Effort, NumericRecords, extents, inverse_ranges, usual
 from workers.algorithms.boxes.partition.large_numbers import Cut, coarse
 from workers.algorithms.boxes.partition.partition import Partition
 
@@ -70,7 +70,7 @@ def first_cut(x: np.ndarray, sample: int) -> Cut:
         price=np.array([np.zeros(x.shape[1]), inverse_ranges(x.min(axis=0), x.max(axis=0))]),
         scratch=np.empty(len(x)),
         least=np.empty(0),
-        extent=np.zeros(x.shape[1]),
+        extent=extents(x.shape[1]),
         classes=-1,
     )
     none = np.stack([np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)])

@@ -36,28 +36,39 @@ def widths(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     return np.asarray(share * np.ptp(x, axis=0))
 
 
+def spikes(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Of half of the columns the value that most records have: boxes in which all have it need no width."""
+    common = [float(np.median(column)) for column in x.T]
+    return np.where(rng.random(x.shape[1]) < 0.5, common, np.nan)
+
+
+def is_wide(values: np.ndarray, width: float, spike: float) -> bool:
+    return bool(np.ptp(values) >= width or (values == spike).all())
+
+
 def sides_of(cuts: Partition, node: int) -> list[np.ndarray]:
     return [cuts.order[slice(*cuts.span[child])] for child in cuts.child[node] + np.arange(2)]
 
 
-def check_sides(x: np.ndarray, cuts: Partition, width: np.ndarray, k: int) -> None:
-    """Both sides of each cut have k records, which span the width of the column that is cut."""
+def check_sides(x: np.ndarray, cuts: Partition, width: np.ndarray, spike: np.ndarray, k: int) -> None:
+    """Both sides of each cut have k records, which span the width of the column that is cut, or all have its spike."""
     assert sorted(cuts.order.tolist()) == list(range(len(x)))
     for node in np.flatnonzero(cuts.axis >= 0):
         for side in sides_of(cuts, int(node)):
             assert len(side) >= k
             if cuts.axis[node] < x.shape[1]:
-                assert np.ptp(x[side, cuts.axis[node]]) >= width[cuts.axis[node]]
+                axis = cuts.axis[node]
+                assert is_wide(x[side, axis], width[axis], spike[axis])
 
 
-def check_nothing_is_left(x: np.ndarray, cuts: Partition, width: np.ndarray, k: int) -> None:
+def check_nothing_is_left(x: np.ndarray, cuts: Partition, width: np.ndarray, spike: np.ndarray, k: int) -> None:
     """No group has a column that could be cut once more."""
     for first, last in zip(cuts.starts[:-1], cuts.starts[1:], strict=True):
         for axis in range(x.shape[1]):
             values = np.sort(x[cuts.order[first:last], axis])
             for p in range(k, len(values) - k + 1):
                 apart = values[p - 1] < 0.5 * values[p - 1] + 0.5 * values[p] < values[p]
-                wide = min(values[p - 1] - values[0], values[-1] - values[p]) >= width[axis]
+                wide = all(is_wide(side, width[axis], spike[axis]) for side in (values[:p], values[p:]))
                 assert not (apart and wide), (axis, p, values)
 
 
@@ -74,15 +85,15 @@ def test_both_sides_of_every_cut_of_numbers_span_the_width(method: Method, block
     for seed in SEEDS:
         rng = np.random.default_rng([41, seed])
         x = table(rng, int(rng.integers(2, 900)))
-        k, width = int(rng.integers(1, min(len(x), 12) + 1)), widths(rng, x)
+        k, width, spike = int(rng.integers(1, min(len(x), 12) + 1)), widths(rng, x), spikes(rng, x)
         effort = Effort(int(rng.integers(1, 5)), 16, x.shape[1], int(rng.choice([32, 2**31])), block=block)
         cell = np.array([x.min(axis=0) - 0.5, x.max(axis=0) + 0.5]) if rng.random() < 0.5 else None
         ones = np.ones(x.shape[1])
         start: Any = {"k": k, "worth": ones, "method": method, "effort": effort, "cell": cell, "min_width": width}
-        cuts = finished(cutting.init(x, **start))
-        check_sides(x, cuts, width, k)
+        cuts = finished(cutting.init(x, **start, spikes=spike))
+        check_sides(x, cuts, width, spike, k)
         if method != "mondrian":
-            check_nothing_is_left(x, cuts, width, k)
+            check_nothing_is_left(x, cuts, width, spike, k)
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
@@ -92,16 +103,16 @@ def test_both_sides_of_every_cut_beside_nominal_columns_span_the_width(method: M
     for seed in SEEDS:
         rng = np.random.default_rng([42, seed])
         x = table(rng, int(rng.integers(20, 600)))
-        k, width = int(rng.integers(1, 12)), widths(rng, x)
+        k, width, spike = int(rng.integers(1, 12)), widths(rng, x), spikes(rng, x)
         nominal = (NominalColumn(rng.integers(0, 4, len(x)).astype(np.int32), 4),)
         costs = Costs(np.ones(x.shape[1]), (np.full(4, 0.3),), (), np.empty(0, np.float32))
         demands = BoxConstraints(l, codes=np.arange(len(x), dtype=np.int32)[:, None] % 5) if l > 1 else BoxConstraints()
         effort = Effort(int(rng.integers(1, 5)), 16, 8, int(rng.choice([32, 2**31])), block=block)
         start: Any = {"k": k, "costs": costs, "method": method, "demands": demands, "effort": effort}
-        cuts = finished(cutting.init_mixed(x, nominal, **start, min_width=width))
-        check_sides(x, cuts, width, k)
+        cuts = finished(cutting.init_mixed(x, nominal, **start, min_width=width, spikes=spike))
+        check_sides(x, cuts, width, spike, k)
         if method != "mondrian" and l == 1:
-            check_nothing_is_left(x, cuts, width, k)
+            check_nothing_is_left(x, cuts, width, spike, k)
 
 
 def made(x: np.ndarray, request: BoxesRequest) -> Any:

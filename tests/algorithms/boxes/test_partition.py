@@ -18,7 +18,7 @@ from workers.algorithms.core.errors import InfeasibleKError
 
 @kernel
 def median_cut(v: np.ndarray, m: int, k: int) -> tuple[int, float, float]:
-    return cut_at_median(v, m, k, 0.0)
+    return cut_at_median(v, m, k, 0.0, np.nan)
 
 
 @pytest.mark.parametrize("method", ["optimal", "fast", "mondrian"])
@@ -129,11 +129,11 @@ def test_influences_per_record_travel_with_their_records() -> None:
 
 def test_ties_are_cut_at_the_side_that_leaves_more_boxes() -> None:
     v = np.array([0.0] * 7 + [1.0] * 9 + [2.0] * 4)
-    assert cut_at_multiple(v.copy(), 20, 4, 0.0) == (16, 1.0, 2.0)
-    assert cut_at_multiple(v.copy(), 20, 5, 0.0) == (7, 0.0, 1.0)
+    assert cut_at_multiple(v.copy(), 20, 4, 0.0, np.nan) == (16, 1.0, 2.0)
+    assert cut_at_multiple(v.copy(), 20, 5, 0.0, np.nan) == (7, 0.0, 1.0)
     assert median_cut(v.copy(), 20, 4) == (16, 1.0, 2.0)
     narrow = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
-    assert cut_at_multiple(narrow.copy(), 8, 3, 0.0)[0] == 0
+    assert cut_at_multiple(narrow.copy(), 8, 3, 0.0, np.nan)[0] == 0
     assert median_cut(v.copy(), 20, 5)[0] == 0
 
 
@@ -145,7 +145,7 @@ def test_a_cut_moves_to_the_nearest_place_that_leaves_both_sides_their_width() -
         v = np.round(rng.exponential(3.0, m), int(rng.integers(0, 2)))
         width, s = float(rng.choice([0.0, 1.0, 2.5])), np.sort(v)
         allowed = [p for p in range(k, m - k + 1) if s[p - 1] < s[p] and min(s[p - 1] - s[0], s[-1] - s[p]) >= width]
-        place, below, above = cut_at_multiple(v.copy(), m, k, width)
+        place, below, above = cut_at_multiple(v.copy(), m, k, width, np.nan)
         if not allowed:
             assert place == 0
             continue

@@ -22,6 +22,7 @@ from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tem
 from workers.algorithms.boxes.mixed_choosing import core_of, left_in
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.admission import Admitted, admit
+from workers.algorithms.boxes.partition.arrays import extents
 from workers.algorithms.boxes.partition.places import KeyArray, new_keys
 from workers.algorithms.boxes.published import bounds_of_records, published, with_content
 from workers.algorithms.boxes.sides import Boxes, numbered_like
@@ -46,9 +47,16 @@ from workers.algorithms.core.winsorized import winsorized
 def begin(state: Checked) -> MixedCutting:
     """Leave out who can be in no box, see what the statistics depend on, and start to cut."""
     x, request = state.seen, state.request
-    width = np.array([column.min_width for column in request.columns] or [0.0] * x.shape[1])
+    width = np.array([column.min_width for column in request.columns]) if request.columns else None
+    extent = extents(x.shape[1], width, request.spikes)
     given = admit(
-        x, request.nominal, request.demands, request.k, request.max_suppressed_classes, width, patterns=request.patterns
+        x,
+        request.nominal,
+        request.demands,
+        request.k,
+        request.max_suppressed_classes,
+        extent,
+        patterns=request.patterns,
     )
     if len(given.rows) < given.of and not request.patterns:  # patterns were left out until they contain all
         check_left(given.x, request, given.demands)
@@ -69,6 +77,7 @@ def begin(state: Checked) -> MixedCutting:
         demands=given.demands,
         groups=_groups(given.groups, survey) if request.weights_apart else given.groups,
         min_width=request.searched_widths,
+        spikes=request.spikes,
         everywhere=not request.widths_by_cut,
         effort=request.effort,
         least=request.least_widths,

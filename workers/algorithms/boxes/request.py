@@ -136,6 +136,12 @@ class BoxesRequest:
         return width
 
     @property
+    def spikes(self) -> FloatArray | None:
+        """The value of each numeric column whose boxes need no width, NaN for none; None where no column has one."""
+        spikes = [np.nan if column.spike is None else column.spike for column in self.columns]
+        return None if np.isnan(spikes).all() else np.array(spikes)
+
+    @property
     def _min_widths(self) -> FloatArray:
         return np.array([column.min_width for column in self.columns])
 

@@ -33,6 +33,7 @@ class NumericColumn:
     value_step : step of the grid to whose cells `grid` bounds are moved outward; None where a column has none and
         keeps the cell's bounds.
     min_width : least distance between the published bounds of a box; 0 for none.
+    spike : a value that all records of a box may have, whatever its width; None for none.
     labels : what the values of an ordinal column count as, ascending (its domain is from the first to the last): bounds
         are two of them, both included; None for other columns.
     has_means : whether boxes may have the means of its records: not of ranks, which have none, nor of numbers unevenly
@@ -44,6 +45,7 @@ class NumericColumn:
     step: float | None = None
     value_step: float | None = None
     min_width: float = 0.0
+    spike: float | None = None
     labels: tuple[float, ...] | None = None
     has_means: bool = True
     limits: tuple[float, float] | None = None

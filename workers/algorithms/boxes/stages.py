@@ -116,6 +116,7 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
         cell=cell,
         least=request.least_widths,
         min_width=request.searched_widths,
+        spikes=request.spikes,
     )
     return Cutting(state.x, seen, request, state.field, state.true, deviations, cuts)
 

@@ -1,7 +1,7 @@
 """The columns of a box release: two ends of ordered values, sets of others, each in the column's own type."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import ColumnKind, typed_values
 from app.contracts.datasets import ColumnType
+from app.methods.boxes.result import LeastWidth
 from app.methods.boxes.spec import BoxesSpec, BoxMeans
 from surebox_core.types import BoolArray, FloatArray
 from surebox_verify.released.boxes import WEIGHT_ENDS
@@ -27,6 +28,8 @@ class Shown:
     kinds: Mapping[str, ColumnKind]
     types: Mapping[str, ColumnType]
     books: Mapping[str, Codebook]
+    #: Least widths of the columns with two ends.
+    widths: Mapping[str, LeastWidth] = field(default_factory=dict)
 
     @property
     def numeric(self) -> list[str]:

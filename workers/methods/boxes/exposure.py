@@ -114,6 +114,7 @@ def side_measures(shown: Shown, boxes: Boxes) -> dict[str, Any]:
     return {
         "mean_width": mean_width,
         "value_disclosure": {name: asdict(disclosed[name]) for name in shown.spec.quasi_identifiers},
+        "least_widths": dict(shown.widths),
         "ncp": _in_order(shown.spec.quasi_identifiers, ncp),
     }
 

@@ -185,21 +185,33 @@ _DAYS: Final = (float(number_of(date.min)), float(number_of(date.max)))
 
 
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
-    width = float(spec.min_width.get(name, 0.0))
+    width, spike = float(spec.min_width.get(name, 0.0)), _spike(spec, name)
     if kind is ColumnKind.ORDINAL:
         order = order_of(spec.ordinal[name])
-        return sides.NumericColumn(min_width=width, labels=order.numbers, has_means=order.has_means)
+        return sides.NumericColumn(min_width=width, spike=spike, labels=order.numbers, has_means=order.has_means)
     given, whole = spec.value_step.get(name), kind is not ColumnKind.NUMBER
     limits = _DAYS if kind is ColumnKind.DATE else None
     if spec.bounds is not BoxBounds.GRID:
         step = (1.0 if whole else None) if given is None else float(given)
-        return sides.NumericColumn(step=step, min_width=width, limits=limits)
+        return sides.NumericColumn(step=step, min_width=width, spike=spike, limits=limits)
     value_step = None if given is None else float(given)
     if value_step is None and (domain := domain_of(spec, name)) is not None:
         value_step = _GRID_SHARE * (domain[1] - domain[0])
     if value_step is not None and whole:
         value_step = max(_GRID_UNITS, float(np.ceil(value_step)))
-    return sides.NumericColumn(step=1.0 if whole else None, value_step=value_step, min_width=width, limits=limits)
+    return sides.NumericColumn(
+        step=1.0 if whole else None, value_step=value_step, min_width=width, spike=spike, limits=limits
+    )
+
+
+def _spike(spec: BoxesSpec, name: str) -> float | None:
+    """The value that boxes may have alone, as the number that it counts as."""
+    value = spec.spikes.get(name)
+    if value is None:
+        return None
+    if name in spec.ordinal:
+        return order_of(spec.ordinal[name]).numbers[spec.ordinal[name].index(value)]
+    return float(number_of(value))
 
 
 def _taking_part(table: Read, spec: BoxesSpec, order: Order) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,17 +11,18 @@ from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
 from app.methods.boxes.check_statistics import foreseen
-from app.methods.boxes.spec import BoxesSpec, kinds_of
+from app.methods.boxes.spec import BoxesSpec, LeastWidths, kinds_of
 from surebox_core.statistics import Statistic, all_moments
 from surebox_core.types import IntArray
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState
+from workers.algorithms.core.errors import NarrowColumnError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.codes import Codes
 from workers.frames.columns import take_rows
-from workers.methods.boxes import beside, series, versions
+from workers.methods.boxes import beside, least_widths, series, versions
 from workers.methods.boxes import report as boxes_report
 from workers.methods.boxes import warnings as boxes_warnings
 from workers.methods.boxes.canonical_order import CanonicalOrder, in_canonical_order, ordered
@@ -31,7 +32,7 @@ from workers.methods.boxes.constraints import demands
 from workers.methods.boxes.demanded import demanded
 from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
-from workers.methods.boxes.reading import BoxRecords, read, records
+from workers.methods.boxes.reading import BoxRecords, numeric_kinds, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.statistic_entries import public_statistics
@@ -46,7 +47,7 @@ _ROUNDING, _LEAST_STEP = 1e-9, 0.1
 #: A distance that no cut meets.
 _UNCUT = -1.0
 #: What specifications meant that were written before these fields.
-_BEFORE = {"unlisted_column_weight": 0.0, "objective": "paper", "max_suppressed": 1.0}
+_BEFORE = {"unlisted_column_weight": 0.0, "objective": "paper", "max_suppressed": 1.0, "least_widths": "none"}
 _RECORDS: Final = 5000  # more than `optimal` sorts at a time
 _MEAN: Final = (Statistic("mean", (0,)),)
 
@@ -64,6 +65,10 @@ class Anonymizing:
     closeness: float | None = None
     #: What the boxes state about sensitive columns, where `t` had to be measured before they were settled.
     sensitive: SensitiveExposure | None = None
+    #: Of one box: how it stands, the least widths that are tried in place of its own, and which of them now.
+    one_box: "Anonymizing | None" = None
+    ways: tuple[Mapping[str, float], ...] = ()
+    way: int = 0
 
 
 class BoxesRunner:
@@ -102,10 +107,17 @@ class BoxesRunner:
             return series.step(state)
         try:
             following = anonymization.step(state.algorithm, rng=job.rng)
+        except NarrowColumnError as error:
+            if (narrower := _narrower(state, job, error)) is not None:
+                return narrower
+            raise beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job)) from None
         except REFUSALS as error:
             raise beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job)) from None
         following_state = replace(state, algorithm=following)
-        return _within_t(following_state, job) if anonymization.done(following) else following_state
+        if not anonymization.done(following):
+            return following_state
+        within = _within_t(following_state, job)
+        return _in_several(within, job) if anonymization.done(within.algorithm) else within
 
     def done(self, state: Anonymizing | Later) -> bool:
         """Whether boxes and certificates are there."""
@@ -141,9 +153,15 @@ def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
     whole = read(path, spec, order, types)
     included = records(whole, spec, order, types)
     canonical = in_canonical_order(spec, order, included.books, types)
-    shown = Shown(spec, kinds, types, included.books)
+    shown = least_widths.with_widths(
+        Shown(spec, kinds, types, included.books), included, canonical.order, _earlier_widths(job, spec)
+    )
     algorithm = _begun(job, shown, included, canonical, spec.t)
     return Anonymizing(shown, len(whole.values), included, canonical, algorithm, spec.t)
+
+
+def _earlier_widths(job: JobContext, spec: BoxesSpec) -> dict[str, float]:
+    return job.earlier_widths() if spec.least_widths is LeastWidths.AUTO else {}
 
 
 def _begun(
@@ -186,6 +204,39 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
     return replace(state, algorithm=algorithm, closeness=closeness)
 
 
+def _in_several(state: Anonymizing, job: JobContext) -> Anonymizing:
+    """Boxes, or the beginning of a search with lower least widths where no two boxes have these.
+
+    They are lowered only where there are several boxes without them, which is tried first.
+    """
+    several = len(anonymization.result(state.algorithm).boxes.counts) > 1
+    if state.one_box is None:
+        ways = () if several else tuple(least_widths.lowerings(state.shown, state.records, state.canonical.order))
+        return _with_way(replace(state, one_box=state, ways=ways), 0, job) if ways else state
+    if state.way == 0:
+        return _with_way(state, 1, job) if several else state.one_box
+    return state if several else _with_way(state, state.way + 1, job)
+
+
+def _with_way(state: Anonymizing, way: int, job: JobContext) -> Anonymizing:
+    """The beginning of a search with other least widths."""
+    whole = state if state.one_box is None else state.one_box
+    return replace(_anew(state, least_widths.lowered(whole.shown, state.ways[way]), job), way=way)
+
+
+def _narrower(state: Anonymizing, job: JobContext, error: NarrowColumnError) -> Anonymizing | None:
+    """The beginning of a search with half of a width that the records which are left do not span."""
+    order = state.canonical.order
+    column = numeric_kinds(state.shown.spec, order, state.shown.kinds)[error.column]
+    shown = least_widths.narrower(state.shown, order.numeric[error.column], column)
+    return None if shown is None else _anew(state, shown, job)
+
+
+def _anew(state: Anonymizing, shown: Shown, job: JobContext) -> Anonymizing:
+    algorithm = _begun(job, shown, state.records, state.canonical, shown.spec.t)
+    return replace(state, shown=shown, algorithm=algorithm, closeness=shown.spec.t, sensitive=None)
+
+
 def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     """What an anonymization leaves."""
     shown, spec = state.shown, state.shown.spec
@@ -199,6 +250,8 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     sensitive = state.sensitive or exposure_of(job.dataset_path(), shown, rows, boxes.box)
     held = demanded(spec, kept, of_row, sensitive, persons if persons is None else persons[order])
     counts = _counts(state, len(order), smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()))
+    x = state.records.x if outcome.chosen.rows is None else state.records.x[outcome.chosen.rows]
+    shown = least_widths.with_shares(shown, x, state.canonical.order, boxes.box)
     result = boxes_report.result(shown, outcome, counts=counts, exposure=sensitive, demands=held)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}

@@ -42,6 +42,7 @@ from workers.methods.boxes.columns import Shown, release_columns, release_types
 from workers.methods.boxes.demanded import demanded
 from workers.methods.boxes.exposure import exposure_in, side_measures
 from workers.methods.boxes.kept import kept_classes
+from workers.methods.boxes.least_widths import inherited
 from workers.methods.boxes.requests import left_out, undefined
 from workers.methods.boxes.statistic_entries import public_statistics, statistics
 from workers.methods.context import JobContext
@@ -143,7 +144,7 @@ def certifying(shown: Shown, boxes: Boxes, rows: Rows) -> Later:
         check_statistics(canonical.statistics_in_order, len(shown.numeric), sizes, orders)
     except UndefinedStatisticError as error:
         raise undefined(error, spec, canonical) from None
-    return Later(shown, boxes, canonical, _certified(shown, boxes, canonical), rows)
+    return Later(inherited(shown), boxes, canonical, _certified(shown, boxes, canonical), rows)
 
 
 def step(state: Later) -> Later:

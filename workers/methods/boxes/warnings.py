@@ -57,7 +57,7 @@ def restricted(
     certain : share of rows whose value in a sensitive column that is not kept is that of their whole box.
     columns : of the dataset.
     """
-    warnings = [*_certain(spec, "sensitive", certain), *_spelled_persons(spec, columns)]
+    warnings = [*_certain(spec, "sensitive", certain), *_spelled_persons(spec, columns), *_lowered(spec, result)]
     missing, rare = result["suppressed"]["missing"], result["suppressed"]["rare"]
     left_out = missing + rare
     if 2 * left_out > result["records"]:
@@ -97,6 +97,19 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarnin
             f"value would have to be merged with it. To keep them, {ways}, or set `max_suppressed_classes` to 0"
         )
         yield warning(WarningCode.RARE_VALUES_LEFT_OUT, detail, "/spec/max_suppressed_classes")
+
+
+def _lowered(spec: BoxesSpec, result: Mapping[str, Any]) -> Iterator[JobWarning]:
+    """Warn about least widths that were asked for by none and that no two boxes have."""
+    for index, name in enumerate(spec.quasi_identifiers):
+        one = result["least_widths"].get(name)
+        if one is not None and one["width"] < one["demanded"]:
+            share = result["value_disclosure"][name]["exact"]
+            detail = (
+                f"no two boxes have the least width {one['demanded']:g} in column {name!r}: it is {one['width']:g} "
+                f"now. The release gives away the values of {share:.1%} of the rows. To hide more, name `min_width`"
+            )
+            yield warning(WarningCode.LEAST_WIDTH_LOWERED, detail, pointer("spec", "quasi_identifiers", index))
 
 
 def _spelled_persons(spec: BoxesSpec, columns: Sequence[DatasetColumn]) -> Iterator[JobWarning]:

@@ -60,7 +60,7 @@ def admit(
     demands: BoxConstraints,
     k: int,
     max_suppressed_classes: float,
-    min_width: FloatArray,
+    extent: FloatArray,
     *,
     patterns: bool,
 ) -> Admitted:
@@ -73,7 +73,7 @@ def admit(
     demands : what a box must contain besides k.
     k : least records of a box.
     max_suppressed_classes : largest share of the records that may be left out.
-    min_width : (n,), 0 for none.
+    extent : (2, n), least widths and spikes, as in partition.arrays.
     patterns : whether values may be missing, and given up.
 
     Raises
@@ -91,7 +91,7 @@ def admit(
         some = taking(demands, rows)
         given, label = _merged(lacking[rows], some, k, patterns)
         if patterns:
-            held = constraint_arrays(some, min_width, everywhere=True)
+            held = constraint_arrays(some, extent, everywhere=True)
             given, label = _demanded(given, label, x[rows], held, k)
         stays = _none_or_many(label, some, demands, rows, k, len(x))
         settled = bool(stays.all())

@@ -19,7 +19,8 @@ ancestor : (M, depth) int32, node of the hierarchy above each value at each dept
     itself; one depth, the value itself, where there is no hierarchy.
 least : (n,), width that a box has at least in each column, in the columns' units; (0,) where none is demanded.
     Predictions alone go by it (partition.gain).
-extent : (n,), what the records of both sides of a cut span at least along the column that is cut; 0 for none.
+extent : (2, n), what the records of both sides of a cut span at least along the column that is cut, 0 for none; and the
+    value of which a side may consist all the same, NaN for none.
 classes : the column of codes that has classes of kept columns; -1 for none.
 block : a node's records sorted along every numeric axis; a node within it is a `Run`.  Of columns of all kinds one more
     row has them in any order.
@@ -48,6 +49,16 @@ def inverse_ranges(low: FloatArray, high: FloatArray) -> FloatArray:
     """1 / range of each column, (n,); 0 for a column that counts as constant."""
     width = high - low
     return np.divide(1.0, width, out=np.zeros(len(width)), where=width > NARROWEST)
+
+
+def extents(columns: int, min_width: FloatArray | None = None, spikes: FloatArray | None = None) -> FloatArray:
+    """`extent` of so many columns, (2, n): no widths, and no spikes, where there are none."""
+    extent = np.array([np.zeros(columns), np.full(columns, np.nan)])
+    if min_width is not None:
+        extent[0] = min_width
+    if spikes is not None:
+        extent[1] = spikes
+    return extent
 
 
 @by_reference

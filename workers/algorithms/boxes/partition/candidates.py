@@ -40,7 +40,7 @@ from workers.algorithms.boxes.partition.gain import (
 )
 from workers.algorithms.boxes.partition.kinds import by_kind
 from workers.algorithms.boxes.partition.orders import line_up
-from workers.algorithms.boxes.partition.selection import LESS, is_open, middle, widest
+from workers.algorithms.boxes.partition.selection import LESS, can_part, is_open, middle, spans, widest
 
 Block = NumericBlock | MixedBlock
 
@@ -56,10 +56,12 @@ def mark(
     k: int,
     step: int,
     width: float,
+    spike: float,
 ) -> int:
     """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
 
-    The first allowed open gap at or after multiples of `step`, from either end, both of whose sides span `width`.
+    The first allowed open gap at or after multiples of `step`, from either end, both of whose sides span `width`; and
+    the one between the spike, where that is at an end of the line, and the others.
     """
     m = len(line)
     free = len(allowed) == 0
@@ -90,7 +92,32 @@ def mark(
             c = (c // step + 1) * step
         else:
             c += 1
+    p = _beside_spike(rows, line, base, axis, k, width, spike)
+    if p > 0 and place[p] != 0.0 and (free or allowed[p] != 0):
+        place[p] = 0.0
+        count += 1
     return count
+
+
+@inner_kernel
+def _beside_spike(rows: FloatArray, line: IndexArray, base: int, axis: int, k: int, width: float, spike: float) -> int:
+    """The place between the spike, where it is at an end of a line, and the others; 0 where that is no place."""
+    m = len(line)
+    low, high = rows[base + line[0], axis], rows[base + line[m - 1], axis]
+    if width <= 0.0 or not (low == spike or high == spike) or low == high:
+        return whole(0)
+    p = whole(1)
+    if low == spike:
+        while rows[base + line[p], axis] == spike:
+            p += 1
+    else:
+        p = whole(m - 1)
+        while rows[base + line[p - 1], axis] == spike:
+            p -= 1
+    below, above = rows[base + line[p - 1], axis], rows[base + line[p], axis]
+    if p < k or p > m - k or not is_open(below, above):
+        return whole(0)
+    return whole(p if spans(low, below, width, spike) and spans(above, high, width, spike) else 0)
 
 
 def _numeric_line(
@@ -254,8 +281,8 @@ def _searched(
             some, line = line_of(records, block, run, axis, variant)
             if axis < n:
                 forbid(records, held, run.base, line, k)
-                width = records.extent[axis]
-                some = mark(records.rows, line, held.allowed, block.place, run.base, axis, k, step, width)
+                width, spike = records.extent[0, axis], records.extent[1, axis]
+                some = mark(records.rows, line, held.allowed, block.place, run.base, axis, k, step, width, spike)
             if some > 0:
                 count = _along(
                     records, block.side, line, block.place, block.top, run.base, axis, variant, k, count, most, after
@@ -457,14 +484,16 @@ def candidates(
     for i in range(len(score)):
         if i < n:
             low, high = records.rows[base + index[i, run.s], i], records.rows[base + index[i, run.e - 1], i]
-            if not high - low > 2.0 * records.extent[i]:  # a cell may be wider, but no cut parts equal records
+            if not can_part(
+                low, high, records.extent[0, i], records.extent[1, i]
+            ):  # a cell may be wider, but no cut parts equal records
                 score[i] = 0.0
         if score[i] > 0.0:
             active += 1
             axis = whole(i)
     if active == 0:
         return whole(0), False
-    if active == 1 and axis < n and not held.sieved and not held.marked and records.extent[axis] == 0.0:
+    if active == 1 and axis < n and not held.sieved and not held.marked and records.extent[0, axis] == 0.0:
         place = _only_axis(records, block, run, axis, k)
         return (1 if place > 0 else 0), True
     step = k * max(1, m // (k * effort.places))

@@ -36,9 +36,11 @@ from workers.algorithms.boxes.partition.search import split
 from workers.algorithms.boxes.partition.selection import (
     LESS,
     better,
+    can_part,
     cut_at_median,
     cut_at_multiple,
     is_open,
+    spans,
     widest,
 )
 from workers.algorithms.boxes.partition.tree import branch, copy_cell
@@ -127,12 +129,15 @@ def grow(median: bool, k: int, records: NumericRecords, tree: Tree, budget: int)
             if axis < 0:
                 break
             score[axis] = 0.0
-            width = records.extent[axis]
-            if not extent[1, axis] - extent[0, axis] > 2.0 * width:
+            width, spike = records.extent[0, axis], records.extent[1, axis]
+            if not can_part(extent[0, axis], extent[1, axis], width, spike):
                 continue
             for p in range(m):
                 scratch[p] = rows[first + p, axis]
-            p, below, above = cut_at_median(scratch, m, k, width) if median else cut_at_multiple(scratch, m, k, width)
+            if median:
+                p, below, above = cut_at_median(scratch, m, k, width, spike)
+            else:
+                p, below, above = cut_at_multiple(scratch, m, k, width, spike)
             counters[2] += 2 * m
             if p > 0:
                 split_rows(rows, worth, records.order, first, last, axis, above)
@@ -258,11 +263,11 @@ def _usual(rows: FloatArray, line: IndexArray, base: int, axis: int, k: int, med
 
 
 @inner_kernel
-def _spans(rows: FloatArray, line: IndexArray, base: int, axis: int, p: int, width: float) -> bool:
-    """Test that both sides of a cut of a line span the width."""
+def _are_wide(rows: FloatArray, line: IndexArray, base: int, axis: int, p: int, width: float, spike: float) -> bool:
+    """Test that both sides of a cut of a line span the width, where they must."""
     below, above = rows[base + line[p - 1], axis], rows[base + line[p], axis]
     low, high = rows[base + line[0], axis], rows[base + line[len(line) - 1], axis]
-    return bool(below - low >= width and high - above >= width)
+    return bool(spans(low, below, width, spike) and spans(above, high, width, spike))
 
 
 @inner_kernel
@@ -329,17 +334,18 @@ def _column(
     if axis >= records.rows.shape[1]:
         count = _between_values(records, block, line, base, axis, k, median, few) if groups > 0 else whole(0)
         return _settled(records, held, line, base, axis, k, few, count), line
-    width = records.extent[axis]
+    width, spike = records.extent[0, axis], records.extent[1, axis]
     few[0] = _usual(records.rows, line, base, axis, k, median)
     if few[0] == 0:
         return whole(0), line
     forbid(records, held, base, line, k)
-    if (held.marked and held.allowed[few[0]] == 0) or not _spans(records.rows, line, base, axis, few[0], width):
+    wide = _are_wide(records.rows, line, base, axis, few[0], width, spike)
+    if (held.marked and held.allowed[few[0]] == 0) or not wide:
         p = whole(0)
     else:
         p = _settled(records, held, line, base, axis, k, few, whole(1))
     if p == 0 and not median:
-        mark(records.rows, line, held.allowed, block.place, base, axis, k, whole(1), width)
+        mark(records.rows, line, held.allowed, block.place, base, axis, k, whole(1), width, spike)
         count = _by_room(block.place, len(line), k, few)
         p = _settled(records, held, line, base, axis, k, few, count)
     return p, line

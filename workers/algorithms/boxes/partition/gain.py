@@ -272,8 +272,8 @@ def _of_diverse_boxes(
 def _wide(extent: FloatArray) -> bool:
     """Test that a least width is demanded of some column."""
     largest = 0.0
-    for i in range(len(extent)):
-        largest = max(largest, extent[i])
+    for i in range(extent.shape[1]):
+        largest = max(largest, extent[0, i])
     return largest > 0.0
 
 

@@ -18,7 +18,7 @@ from workers.algorithms.boxes.partition.arrays import MixedRecords, MixedSide
 from workers.algorithms.boxes.partition.fixed import score_axes
 from workers.algorithms.boxes.partition.gain import add_value, clear, predicted
 from workers.algorithms.boxes.partition.parts import Parts, branches, by_frequency, measured
-from workers.algorithms.boxes.partition.selection import LESS, cut_at_multiple, is_open, middle, widest
+from workers.algorithms.boxes.partition.selection import LESS, cut_at_multiple, is_open, middle, spans, widest
 
 
 class Cut(NamedTuple):
@@ -109,8 +109,8 @@ def exact(records: MixedRecords, first: int, last: int, cut: Cut, upper: BoolArr
         below, above = float(values[~upper].max()), float(values[upper].min())
         if not is_open(below, above):
             return None
-        width = float(records.extent[cut.axis])
-        if width > 0.0 and (below - values.min() < width or values.max() - above < width):
+        width, spike = records.extent[:, cut.axis].tolist()
+        if not (spans(values.min(), below, width, spike) and spans(above, values.max(), width, spike)):
             return None
     return cut._replace(place=place, below=below, above=above)
 
@@ -165,7 +165,7 @@ def _along(
 ) -> list[Cut]:
     """Candidates between the parts of a column in one order: all of them, or the cheapest."""
     n = records.rows.shape[1]
-    width = float(records.extent[axis]) if axis < n else 0.0
+    width, spike = records.extent[:, axis].tolist() if axis < n else (0.0, 0.0)
     cost, ends = np.full((2, len(order)), np.inf), np.zeros((2, len(order)))
     if axis < n:  # largest value up to each part, least from each on
         ends[0] = np.maximum.accumulate(parts.high[axis, order, axis])
@@ -177,7 +177,7 @@ def _along(
     cuts = []
     for z in np.argsort(totals, kind="stable")[: np.count_nonzero(np.isfinite(totals))].tolist():
         below, above = (float(ends[0, z]), float(ends[1, z + 1])) if axis < n else (0.0, 0.0)
-        wide = axis >= n or (below - ends[1, 0] >= width and ends[0, -1] - above >= width)
+        wide = axis >= n or (spans(ends[1, 0], below, width, spike) and spans(above, ends[0, -1], width, spike))
         if wide and (axis >= n or is_open(below, above)):
             upper = () if axis < n else tuple(order[z + 1 :].tolist())
             cuts.append(Cut(float(totals[z]), axis, int(before[z]), below, above, upper))
@@ -249,7 +249,7 @@ def halves(records: MixedRecords, first: int, last: int, cell: FloatArray, k: in
         score[axis] = 0.0
         if axis < n:
             values = records.rows[first:last, axis].copy()
-            place, below, above = cut_at_multiple(values, last - first, k, float(records.extent[axis]))
+            place, below, above = cut_at_multiple(values, last - first, k, *records.extent[:, axis].tolist())
             cut = Cut(0.0, axis, place, below, above, ())
         else:
             cut = _parted_values(records, axis - n, counts[axis - n], k, group)

@@ -19,7 +19,7 @@ from surebox_core.types import FloatArray
 from workers.algorithms.boxes.partition.arrays import EVERY, NumericRecords
 from workers.algorithms.boxes.partition.fixed import score_axes
 from workers.algorithms.boxes.partition.gain import clear, extend, predicted
-from workers.algorithms.boxes.partition.selection import LESS, cut_at_multiple, is_open, middle
+from workers.algorithms.boxes.partition.selection import LESS, can_part, cut_at_multiple, is_open, middle, spans
 from workers.algorithms.boxes.partition.tree import copy_cell
 
 _BINS = 64
@@ -63,7 +63,7 @@ def coarse(
     for axis in cuttable:  # values so dense that bins did not part them
         if best.place == 0:
             records.scratch[: last - first] = records.rows[first:last, axis]
-            best = Cut(axis, *cut_at_multiple(records.scratch, last - first, k, records.extent[axis]))
+            best = Cut(axis, *cut_at_multiple(records.scratch, last - first, k, *records.extent[:, axis]))
     return best
 
 
@@ -74,7 +74,8 @@ def _cheapest(
     extent = np.empty((3, records.rows.shape[1]))
     score_axes(records.rows, records.worth, records.price, *node, cell, extent)
     low, high, score = extent
-    wide = high - low > 2.0 * records.extent
+    width, spike = records.extent
+    wide = [can_part(*one) for one in zip(low, high, width, spike, strict=True)]
     cuttable = [int(axis) for axis in np.argsort(-score) if score[axis] > 0.0 and wide[axis]]
     least, best = np.inf, Cut(0, 0, 0.0, 0.0)
     for searched, axis in enumerate(cuttable):
@@ -91,8 +92,8 @@ def _of_all(records: NumericRecords, first: int, last: int, cut: Cut, k: int) ->
     values = records.rows[first:last, cut.axis]
     lower = values[values < cut.above]
     below = float(lower.max())
-    width = float(records.extent[cut.axis])
-    wide = width == 0.0 or (below - lower.min() >= width and values.max() - cut.above >= width)
+    width, spike = records.extent[:, cut.axis]
+    wide = spans(lower.min(), below, width, spike) and spans(cut.above, values.max(), width, spike)
     allowed = k <= len(lower) <= len(values) - k and is_open(below, cut.above) and wide
     return cut._replace(place=len(lower) if allowed else 0, below=below)
 
@@ -168,7 +169,7 @@ def _border(
 
     `low` and `high` are the extremes of the node's records, of which both sides span what they must.
     """
-    width = records.extent[axis]
+    width, spike = records.extent[0, axis], records.extent[1, axis]
     side = np.empty((6, records.price.shape[1]))
     copy_cell(cell, side[4:])
     celled = cell[0, axis] <= cell[1, axis]
@@ -186,7 +187,7 @@ def _border(
         count += _merge(side, bins[b - 1])
         if celled:
             side[1, axis] = middle(below[b], above[b])
-        wide = below[b] - low >= width and high - above[b] >= width
+        wide = spans(low, below[b], width, spike) and spans(above[b], high, width, spike)
         cost[b] = predicted(records, count, k, side) if count >= fewest and wide else np.inf
     size = count + int(bins[_BINS - 1, 3, 0])
     clear(side)

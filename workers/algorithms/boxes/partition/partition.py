@@ -33,6 +33,7 @@ from workers.algorithms.boxes.partition.arrays import (
     NumericBlock,
     NumericRecords,
     Tree,
+    extents,
     inverse_ranges,
     mixed_block,
     new_tree,
@@ -135,6 +136,7 @@ def init(
     cell: FloatArray | None = None,
     least: FloatArray | None = None,
     min_width: FloatArray | None = None,
+    spikes: FloatArray | None = None,
 ) -> PartitionState:
     """Start with one group of all records, of numbers alone.
 
@@ -152,6 +154,7 @@ def init(
         they have the bounds of their records.
     least : (n,), width that a box has at least in each column, by which `optimal` predicts; None for none.
     min_width : (n,), what the records of a box span at least of a column that was cut; None for none.
+    spikes : (n,), the value of which all records of a box may have instead, NaN for none; None for none at all.
 
     Raises
     ------
@@ -176,7 +179,7 @@ def init(
         price=np.array([constant, inverse_ranges(*extremes(x))]),
         scratch=np.empty(size),
         least=np.empty(0) if least is None else least,
-        extent=np.zeros(columns) if min_width is None else min_width,
+        extent=extents(columns, min_width, spikes),
         classes=-1,
     )
     effort = effort or usual(size, mixed=False)
@@ -190,7 +193,7 @@ def init(
         effort=effort,
         roots=1,
         records=records,
-        held=marking(constraint_arrays(demands, np.zeros(columns), everywhere=False), room),
+        held=marking(constraint_arrays(demands, extents(columns), everywhere=False), room),
         tree=tree,
         block=numeric_block(columns, room, effort.breadth),
         span=np.zeros(4, dtype=np.int64),
@@ -207,6 +210,7 @@ def init_mixed(
     demands: BoxConstraints,
     groups: IntArray | None = None,
     min_width: FloatArray | None = None,
+    spikes: FloatArray | None = None,
     everywhere: bool = False,
     effort: Effort | None = None,
     cell: FloatArray | None = None,
@@ -223,7 +227,8 @@ def init_mixed(
     method, effort : as of `init`.
     demands : what a box must contain besides k records; every group of records contains it.
     groups : 0 to R - 1 of each record; None for one group.
-    min_width : (n,), least extent of the records of a box; None for none.
+    min_width, spikes : (n,), least extent of the records of a box, and the value that they may all have instead, as of
+        `init`.
     everywhere : whether extents count for all columns at any cut (bounds that follow the records), or each only where
         its own column is cut. Then each candidate is looked at; else places along a column are known beforehand.
     cell : (2, n), outer bounds, where boxes are cells: `optimal` and `fast` then cut numeric columns by the widths of
@@ -238,13 +243,13 @@ def init_mixed(
         costs = Costs(
             np.ones(n), tuple(np.full(c.values, 1.0 / max(c.values, 1)) for c in nominal), (), np.empty(0, np.float32)
         )
-    width = np.zeros(n) if min_width is None else min_width
-    records = arranged(x, nominal, costs, demands, order, np.empty(0) if least is None else least, width)
+    extent = extents(n, min_width, spikes)
+    records = arranged(x, nominal, costs, demands, order, np.empty(0) if least is None else least, extent)
     tree = new_tree(size, runs, k, n)
     if cell is not None and method != "mondrian":
         for root, first in enumerate(np.cumsum(runs) - runs):
             tree.cells[len(runs) - 1 - root] = np.where(np.isnan(records.rows[first]), [[np.inf], [-np.inf]], cell)
-    held = constraint_arrays(demands, width, everywhere)
+    held = constraint_arrays(demands, extent, everywhere)
     effort = effort or usual(size, mixed=True)
     in_blocks = method == "optimal" or (method == "fast" and not held.sieved)
     room = min(int(runs.max()), effort.block) if in_blocks else int(runs.max())
@@ -344,7 +349,7 @@ def _cut_large(state: PartitionState, records: MixedRecords, node: int) -> None:
         tree.counters[2] += (last - first) * columns**2
         if _taken(state, records, node, cuts, group) or ruled:
             return
-    if records.extent.any():  # borders of parts may be too near the ends where values between them are not
+    if records.extent[0].any():  # borders of parts may be too near the ends where values between them are not
         _taken(state, records, node, *halves(records, first, last, side.cell, state.k))
 
 

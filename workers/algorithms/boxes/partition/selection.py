@@ -27,6 +27,18 @@ def is_open(a: float, b: float) -> bool:
     return a < middle < b
 
 
+@kernel
+def spans(low: float, high: float, width: float, spike: float) -> bool:
+    """Whether values from `low` to `high` span a width, or need not: they are all the column's spike."""
+    return high - low >= width or (low == spike and high == spike)
+
+
+@kernel
+def can_part(low: float, high: float, width: float, spike: float) -> bool:
+    """Whether values from `low` to `high` may have a cut both of whose sides span a width, one of them the spike."""
+    return high - low > (width if low == spike or high == spike else 2.0 * width)
+
+
 @inner_kernel
 def middle(a: float, b: float) -> float:
     """Where a cut of a gap is reckoned to be: half-way. The cut itself is a random point (partition.places)."""
@@ -168,8 +180,28 @@ def _places(v: FloatArray, m: int, k: int, width: float) -> tuple[int, int]:
     return max(least, whole(k)), min(most, m - k)
 
 
+@inner_kernel
+def _beside_spike(v: FloatArray, m: int, k: int, width: float, spike: float) -> tuple[int, float, float]:
+    """The cut between the spike, where it is the least or the greatest value, and the others; as `cut_at_multiple`."""
+    low, high, count = v[0], v[0], whole(0)
+    least, most = np.inf, -np.inf
+    for i in range(m):
+        low, high = min(low, v[i]), max(high, v[i])
+        if v[i] == spike:
+            count += 1
+        else:
+            least, most = min(least, v[i]), max(most, v[i])
+    if count < k or count > m - k or most - least < width:
+        return 0, 0.0, 0.0
+    if low == spike and is_open(spike, least):
+        return count, spike, least
+    if high == spike and is_open(most, spike):
+        return m - count, most, spike
+    return 0, 0.0, 0.0
+
+
 @kernel
-def cut_at_multiple(v: FloatArray, m: int, k: int, width: float) -> tuple[int, float, float]:
+def cut_at_multiple(v: FloatArray, m: int, k: int, width: float, spike: float) -> tuple[int, float, float]:
     """Open gap at floor(floor(m/k)/2) k values, or the better neighbour of the tie there.
 
     Parameters
@@ -178,12 +210,25 @@ def cut_at_multiple(v: FloatArray, m: int, k: int, width: float) -> tuple[int, f
     k : least values on each side.
     width : what the values of each side span at least; 0 for any. A place that leaves less moves to the nearest that
         does not.
+    spike : the value of which a side may consist all the same; NaN for none. Where the cut beside it leaves room for
+        more boxes, it is that.
 
     Returns
     -------
     p : values on the lower side, 0 when no open gap leaves k on both sides.
     a, b : the gap's ends: the largest value below the cut and the smallest above it.
     """
+    p, below, above = _at_multiple(v, m, k, width)
+    if width > 0.0 and spike == spike:
+        q, last, first = _beside_spike(v, m, k, width, spike)
+        if q > 0 and better(q, p, m, k):
+            return q, last, first
+    return p, below, above
+
+
+@inner_kernel
+def _at_multiple(v: FloatArray, m: int, k: int, width: float) -> tuple[int, float, float]:
+    """The gap where no value is a spike."""
     least, most = _places(v, m, k, width)
     if least > most:
         return 0, 0.0, 0.0
@@ -219,21 +264,22 @@ def cut_at_multiple(v: FloatArray, m: int, k: int, width: float) -> tuple[int, f
 
 
 @inner_kernel
-def cut_at_median(v: FloatArray, m: int, k: int, width: float) -> tuple[int, float, float]:
+def cut_at_median(v: FloatArray, m: int, k: int, width: float, spike: float) -> tuple[int, float, float]:
     """Mondrian's strict cut: values up to the lower median on one side, the rest on the other; result as above.
 
     LeFevre, DeWitt, Ramakrishnan 2006, section 4: `lhs = {t : t.dim <= splitVal}`. Departure: where no float is
     between the sides the cut is not allowed, because a cell could not be bounded there.
     """
-    least, most = _places(v, m, k, width)
     t = select(v, m, (m - 1) // 2)
     upto = 0
-    after = np.inf
+    low, high, after = t, t, np.inf
     for i in range(m):
+        low, high = min(low, v[i]), max(high, v[i])
         if v[i] > t:
             after = min(after, v[i])
         else:
             upto += 1
-    if upto < least or upto > most or not is_open(t, after):
+    wide = spans(low, t, width, spike) and spans(after, high, width, spike)
+    if upto < k or upto > m - k or not wide or not is_open(t, after):
         return 0, 0.0, 0.0
     return upto, t, after

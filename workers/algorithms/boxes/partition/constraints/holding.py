@@ -5,7 +5,7 @@ constraints.t_closeness, and
 --------
 pair : (N,), class and person together; empty where either is.
 overall : (c, m + 1), shares of the values over all records.  ranks : (c,), values of a column of ranks, else 0.
-width, everywhere : least extents (n,), and whether any cut narrows all.
+extent, everywhere : least extents and spikes (2, n), as in partition.arrays, and whether any cut narrows all.
 allowed : (m + 1,), 1 where a line of m records may be cut after p of them; empty unless `marked`.
 marked : whether lines are marked before places are scored: of demands that one pass counts for all places (kept
     classes, l).  sieved : whether the sides of the best candidates are counted one by one.
@@ -41,7 +41,7 @@ class ConstraintArrays(NamedTuple):
     l: int  # noqa: E741 - the field's letter
     alpha: float
     t: float
-    width: FloatArray
+    extent: FloatArray
     everywhere: bool
     seen: IntArray
     tally: IntArray
@@ -51,13 +51,13 @@ class ConstraintArrays(NamedTuple):
     sieved: bool
 
 
-def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everywhere: bool) -> ConstraintArrays:
+def constraint_arrays(constraints: BoxConstraints, extent: FloatArray, everywhere: bool) -> ConstraintArrays:
     """The same for kernels, sieved where anything is demanded that lines do not show.
 
     Parameters
     ----------
     constraints : of every box.
-    min_width : (n,), 0 where there is none.
+    extent : (2, n).
     everywhere : whether it holds for bounds that any cut may narrow.
     """
     person, kept, codes = constraints.persons, constraints.kept, np.ascontiguousarray(constraints.codes.T)
@@ -83,14 +83,14 @@ def constraint_arrays(constraints: BoxConstraints, min_width: FloatArray, everyw
         l=constraints.l,
         alpha=1.0 if constraints.alpha is None else constraints.alpha,
         t=np.inf if constraints.t is None else constraints.t,
-        width=min_width,
+        extent=extent,
         everywhere=everywhere,
         seen=np.zeros(labels + 2, dtype=np.int64),
         tally=np.zeros(labels + 2, dtype=np.int64),
         run=np.empty(rows if constraints.values.shape[1] else 0),
         allowed=np.empty(0, dtype=np.uint8),
         marked=False,
-        sieved=any(len(each) for each in lists) or (everywhere and bool((min_width > 0.0).any())),
+        sieved=any(len(each) for each in lists) or (everywhere and bool((extent[0] > 0.0).any())),
     )
 
 
@@ -146,7 +146,7 @@ def holds(
     for c in range(len(held.values)):
         if not has_spread(held.values[c], held.apart[c], held.l, order, base, line, s, e, held.run):
             return False
-    return is_wide(held.width, held.everywhere, rows, base, line, s, e, axis)
+    return is_wide(held.extent, held.everywhere, rows, base, line, s, e, axis)
 
 
 @inner_kernel

@@ -13,6 +13,9 @@ With a least width w the search asks for 1.2 w (of whole steps the nearest numbe
 would have a record near each end. `optimal` takes the mean of two predictions, sides of 1.5 w at least and what k alone
 allows; by the first alone all cuts cost the same once every column is at its least.
 
+A spike, the value that more than half of the records have, cannot be hidden by width: records that all have it may be a
+box (boxes.default_widths).
+
 science.md section 5, "Cuts".
 """
 
@@ -20,11 +23,12 @@ import numpy as np
 
 from surebox_core.compiling.kernels import inner_kernel
 from surebox_core.types import FloatArray, IndexArray
+from workers.algorithms.boxes.partition.selection import spans
 
 
 @inner_kernel
 def is_wide(
-    width: FloatArray,
+    extent: FloatArray,
     everywhere: bool,
     rows: FloatArray,
     base: int,
@@ -33,9 +37,9 @@ def is_wide(
     e: int,
     axis: int,
 ) -> bool:
-    """Whether columns with a least width have it: all of them, or the one that was cut (`axis`, -1 for all)."""
+    """Whether columns with a least width have it, or one value, the spike: all, or the one cut (`axis`, -1 for all)."""
     for i in range(rows.shape[1]):
-        if width[i] <= 0.0 or not (everywhere or i == axis or axis < 0):
+        if extent[0, i] <= 0.0 or not (everywhere or i == axis or axis < 0):
             continue
         low, high = np.inf, -np.inf
         for z in range(s, e):
@@ -44,6 +48,6 @@ def is_wide(
                 low = value
             if value > high:
                 high = value
-        if high >= low and high - low < width[i]:
+        if high >= low and not spans(low, high, extent[0, i], extent[1, i]):
             return False
     return True
