@@ -86,7 +86,7 @@ def table(case: str) -> pl.DataFrame:
 def spec(case: str, **more: Any) -> dict[str, Any]:
     return {
         "method": "boxes", "dataset_id": "table", "quasi_identifiers": COLUMNS, "k": 25, "ordinal": {"grade": GRADES},
-        "statistics": STATISTICS,
+        "statistics": STATISTICS, "least_widths": "none",
     } | CASES[case][2] | more  # fmt: skip
 
 

@@ -18,6 +18,8 @@ from tests.methods.in_process import Bench, Done
 MEAN = {"kind": "mean", "of": ["wage"]}
 REGRESSION = {"kind": "regression", "of": ["edu", "age"]}
 CORRELATION = {"kind": "correlation", "of": ["age", "hours"]}
+NONE = {"least_widths": "none"}
+FAST = NONE | {"partition": "fast"}
 
 
 def people(seed: int, rows: int) -> pl.DataFrame:
@@ -51,7 +53,7 @@ def test_what_a_statistic_costs_another_is_said_and_is_so(tmp_path: Path, seed: 
     columns = ["age", "wage", "hours", "edu"]
 
     def made(*statistics: dict[str, Any]) -> Done:
-        spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5, "partition": "fast"}
+        spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5} | FAST
         return bench.run(spec | {"statistics": list(statistics)})
 
     alone, two, three = made(MEAN), made(MEAN, REGRESSION), made(CORRELATION, MEAN, REGRESSION)
@@ -113,8 +115,8 @@ def test_a_statistic_that_joins_kept_columns_with_one_that_boxes_ignore_is_told_
     dataset = bench.upload("people", people(seed, int(rng.integers(500, 1500))), type={"wage": "number"})
     spec = {
         "method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "wage", "sex"], "nominal": {"sex": {}},
-        "k": int(rng.integers(3, 12)), "partition": "fast", "keep": ["edu", "hours"],
-    }  # fmt: skip
+        "k": int(rng.integers(3, 12)), "keep": ["edu", "hours"],
+    } | FAST  # fmt: skip
     listed = [joined, {"kind": "mean", "of": ["age"]}]
     silent, helped = spec | {"statistics": listed}, spec | {"statistics": [*listed, alone]}
     (early,) = foreseen_boxes(BoxesSpec.model_validate(silent))
@@ -138,7 +140,7 @@ def test_what_many_statistics_cost_is_said_and_is_so(tmp_path: Path, seed: int, 
     bench = Bench(tmp_path, seed=seed)
     rows = int(np.random.default_rng(seed).integers(800, 2900))
     dataset = bench.upload("people", people(seed, rows), type={"wage": "number"})
-    spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "wage", "hours"], "k": 5}
+    spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "wage", "hours"], "k": 5} | NONE
     spec |= {"partition": "fast"}
     if kind == "nominal":
         spec |= {"quasi_identifiers": ["age", "wage", "sex"], "nominal": {"sex": {}}}
@@ -168,7 +170,7 @@ def test_who_lists_no_statistics_is_not_warned_of_those_that_are_made(tmp_path: 
     rng = np.random.default_rng(seed)
     dataset = bench.upload("people", people(seed, int(rng.integers(800, 2900))), type={"wage": "number"})
     columns = [str(name) for name in rng.choice(["age", "wage", "hours", "edu"], 3, replace=False)]
-    spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5, "partition": "fast"}
+    spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5} | FAST
     if rng.random() < 0.5:
         spec |= {"quasi_identifiers": [*columns, "sex"], "nominal": {"sex": {}}}
     assert warned(bench.run(spec), "statistics_compete") == {}

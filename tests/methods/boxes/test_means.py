@@ -53,7 +53,7 @@ def spec_for(box_means: str, **more: Any) -> dict[str, Any]:
     pairs = [{"kind": kind, "of": ["wage", "age"]} for kind in ("covariance", "correlation", "regression")]
     return {
         "method": "boxes", "dataset_id": "people", "quasi_identifiers": COLUMNS, "k": 5, "ordinal": {"level": LEVELS},
-        "missing_policy": "pattern", "statistics": [*kinds, *pairs], "box_means": box_means,
+        "least_widths": "none", "missing_policy": "pattern", "statistics": [*kinds, *pairs], "box_means": box_means,
     } | more  # fmt: skip
 
 
