@@ -9,7 +9,7 @@ import pytest
 
 from tests.drawing import seeds
 from workers.algorithms.tables import splits
-from workers.algorithms.tables.agreeing import agreeing_sets, by_chance
+from workers.algorithms.tables.agreeing import agreeing_sets, by_chance, marks_by_set
 from workers.algorithms.tables.splits import SPARSE, TILTS, Cells, cells_by_set, cells_of, sums_by_set
 
 WORDS = np.random.default_rng(0).integers(0, 2**32, size=(9, 256), dtype=np.uint32)
@@ -148,8 +148,9 @@ def test_sets_in_which_too_few_agree_are_those_that_are_not_judged(seed: int) ->
     for halvings in (0, 1, 2):
         beside = cells_by_set(many, WORDS[:columns], members, halvings)
         sums, rows = sums_by_set(few, WORDS[:columns], members, np.uint32(beside.limit))
+        marks, by_column = marks_by_set(beside.hashes, beside.starts, halvings), np.ascontiguousarray(few.T)
         for least in (1.0, 7.5, 13.0, float(len(few))):
-            enough = agreeing_sets(beside, few, WORDS[:columns], members, least=least)
+            enough = agreeing_sets(beside, marks, by_column, WORDS[:columns], members, least=least)
             bits = splits.evidence_by_set(
                 beside, sums, rows, share=len(few) / (len(few) + len(many)), least=least, known=splits.normalizers()
             )

@@ -9,6 +9,7 @@ S, m, N : sets, columns, and rows, as of `splits.cells_by_set`.
 """
 
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +19,29 @@ from surebox_core.compiling.kernels import inner_kernel, kernel
 from surebox_core.types import IndexArray, IntArray
 from workers.algorithms.tables.splits import Cells, CellsBySet, Codes, Members, Words
 
+Marks = NDArray[np.uint64]
 
-def agreeing_sets(mine: CellsBySet, codes: Codes, words: Words, members: Members, *, least: float) -> NDArray[np.bool_]:
+#: Parts of the hashes that are marked where cells are: enough that nearly all records of other people are in none.
+MARKS: Final = 1 << 16
+_PART: Final = np.uint32(16)
+
+
+def agreeing_sets(
+    mine: CellsBySet, marks: Marks, codes: Codes, words: Words, members: Members, *, least: float
+) -> NDArray[np.bool_]:
     """Return for each set whether at least so many records are in the cells of another table, shape (S,).
 
     Parameters
     ----------
-    mine : the other's cells.
-    codes, words, members : as of `splits.cells_by_set`, of the records.
+    mine, marks : the other's cells, and their `marks_by_set`.
+    codes : (m, N), bytes of the records, a column after the other.
+    words, members : as of `splits.cells_by_set`.
     least : how many. Where cells are chosen by their hashes, those of a part are others than those of the whole.
     """
     order, parts = _order(members.tobytes(), members.shape)
-    every = np.uint32(mine.limit)
     return enough_by_set(
         codes, words, members, order, parts if mine.halvings == 0 else np.zeros_like(parts), mine.hashes,
-        mine.starts, mine.index, mine.shift, every, least,
+        mine.starts, mine.index, mine.shift, mine.halvings, marks, least,
     )  # fmt: skip
 
 
@@ -44,51 +53,92 @@ def _order(body: bytes, shape: tuple[int, int]) -> tuple[IntArray, NDArray[np.bo
     return np.argsort(members.sum(axis=1), kind="stable"), parts
 
 
+@kernel
+def marks_by_set(hashes: Words, starts: IntArray, halvings: int) -> Marks:
+    """Mark near which hashes a set has cells, shape (S, MARKS / 64): a bit for each of MARKS equal parts of them.
+
+    Parameters
+    ----------
+    hashes, starts, halvings : as of `splits.CellsBySet`.
+    """
+    marks, up = np.zeros((len(starts) - 1, MARKS // 64), np.uint64), np.uint32(halvings)
+    for s in range(len(marks)):
+        for i in range(starts[s], starts[s + 1]):
+            part = np.uint32(hashes[i] << up) >> _PART
+            marks[s, part >> np.uint32(6)] |= np.uint64(1) << np.uint64(part & np.uint32(63))
+    return marks
+
+
 @inner_kernel
-def _agree(
-    own: Words, chosen: IntArray, hashes: Words, index: IndexArray, shift: np.uint32, limit: np.uint32, least: float
-) -> bool:
-    """Return whether enough records are in the other's cells over some columns."""
+def _sum(own: Words, total: Words, inside: NDArray[np.bool_], sums: Words) -> None:
+    """Add up each row over a set's columns, or subtract the others from the sum of all."""
+    if 2 * np.count_nonzero(inside) <= len(inside):
+        sums[:] = np.uint32(0)
+        for j in np.flatnonzero(inside):
+            for i in range(len(sums)):
+                sums[i] += own[j, i]
+    else:
+        sums[:] = total
+        for j in np.flatnonzero(~inside):
+            for i in range(len(sums)):
+                sums[i] -= own[j, i]
+
+
+@inner_kernel
+def _near(sums: Words, marks: Words, up: np.uint32, limit: np.uint32, kept: Words) -> int:
+    """Keep the sums near which there are cells, without a branch, and return how many these are."""
+    number = 0
+    for one in sums:
+        part = np.uint32(one << up) >> _PART
+        kept[number] = one
+        there = (marks[part >> np.uint32(6)] >> np.uint64(part & np.uint32(63))) & np.uint64(1)
+        number += np.int64(there) * np.int64(one <= limit)
+    return number
+
+
+@inner_kernel
+def _agree(sums: Words, hashes: Words, index: IndexArray, shift: np.uint32, least: float) -> bool:
+    """Return whether enough records are in the other's cells."""
     agreeing = 0
-    for i in range(len(own)):
-        if agreeing >= least or agreeing + len(own) - i < least:
+    for i in range(len(sums)):
+        if agreeing >= least or agreeing + len(sums) - i < least:
             break
-        one = np.uint32(0)
-        for j in chosen:
-            one = np.uint32(one + own[i, j])
-        if one <= limit:
-            at, end = index[one >> shift], index[(one >> shift) + np.uint32(1)]
-            while at < end and hashes[at] < one:
-                at += 1
-            agreeing += at < end and hashes[at] == one
+        at, end = index[sums[i] >> shift], index[(sums[i] >> shift) + np.uint32(1)]
+        while at < end and hashes[at] < sums[i]:
+            at += 1
+        agreeing += at < end and hashes[at] == sums[i]
     return agreeing >= least
 
 
 @kernel
 def enough_by_set(
     codes: Codes, words: Words, members: Members, order: IntArray, parts: NDArray[np.bool_], hashes: Words,
-    starts: IntArray, index: IndexArray, shift: np.uint32, limit: np.uint32, least: float,
+    starts: IntArray, index: IndexArray, shift: np.uint32, halvings: int, marks: Marks, least: float,
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Return for each set whether enough records are in the other's cells.
 
     Parameters
     ----------
-    codes, words, members, limit, least : as of `agreeing_sets`.
+    codes : (m, N), a column after the other.
+    words, members, least, marks : as of `agreeing_sets`.
     order, parts : the order in which sets are gone through, and (S, S), which is a part of which.
-    hashes, starts, index, shift : as of `splits.CellsBySet`.
+    hashes, starts, index, shift, halvings : as of `splits.CellsBySet`.
     """
-    rows, columns = codes.shape
-    own = np.empty((rows, columns), np.uint32)
-    for i in range(rows):
-        for j in range(columns):
-            own[i, j] = words[j, codes[i, j]]
-    enough = np.ones(len(members), np.bool_)
+    columns, rows = codes.shape
+    own, total = np.empty((columns, rows), np.uint32), np.zeros(rows, np.uint32)
+    for j in range(columns):
+        for i in range(rows):
+            own[j, i] = words[j, codes[j, i]]
+            total[i] += own[j, i]
+    sums, kept, enough = np.empty(rows, np.uint32), np.empty(rows + 1, np.uint32), np.ones(len(members), np.bool_)
+    up, limit = np.uint32(halvings), np.uint32(np.uint32(0xFFFFFFFF) >> np.uint32(halvings))
     for s in order:
-        if not np.any(parts[s] & ~enough):
-            cells = hashes[starts[s] : starts[s + 1]]
-            enough[s] = _agree(own, np.flatnonzero(members[s]), cells, index[s], shift, limit, least)
-        else:
+        if np.any(parts[s] & ~enough):
             enough[s] = False
+            continue
+        _sum(own, total, members[s], sums)
+        number = _near(sums, marks[s], up, limit, kept)
+        enough[s] = _agree(kept[:number], hashes[starts[s] : starts[s + 1]], index[s], shift, least)
     return enough
 
 

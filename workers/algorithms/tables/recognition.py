@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from surebox_core.types import FloatArray
-from workers.algorithms.tables.agreeing import agreeing_sets, by_chance
+from workers.algorithms.tables.agreeing import Marks, agreeing_sets, by_chance, marks_by_set
 from workers.algorithms.tables.sketches import (
     SAMPLES,
     ColumnSketch,
@@ -113,7 +113,7 @@ class Table:
         self.columns = tuple(columns)
         self.rows = len(columns[0].hashes) if columns else 0
         self._hashes: dict[tuple[int, ...], Hashes] = {}
-        self._cells: dict[tuple[Any, ...], CellsBySet] = {}
+        self._cells: dict[tuple[Any, ...], tuple[CellsBySet, Marks]] = {}
         self._normalizers: dict[float, FloatArray] = {}
 
     @cached_property
@@ -124,8 +124,10 @@ class Table:
 
     def cells(
         self, columns: tuple[int, ...], members: Members, sample: RowSample, anchor: tuple[int, ...]
-    ) -> CellsBySet:
+    ) -> tuple[CellsBySet, Marks]:
         """Count the rows that another table's sample would have of this one, once for all samples that choose the same.
+
+        Where there are cells is marked too.
 
         Parameters
         ----------
@@ -138,7 +140,8 @@ class Table:
             if len(self._cells) >= _KEPT:
                 self._cells.pop(next(iter(self._cells)))
             codes = self._chosen(columns, sample, anchor)
-            self._cells[chosen] = cells_by_set(codes, words_of(columns), members, _halvings(len(codes), rows))
+            made = cells_by_set(codes, words_of(columns), members, _halvings(len(codes), rows))
+            self._cells[chosen] = made, marks_by_set(made.hashes, made.starts, made.halvings)
         return self._cells[chosen]
 
     def normalizers(self, share: float) -> FloatArray:
@@ -259,7 +262,7 @@ class _Pair:
             if {other.columns[at].kind, mine.columns[own].sketch.kind} == {Kind.ORDINARY}
         ]  # fmt: skip
         self._own = tuple(self._called[at] for at in self._ordinary)
-        self._members = _wanted(len(self._ordinary))
+        self._members, self._words = _wanted(len(self._ordinary)), words_of(self._own)
 
     def single(self) -> _Evidence:
         """Evidence over single columns."""
@@ -274,13 +277,15 @@ class _Pair:
 
     def joint(self, sample: RowSample, least: float) -> _Evidence:
         """Evidence over sets of columns in a sample of rows, where it may be so many bits."""
-        mine = self._mine.cells(self._own, self._members, sample, tuple(self._called[at] for at in sample.anchor))
-        theirs, words = np.ascontiguousarray(sample.codes[:, self._ordinary]), words_of(self._own)
-        judged = agreeing_sets(mine, theirs, words, self._members, least=least)
+        anchor = tuple(self._called[at] for at in sample.anchor)
+        mine, marks = self._mine.cells(self._own, self._members, sample, anchor)
+        columns = np.ascontiguousarray(sample.codes.T[self._ordinary])
+        judged = agreeing_sets(mine, marks, columns, self._words, self._members, least=least)
         if not judged.any():
             return _Evidence(np.full(len(judged), -math.inf), self._set, lambda at: (mine.of(at), cells_of(_NONE)))
+        theirs = np.ascontiguousarray(columns.T)
         sums, rows = np.empty((len(judged), len(theirs)), np.uint32), np.zeros(len(judged), np.int64)
-        sums[judged], rows[judged] = sums_by_set(theirs, words, self._members[judged], np.uint32(mine.limit))
+        sums[judged], rows[judged] = sums_by_set(theirs, self._words, self._members[judged], np.uint32(mine.limit))
         bits = evidence_by_set(mine, sums, rows, share=1.0 - self.share, least=least, known=self._known)
         costs = self._members @ np.array([self._costs[at] for at in self._ordinary])
         return _Evidence(
