@@ -26,11 +26,16 @@ _OF_OTHERS: Final = (
     "item", "drug", "diag", "icd", "disease", "occupation", "job", "type", "kind", "source", "specialty", "station",
 )  # fmt: skip
 _NUMBERED: Final = ("id", "ids", "nr", "no", "num", "number", "nbr", "key", "code", "index", "serial", "uuid", "uid")
+#: Names without a boundary between words, by how their letters end: `HHID`, `PERSONID`, `USUBJID`, `caseid`.
+_JOINED: Final = re.compile(
+    r"(person|pers|patient|pat|subject|subj|participant|respondent|resp|proband|member|customer|cust|client|student|"
+    r"pupil|employee|emp|worker|user|donor|individual|indiv|household|hh|family|fam|case)(id|ids|nr|no|num|number|nbr)$"
+)
 
 
 def is_called_person(name: str) -> bool:
-    """Return whether a column is named as persons are."""
-    return _says(name, _OF_PERSONS)
+    """Return whether a column is named as persons are, or as the households or cases that they are in."""
+    return _says(name, _OF_PERSONS) or _JOINED.search("".join(_words(name))) is not None
 
 
 def is_called_number(name: str) -> bool:

@@ -1,5 +1,7 @@
 """Columns that say whose row it is are asked about, and never proposed; those of places are not asked about."""
 
+import gzip
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from app.methods.table.whose_rows import is_called_person
 from tests.drawing import seeds
 from tests.methods.asking import succeed, upload
 from tests.methods.in_process import Bench
+from tests.whole_service import SHARED
 
 
 def visits(draw: np.random.Generator, name: str, *, number: bool, constant: bool) -> pl.DataFrame:
@@ -80,6 +84,52 @@ def test_numbers_of_persons_that_are_written_with_decimals_are_asked_about(bench
     assert "patient_id" not in seen["quasi_identifiers"]
     spec = {"method": "table", "dataset_id": bench.upload("a", frame), "quasi_identifiers": ["sex", "born"]}
     assert len(questions(bench.run(spec).result)) == 1
+
+
+@pytest.mark.parametrize("name", ["HHID", "PERSONID", "patientid", "caseid", "USUBJID", "hh_id", "ANNEE_IND_HHID"])
+def test_names_without_a_boundary_between_words_are_read(bench: Bench, name: str) -> None:
+    """Numbers of a household and its member, `1012.01`, that nothing but their name tells from measurements."""
+    draw = np.random.default_rng(len(name))
+    made = visits(draw, name, number=False, constant=False)
+    frame = made.with_columns(
+        pl.col(name).str.slice(1).cast(pl.Float64) + 0.01, height=pl.Series(draw.permutation(len(made)) // 4 / 7)
+    )
+    seen = proposal(bench, frame)
+    assert [one["column"] for one in seen["person_columns"]] == [name]
+    assert name not in seen["quasi_identifiers"]
+
+
+@pytest.mark.parametrize(
+    "name", ["UTILITYID", "hhcivil", "HHINCOME", "casemix", "humid", "avoid", "patno_of_school", "family", "schoolid"]
+)
+def test_other_names_are_not_read_as_persons(bench: Bench, name: str) -> None:
+    draw = np.random.default_rng(len(name))
+    made = visits(draw, name, number=False, constant=False)
+    frame = made.with_columns(pl.col(name).str.slice(1).cast(pl.Float64) + 0.01)
+    assert proposal(bench, frame)["person_columns"] == []
+
+
+def test_no_column_of_real_tables_is_read_as_persons_by_its_name() -> None:
+    """But for the households of one."""
+    there = {name: columns for name, columns in real_columns().items() if columns}
+    assert len(there) > 50
+    called = {(name, one) for name, columns in there.items() for one in columns if is_called_person(one)}
+    assert called <= {("dataset_diabetes.zip", "patient_nbr")}
+
+
+def real_columns() -> dict[str, list[str]]:
+    """Names of the columns of each real table."""
+    if not SHARED.exists():
+        pytest.skip(f"{SHARED} is not there")
+    made = {one.name: pl.read_parquet_schema(one) for one in SHARED.glob("*/*.parquet")}
+    files = {one.name: one.read_bytes() for one in SHARED.glob("*/*.csv")}
+    files |= {one.name: gzip.decompress(one.read_bytes()) for one in SHARED.glob("*/*.csv.gz")}
+    with zipfile.ZipFile(SHARED / "diabetes130" / "dataset_diabetes.zip") as archive:
+        files["dataset_diabetes.zip"] = archive.read("dataset_diabetes/diabetic_data.csv")
+    heads = {name: body.splitlines()[0].decode() for name, body in files.items()}
+    return {name: list(schema) for name, schema in made.items()} | {
+        name: [one.strip('"') for one in head.split(",")] for name, head in heads.items()
+    }
 
 
 @pytest.mark.parametrize("seed", seeds(4))
