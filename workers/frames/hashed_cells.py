@@ -25,6 +25,9 @@ _MISSING: Final = np.uint64(0x7FF8_5375_7265_626F)
 _NUMBER: Final = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 #: Decimals up to which numbers are in steps.
 _DECIMALS: Final = 7
+#: Share of neighbours with the same step, from which on ids are given in turn; characters of an id that are looked at.
+_FREQUENT: Final = 0.05
+_PLACES: Final = 40
 #: Cells that are read from a file at once: each reading has a price of its own, and columns are large.
 _AT_ONCE: Final = 1 << 18
 #: Whole numbers up to which doubles are exact, and how far a product with a power of ten may be off.
@@ -89,6 +92,37 @@ def lattice_of(values: pl.Series) -> float:
     float
         Infinity where values are no such numbers.
     """
+    whole = _in_steps(values)
+    return math.inf if whole is None else float(whole[-1] - whole[0] + 1)
+
+
+def space_of(values: pl.Series) -> float:
+    """Count the ids that there could be where these were drawn at random; 0 where they were not.
+
+    Parameters
+    ----------
+    values
+        The different values of a column.
+
+    Returns
+    -------
+    float
+        Of numbers and texts with a number the lattice, unless a step between neighbours is frequent, as it is where ids
+        are given in turn; of other texts that have a digit each the product of the characters of each place.
+    """
+    whole = _in_steps(values)
+    if whole is not None:
+        steps = np.unique(np.diff(whole), return_counts=True)[1]
+        return float(whole[-1] - whole[0] + 1) if steps.max(initial=0) <= _FREQUENT * len(whole) else 0.0
+    texts = values.cast(pl.String)
+    if values.dtype.is_numeric() or values.dtype == pl.Date or not texts.str.contains(r"\d").all():
+        return 0.0
+    places = range(min(_PLACES, int(texts.str.len_chars().max() or 0)))  # type: ignore[arg-type]
+    return math.prod(float(texts.str.slice(at, 1).n_unique()) for at in places)
+
+
+def _in_steps(values: pl.Series) -> npt.NDArray[np.int64] | None:
+    """The numbers that values are, ascending, in steps of the greatest that divides all differences."""
     if values.dtype == pl.Date:
         values = values.to_physical()
     elif not values.dtype.is_numeric():
@@ -96,15 +130,16 @@ def lattice_of(values: pl.Series) -> float:
         start = len(os.path.commonprefix([str(texts.min()), str(texts.max())]))  # noqa: RUF071 - of texts
         ends = texts.str.slice(start)
         if not ends.str.contains(r"^\d{0,15}$").all():
-            return math.inf
+            return None
         values = ends.str.replace(r"^$", "0").cast(pl.Int64)
     numbers = values.cast(pl.Float64).to_numpy()
     scaled = next((x for x in (numbers * 10.0**digits for digits in range(_DECIMALS)) if _whole(x)), None)
     if scaled is None or not len(scaled):
-        return math.inf
+        return None
     whole = np.sort(np.rint(scaled)).astype(np.int64)
     step = int(np.gcd.reduce(np.diff(whole))) if len(whole) > 1 else 1
-    return float((whole[-1] - whole[0]) // max(step, 1) + 1)
+    in_steps: npt.NDArray[np.int64] = (whole - whole[0]) // max(step, 1)
+    return in_steps
 
 
 def _whole(numbers: npt.NDArray[np.float64]) -> bool:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from app.methods.table.whose_rows import is_called_id
 from surebox_core.types import IntArray
 from workers.algorithms.tables.identified import PersonSketch, person_sketch
 from workers.algorithms.tables.recognition import Table
 from workers.algorithms.tables.sketches import ColumnSketch, Kind, RowSample, TableSketch, Words, hashed_column
 from workers.algorithms.tables.splits import Cells
-from workers.frames.hashed_cells import cell_hashes, columns_of, hashes_of, lattice_of
+from workers.frames.hashed_cells import cell_hashes, columns_of, hashes_of, lattice_of, space_of
 
 _ABOUT: Final = "about"
 #: The beginning of an archive.
@@ -36,7 +38,10 @@ def hashed_table(path: Path, *, key: bytes) -> Table:
     cells = cell_hashes(path, sorted(columns_of(path)), key=key)
     words = key_words(key)
     return Table([
-        hashed_column(name, cells.pop(name), lambda name=name: _lattice(path, name), key=words)  # type: ignore[misc]
+        hashed_column(
+            name, cells.pop(name), lambda name=name: lattice_of(_values(path, name)), key=words,  # type: ignore[misc]
+            space=(lambda name=name: space_of(_values(path, name))) if is_called_id(name) else None,  # type: ignore[misc]
+        )
         for name in sorted(cells)
     ])  # fmt: skip
 
@@ -48,6 +53,7 @@ def hashed_frame(frame: pl.DataFrame, *, key: bytes) -> Table:
         hashed_column(
             one.name, hashes_of(one.rechunk().to_arrow(), key=key),
             lambda one=one: lattice_of(one.drop_nulls().unique()), key=words,  # type: ignore[misc]
+            space=(lambda one=one: space_of(one.drop_nulls().unique())) if is_called_id(one.name) else None,  # type: ignore[misc]
         )
         for one in sorted(frame, key=lambda one: one.name)
     ])  # fmt: skip
@@ -85,16 +91,19 @@ def key_words(key: bytes) -> Words:
     return np.frombuffer(key[:16], "<u8").astype(np.uint64)
 
 
-def _lattice(path: Path, name: str) -> float:
+def _values(path: Path, name: str) -> pl.Series:
+    """The different values of a column."""
     with pq.ParquetFile(path, pre_buffer=False) as file:
         column = pl.Series(pl.from_arrow(file.read(columns=[name]).column(name).combine_chunks()))
-    return lattice_of(column.drop_nulls().unique())
+    return column.drop_nulls().unique()
 
 
 def packed(sketch: TableSketch) -> bytes:
     """A sketch as bytes: what its arrays are, and these one after the other, compressed."""
+    persons = {at: one.persons for at, one in enumerate(sketch.columns) if one.persons is not None}
     about = json.dumps({
         "rows": sketch.rows,
+        "persons": [[at, len(one)] for at, one in persons.items()],
         "columns": [[one.name, int(one.kind), one.values, len(one.least.hashes)] for one in sketch.columns],
         "samples": [[list(one.anchor), one.below, *one.codes.shape, len(one.without)] for one in sketch.samples],
     }).encode()  # fmt: skip
@@ -102,6 +111,7 @@ def packed(sketch: TableSketch) -> bytes:
     arrays += [one.least.counts.astype("<u4") for one in sketch.columns]
     for sample in sketch.samples:
         arrays += [sample.codes.T, sample.without.astype("<u8")]
+    arrays += [one.astype("<u4") for one in persons.values()]
     body = b"".join([len(about).to_bytes(4, "little"), about, *(one.tobytes() for one in arrays)])
     return len(body).to_bytes(4, "little") + bytes(pa.compress(body, codec="zstd", asbytes=True))
 
@@ -131,6 +141,9 @@ def unpacked(body: bytes) -> TableSketch:
     for anchor, below, rows, width, without in about["samples"]:
         codes = read("u1", rows * width).reshape(width, rows).T
         samples.append(RowSample(tuple(anchor), below, read("<u8", without).astype(np.uint64), codes))
+    persons = {at: read("<u4", length).astype(np.uint64) for at, length in about.get("persons", [])}
+    if persons:
+        columns = tuple(replace(one, persons=persons.get(at)) for at, one in enumerate(columns))
     return TableSketch(about["rows"], columns, tuple(samples))
 
 

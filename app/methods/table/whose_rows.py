@@ -26,6 +26,7 @@ _OF_OTHERS: Final = (
     "item", "drug", "diag", "icd", "disease", "occupation", "job", "type", "kind", "source", "specialty", "station",
 )  # fmt: skip
 _NUMBERED: Final = ("id", "ids", "nr", "no", "num", "number", "nbr", "key", "code", "index", "serial", "uuid", "uid")
+_IDS: Final = frozenset({"id", "ids", "key", "uid", "uuid"})
 #: Names without a boundary between words, by how their letters end: `HHID`, `PERSONID`, `USUBJID`, `caseid`.
 _JOINED: Final = re.compile(
     r"(person|pers|patient|pat|subject|subj|participant|respondent|resp|proband|member|customer|cust|client|student|"
@@ -36,6 +37,12 @@ _JOINED: Final = re.compile(
 def is_called_person(name: str) -> bool:
     """Return whether a column is named as persons are, or as the households or cases that they are in."""
     return _says(name, _OF_PERSONS) or _JOINED.search("".join(_words(name))) is not None
+
+
+def is_called_id(name: str) -> bool:
+    """Return whether a column is named as ids of persons are, or as ids alone."""
+    words = _words(name)
+    return (is_called_person(name) and not _says(name, _OF_OTHERS)) or (bool(words) and set(words) <= _IDS)
 
 
 def is_called_number(name: str) -> bool:

@@ -57,6 +57,67 @@ def test_a_column_that_identifies_alone_is_asked_about(columns: int) -> None:
     assert (agreement.sameness, agreement.columns) == (Sameness.UNDECIDED, ("code",))
 
 
+def draw_ids(draw: np.random.Generator, kind: str, persons: int) -> list[int] | list[str]:
+    """Ids of persons; of `turn`, `check` and `site` any two tables have the same ones."""
+    made = {
+        "numbers": lambda: draw.choice(10**10, persons, replace=False),
+        "texts": lambda: [f"{one:010x}" for one in draw.choice(1 << 40, persons, replace=False)],
+        "turn": lambda: np.arange(1, persons + 1), "third": lambda: draw.choice(3 * persons, persons, replace=False),
+        "check": lambda: [100 * at + 98 - 100 * at % 97 for at in range(1, persons + 1)],
+        "site": lambda: [10**6 * (1 + at // 50) + at % 50 for at in range(persons)],
+        "names": lambda: [f"{one}{at}" for one, at in zip(draw.choice(["ann", "bob"], persons), range(persons), strict=True)],
+    }[kind]()  # fmt: skip
+    return list(made)
+
+
+def visits_of(draw: np.random.Generator, ids: list[int] | list[str], name: str) -> pl.DataFrame:
+    """Records of persons, some of each or the same number, whose values are drawn anew."""
+    each = draw.integers(2, 9, len(ids)) if draw.random() < 0.5 else np.full(len(ids), int(draw.integers(2, 12)))
+    rows = int(each.sum())
+    frame = pl.DataFrame({
+        name: pl.Series(ids).gather(np.repeat(np.arange(len(ids)), each)), "pulse": draw.integers(50, 120, rows),
+        "drug": draw.choice([*"abcde"], rows), "weight": draw.normal(70, 9, rows).round(1),
+    })  # fmt: skip
+    return frame[draw.permutation(rows)]
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("name", ["patient_id", "HHID", "id"])
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_ids_of_several_records_alone_are_asked_about(kind: str, name: str, seed: int) -> None:
+    """Nine of ten persons are still there, and none of their values; never are tables united for it."""
+    draw = np.random.default_rng([6, seed])
+    ids = draw_ids(draw, kind, int(draw.integers(80, 2000)))
+    later = visits_of(draw, ids[len(ids) // 10 :], name)
+    agreement = compared(table_of(later), table_of(visits_of(draw, ids, name)).sketch, tables=60)
+    assert (agreement.sameness, agreement.columns) == (Sameness.UNDECIDED, (name,))
+    assert agreement.agreeing > 0.8
+    assert agreement.expected < 0.6
+    once = pl.DataFrame({name: ids, "born": draw.integers(1930, 2010, len(ids))})
+    for one, other in ((once, later), (later, once)):  # what each person is, and what was measured
+        assert compared(table_of(one), table_of(other).sketch, tables=60).sameness is Sameness.UNDECIDED
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("kind", ["numbers", "texts", "turn", "third", "check", "site", "names"])
+def test_ids_of_other_people_are_not_asked_about(kind: str, seed: int) -> None:
+    """Numbers in turn, with check digits or by site, are the same in all tables."""
+    draw = np.random.default_rng([7, seed])
+    for _ in range(20):
+        one, other = (
+            table_of(visits_of(draw, draw_ids(draw, kind, int(draw.integers(80, 900))), "patient_id")) for _ in range(2)
+        )
+        assert compared(one, other.sketch, tables=1).sameness is Sameness.OTHER
+
+
+@pytest.mark.parametrize("name", ["school_id", "doctor_id", "tract", "x7", "plan_id"])
+def test_codes_of_places_that_other_people_share_are_not_asked_about(name: str) -> None:
+    draw = np.random.default_rng([8, len(name)])
+    codes = draw_ids(draw, "numbers", 400)
+    one, other = (table_of(visits_of(draw, codes, name)) for _ in range(2))
+    assert compared(one, other.sketch, tables=1).sameness is Sameness.OTHER
+
+
 @pytest.mark.parametrize("seed", seeds(6))
 def test_persons_are_recognised_by_their_ids_when_their_values_have_changed(seed: int) -> None:
     """Ids far apart by themselves; numbers given in turn, which all tables have, by what a person keeps."""

@@ -3,7 +3,8 @@
 Evidence is that of `splits` over sets of columns, and the mean of it over all sets, whose expectation under chance is
 at most 1 as well: over all ordinary columns that both have, all but one or two, halves of them, and single columns.
 Columns are those of the same name, else those with most values in common, which costs as many bits as there are columns
-to choose from. Columns that are constant, even or numbers given in turn are left out: designs make them agree.
+to choose from. Columns that are constant, even or numbers given in turn are left out: designs make them agree. Ids that
+were drawn at random, of which several records have each, are compared as the values that they are, and asked about.
 
 A comparison is judged by the number of tables that an owner has, so that of all comparisons of a new table one is false
 with probability ALARMS at most. Equal names of nearly all columns lower the bits that are needed.
@@ -22,6 +23,8 @@ import numpy as np
 from surebox_core.types import FloatArray
 from workers.algorithms.tables.agreeing import Marks, agreeing_sets, by_chance, marks_by_set
 from workers.algorithms.tables.sketches import (
+    IDS,
+    MOST,
     SAMPLES,
     ColumnSketch,
     HashedColumn,
@@ -197,8 +200,9 @@ def compared(mine: Table, other: TableSketch, *, tables: int) -> Agreement:
     pair = _Pair(mine, other)
     samples = [one for one in other.samples if pair.has(one.anchor)][:_SAMPLES]
     kinds = [pair.single(), *(pair.joint(sample, needed - _LESS) for sample in samples)]
-    bits = np.concatenate([one.bits for one in kinds])
-    mean = _mean(bits)
+    bits, ids = np.concatenate([one.bits for one in kinds]), pair.ids()
+    kinds += [] if ids is None else [ids]
+    mean = _mean(bits if ids is None else np.append(bits, ids.bits))
     if mean < needed:
         return Agreement(Sameness.OTHER, mean, needed)
     best = max(kinds, key=lambda one: float(one.bits.max(initial=-math.inf)))
@@ -206,7 +210,8 @@ def compared(mine: Table, other: TableSketch, *, tables: int) -> Agreement:
     cells = best.cells(at)
     agreeing, expected = by_chance(*cells, share=pair.share)
     names = tuple(mine.columns[own].sketch.name for own in best.set(at))
-    certain = mean if not pair.identified(best, at) else _mean(np.delete(bits, int(bits.argmax())))
+    apart = best is not ids and pair.identified(best, at)
+    certain = _mean(np.delete(bits, int(bits.argmax())) if apart else bits)
     sameness = Sameness.SAME if certain >= needed + CERTAIN else Sameness.UNDECIDED
     return Agreement(sameness, mean, needed, names, agreeing, expected)
 
@@ -271,6 +276,23 @@ class _Pair:
         bits = evidence(cells, share=self.share, known=self._known) - [self._costs[at] for at in self._called]
         return _Evidence(bits, lambda at: (own[at],), cells.__getitem__)
 
+    def ids(self) -> _Evidence | None:
+        """Evidence that ids are the same, whatever else the records of a person are; None where there are none.
+
+        Ids that one record has are among the single columns. They are compared with those of several records too.
+        """
+        both = [
+            (at, one.sketch, other) for at, one in enumerate(self._mine.columns) for other in self._other.columns
+            if (one.sketch.persons is not None and _ids(other, one.sketch.name) is not None)
+            or (other.persons is not None and _ids(one.sketch, other.name) is not None)
+        ]  # fmt: skip
+        if not both:
+            return None
+        cells = [_persons(_ids(one, other.name), _ids(other, one.name)) for _, one, other in both]
+        shares = [one.values / (one.values + other.values) for _, one, other in both]
+        bits = [float(evidence([two], share=share)[0]) for two, share in zip(cells, shares, strict=True)]
+        return _Evidence(np.array(bits), lambda at: (both[at][0],), cells.__getitem__)
+
     def has(self, anchor: Sequence[int]) -> bool:
         """Return whether both tables have the columns of an anchor, and two to compare rows by."""
         return len(self._members) > 0 and self._called.keys() >= set(anchor)
@@ -302,6 +324,21 @@ class _Pair:
         return len(columns) == 1 and self._mine.columns[columns[0]].sketch.kind is Kind.IDENTIFYING
 
 
+def _ids(column: ColumnSketch, beside: str) -> Hashes | None:
+    """The smallest hashes of a column's ids; of one record each where the column beside has the same name."""
+    if column.persons is None and column.kind is Kind.IDENTIFYING and column.name == beside:
+        return column.least.hashes
+    return column.persons
+
+
+def _persons(one: Hashes | None, other: Hashes | None) -> tuple[Cells, Cells]:
+    """Ids of two tables as cells of one record each, up to the last of the sketch that ends first."""
+    a, b = (_NONE if x is None else x for x in (one, other))
+    last = min([x[-1] for x in (a, b) if len(x) >= IDS], default=np.uint64(MOST))
+    first, second = (Cells(x, np.ones(len(x), np.int64)) for x in (a[a <= last], b[b <= last]))
+    return first, second
+
+
 def _called(mine: Table, other: TableSketch) -> tuple[dict[int, int], dict[int, float]]:
     """Pair columns of the other table, by their places, with own ones, and what the choice costs in bits.
 
@@ -326,8 +363,7 @@ def _called(mine: Table, other: TableSketch) -> tuple[dict[int, int], dict[int, 
 
 def _common(one: ColumnSketch, other: ColumnSketch) -> float:
     """Share of the values that columns have in common, of the one with fewer."""
-    a, b = _below(one, other)
-    return common(a.hashes, b.hashes) / max(1, min(len(a.hashes), len(b.hashes)))
+    return common(one.least.hashes, other.least.hashes, min(one.below, other.below))
 
 
 def _likeness(one: ColumnSketch, other: ColumnSketch) -> float:

@@ -52,6 +52,9 @@ _TOO_FEW: Final = 0.01
 _EVEN: Final = 0.05
 #: Records a value, from which on that is judged.
 _REPEATED: Final = 2.0
+#: Ids of which several records each are compared; records each, at most; ids that there could be for each that is.
+FEWEST_IDS: Final = 32
+_RECORDS, _SPARSE = 100, 1000
 #: Columns of an anchor.
 _WIDEST: Final = 4
 #: Cells of an anchor that are left out, for they have more rows than a sample.
@@ -80,12 +83,14 @@ class ColumnSketch:
     kind : see above.
     values : how many different ones there are.
     least : C, the cells of the smallest hashes, of each its first 32 bits.
+    persons : (., ) the smallest hashes of ids drawn at random that several records have; None: it has no such ids.
     """
 
     name: str
     kind: Kind
     values: int
     least: Cells
+    persons: Hashes | None = None
 
     @cached_property
     def below(self) -> int:
@@ -141,7 +146,9 @@ class HashedColumn:
     hashes: Hashes
 
 
-def hashed_column(name: str, cells: Hashes, lattice: Callable[[], float], *, key: Words) -> HashedColumn:
+def hashed_column(
+    name: str, cells: Hashes, lattice: Callable[[], float], *, key: Words, space: Callable[[], float] | None = None
+) -> HashedColumn:
     """Hash a column and classify it; O(N log N).
 
     Parameters
@@ -151,13 +158,17 @@ def hashed_column(name: str, cells: Hashes, lattice: Callable[[], float], *, key
     lattice : how many numbers there are between the least and the greatest, in steps of the greatest that divides all
         differences; infinity where values are no numbers. Called for columns whose values occur once.
     key : the owner's, two words.
+    space : how many ids there could be, if the column may have ids of persons. Called where these have several records.
     """
     hashes = hashed_rows(cells.reshape(-1, 1), key)
     different = cells_of(hashes >> np.uint64(32))
     kind, values = _kind(different.counts, lattice), len(different.hashes)
     kept = IDS if kind in {Kind.IDENTIFYING, Kind.NUMBERING} else COLUMN
     least = Cells(different.hashes[:kept], different.counts[:kept])
-    return HashedColumn(ColumnSketch(name, kind, values, least), hashes)
+    repeated = kind in {Kind.EVEN, Kind.ORDINARY} and FEWEST_IDS <= values and len(cells) <= _RECORDS * values
+    at_random = space is not None and repeated and space() >= values * max(values, _SPARSE)
+    persons = different.hashes[:IDS] if at_random else None
+    return HashedColumn(ColumnSketch(name, kind, values, least, persons), hashes)
 
 
 def _kind(counts: IntArray, lattice: Callable[[], float]) -> Kind:
@@ -182,7 +193,9 @@ def _is_even(counts: IntArray) -> bool:
         return False
     rate = mean
     for _ in range(60):  # mean = rate / (1 - exp(-rate))
-        rate = mean * -math.expm1(-rate)
+        before, rate = rate, mean * -math.expm1(-rate)
+        if rate == before:
+            break
     variance = mean * (1 + rate - mean)
     squares = float(((counts - mean) ** 2).sum())
     return bool(chdtr(values - 1, squares / variance) < _EVEN / (values - 1))

@@ -319,15 +319,18 @@ def split_logs(
 
 
 @kernel
-def common(first: Hashes, second: Hashes) -> int:
-    """Return how many hashes are in both, each ascending."""
-    both, j = 0, 0
-    for i in range(len(first)):
+def common(first: Hashes, second: Hashes, below: int) -> float:
+    """Share of the smaller of two sets of hashes, ascending, that is in both; only those below a threshold count."""
+    both, i, j, most = 0, 0, 0, np.uint64(below)
+    while i < len(first) and first[i] < most:
         while j < len(second) and second[j] < first[i]:
             j += 1
         if j < len(second) and second[j] == first[i]:
             both += 1
-    return both
+        i += 1
+    while j < len(second) and second[j] < most:
+        j += 1
+    return both / max(1, min(i, j))
 
 
 @kernel
