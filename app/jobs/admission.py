@@ -7,7 +7,7 @@ waits its turn in the batch queue, and counts against what its owner may take in
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from app.auth.principal import Principal
 from app.contracts.inputs import Given
@@ -147,7 +147,7 @@ def _too_large(spec: JobSpec, given: Given, need: Estimate, room: Room) -> JobTo
     if need.scratch > room.scratch:
         needs.append(f"{_bytes(need.scratch)} of temporary files, and a worker has room for {_bytes(room.scratch)}")
     fitting = _fitting(spec, given, room)
-    field = items_field(spec) or columns_field(spec)
+    field = items_field(spec) or columns_field(spec) or ("search" if hasattr(spec, "search") else None)
     detail = f"this {_NAMES.get(spec.kind, 'job')} is expected to need {'; '.join(needs)}. {fitting}"
     return JobTooLargeError(detail, errors=[FieldError("" if field is None else f"/{field}", detail)])
 
@@ -160,7 +160,7 @@ def _fitting(spec: JobSpec, given: Given, room: Room) -> str:
 
 
 def ways(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
-    """List what would fit in place of a job that does not: less of what a question lists; fewer columns, or rows.
+    """List what would fit in place of a job that does not: less of what a question lists, or of a search; fewer rows.
 
     Parameters
     ----------
@@ -174,8 +174,11 @@ def ways(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
         return
     if (field := columns_field(spec)) is not None:
         yield from _fewer(spec, given, room, field, "columns")
-    if getattr(spec, "statistics", None):
-        yield from _fewer(spec, given, room, "statistics", "statistics")
+    for listed in ("statistics", "variables"):
+        if getattr(spec, listed, None):
+            yield from _fewer(spec, given, room, listed, listed)
+    if hasattr(spec, "search"):
+        yield from _smaller(spec, given, room)
     if isinstance(spec, ReleasingSpec) and room.holds(estimated(alone := spec.model_copy(update=_PARQUET), given)):
         yield Way("Parquet alone", alone)
     rows = max((one.profile.rows for one in given.datasets.values()), default=0)
@@ -183,16 +186,42 @@ def ways(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
         yield Way(f"a sample of about {sampled:,} rows", spec, rows=sampled)
 
 
+def _smaller(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
+    """A search of fewer generations, or of a smaller population, as large as fits."""
+    search: Any = getattr(spec, "search", None)
+
+    def smaller(name: str, many: int) -> JobSpec:
+        sizes = {name: many}
+        if name == "population" and hasattr(search, "replaced"):
+            sizes["replaced"] = min(search.replaced, many)
+        return spec.model_copy(update={"search": search.model_copy(update=sizes)})
+
+    for name, least, words in (("generations", 1, "{:,} generations"), ("population", 2, "a population of {:,}")):
+        most = _most(getattr(search, name, 0), lambda many, name=name: estimated(smaller(name, many), given), room)
+        if most >= least:
+            yield Way(words.format(most), smaller(name, most))
+
+
 def _fewer(spec: JobSpec, given: Given, room: Room, field: str, what: str) -> Iterator[Way]:
     """The first of what a field lists, as many as fit."""
     every = len(getattr(spec, field))
     if fewer := _most(every, lambda many: estimated(_first(spec, field, many), given), room):
-        yield Way(f"{fewer:,} of its {every:,} {what}", _first(spec, field, fewer))
+        less = _first(spec, field, fewer)
+        dropped = field != "statistics" and getattr(less, "statistics", None) != getattr(spec, "statistics", None)
+        yield Way(
+            f"{fewer:,} of its {every:,} {what}{' without the statistics of the others' if dropped else ''}", less
+        )
 
 
 def _first(spec: JobSpec, field: str, many: int) -> JobSpec:
-    """A specification with the first of what a field lists."""
-    return spec.model_copy(update={field: getattr(spec, field)[:many]})
+    """A specification with the first of what a field lists, and without statistics of columns that are left out."""
+    listed = getattr(spec, field)
+    less: dict[str, Any] = {field: listed[:many]}
+    if field == columns_field(spec) and getattr(spec, "statistics", None):
+        left_out = {*listed[many:]}
+        left = tuple(one for one in getattr(spec, "statistics", ()) if left_out.isdisjoint(one.of))
+        less["statistics"] = left or None
+    return spec.model_copy(update=less)
 
 
 def _most(upper: int, need: Callable[[int], Estimate], room: Room) -> int:
