@@ -20,7 +20,7 @@ import polars as pl
 
 from app.jobs.admission import Room, ways
 from app.jobs.estimates import estimated
-from benchmarks.estimated_shapes import ASKED, SEARCHED, SENSITIVE, TEXTS, shapes
+from benchmarks.estimated_shapes import ASKED, EVOLVING, SEARCHED, SENSITIVE, TEXTS, shapes
 from benchmarks.recorded import RESULTS, as_table, printed, record, recorded
 from tests.methods.bases import VARIABLES, microfile
 from tests.methods.in_process import Bench
@@ -38,7 +38,7 @@ RESOURCES: Final = ("seconds", "bytes", "written", "scratch")
 #: How the row of a job that does not fit begins; after it come those that it could be instead.
 REFUSED: Final = "refused"
 #: What of a specification is less in what would fit.
-_CHANGED: Final = {"quasi_identifiers", "statistics", "formats", "queries", "points"}
+_CHANGED: Final = {"quasi_identifiers", "statistics", "formats", "queries", "points", "variables", "search"}
 #: Rows and columns of each table.
 SHAPES: Final = {"small": (2_000, 4), "wide": (4_000, 24), "middle": (20_000, 10), "long": (100_000, 5)}
 #: A table that is small as a file, and not as a matrix.
@@ -149,7 +149,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("methods", nargs="*")
     parser.add_argument(
-        "--case", nargs="*", default=None, choices=[*SHAPES, "widest", *PEOPLE, *TEXTS, *SENSITIVE, *SEARCHED, *ASKED]
+        "--case",
+        nargs="*",
+        default=None,
+        choices=[*SHAPES, "widest", *PEOPLE, *TEXTS, *SENSITIVE, *SEARCHED, *EVOLVING, *ASKED],
     )
     options = parser.parse_args()
     for case, frame, _ in cases():

@@ -63,8 +63,8 @@ _CLASSIFIERS: Final = 90_000_000
 _SWAPS: Final = 130
 #: Seconds of all four turns of a search for an inconspicuous mask; one that meets it in its first ends after one.
 _MASKED: Final = 30.0
-#: The middle of those and of the second that a search takes which ends at once: about as many times each.
-_HALFWAY: Final = 5.0
+#: The middle of those and of the two that a search takes which ends at once: about as many times each.
+_HALFWAY: Final = 8.0
 #: Records of which boxes are made again to see which statistics compete, and most that are compared.
 _COMPARED, _MOST_COMPARED = 3_000, 100
 #: Of those so many alone; without so many kinds of up to so many.
@@ -144,8 +144,10 @@ def _written(spec: JobSpec, each: Mapping[str, float], cells: float) -> float:
 
 
 def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
-    """A partition of N log(N / k) steps an axis; what is demanded and computed of the boxes; sets of values written."""
-    boxes = max(2.0, rows / spec.k)
+    """A partition of N log(N / k) steps an axis; what is demanded and computed of the boxes; sets of values written.
+
+    Records whose texts are all alike are in one box: of texts alone there are no more boxes than combinations.
+    """
     width = len(spec.quasi_identifiers)
     values = {one.name: one for data in given.datasets.values() for one in data.columns}
 
@@ -153,6 +155,8 @@ def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
         return min(float(values[name].distinct), rows) if name in values else 1.0
 
     texts = [name for name in spec.quasi_identifiers if _is_text(spec, values, name)]
+    combined = math.prod(distinct(name) for name in texts) if len(texts) == width else math.inf
+    boxes = max(2.0, min(rows / spec.k, combined))
     cut = Estimate(3e-8 * rows * width * math.log2(boxes) + _competing(spec, rows), 80 * boxes * width)
     own = frozenset(spec.quasi_identifiers)
 
@@ -160,7 +164,9 @@ def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
         return _not_rare(distinct(name), boxes) if name in own else distinct(name)
 
     followed = _followed(spec, rows, left) + ranges(spec.statistics or (), boxes, left, own=own)
-    return cut + _near_all(spec, rows, distinct) + followed + _sets(spec, rows, [distinct(name) for name in texts])
+    return (
+        cut + _near_all(spec, rows, distinct) + followed + _sets(spec, rows, boxes, [distinct(name) for name in texts])
+    )
 
 
 def _competing(spec: BoxesSpec, rows: float) -> float:
@@ -226,11 +232,10 @@ def _followed(spec: BoxesSpec, rows: float, distinct: Callable[[str], float]) ->
     return Estimate(rows * seconds, 0.0)
 
 
-def _sets(spec: BoxesSpec, rows: float, values: Sequence[float]) -> Estimate:
+def _sets(spec: BoxesSpec, rows: float, boxes: float, values: Sequence[float]) -> Estimate:
     """Sets of values: each row has those that its box leaves, written out."""
     if not values:
         return Estimate(0.0, 0.0)
-    boxes = max(2.0, rows / spec.k)
     held, table = members(spec, rows, values), boxes * sum(_not_rare(one, boxes) for one in values)
     return Estimate(2e-7 * held + 5e-8 * table, 80 * held + 10 * table, _written(spec, _MEMBER, held))
 

@@ -135,6 +135,7 @@ def _evolving(search: EvolutionSearch, rows: float, judged: float) -> Estimate:
     late = search.generations * max(0.0, 1.0 - judged / wanted)
     early = search.generations - late
     compared = search.replaced * known * (0.5 * _CANDIDATES * early + _LEFT_SHORT * late)
-    each = search.runs * known * (1e-10 * rows + 1e-4)
+    first = min(float(search.population), known)  # judged all at once
+    each = search.runs * (1e-10 * rows * known + 3e-5 * first + 1e-4 * (known - first))
     drawn = (_DRAWN * early + _SHORT * late) * (_DRAW + _DRAWN_CHILD * search.replaced)
     return Estimate(each + search.runs * (_COMPARED * compared + drawn), 500.0 * tried)
