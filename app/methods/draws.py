@@ -4,7 +4,7 @@ from typing import Final
 
 from app.errors import FieldError, InfeasibleError
 
-_FIELD: Final = "/accept_findings"
+_FIELD: Final = "/method"
 
 
 def wrong_repeat(published: int, *, allowed: bool) -> FieldError | None:
@@ -23,7 +23,7 @@ def wrong_repeat(published: int, *, allowed: bool) -> FieldError | None:
         _FIELD,
         f"these data were released by `uncertain` {'once' if published == 1 else f'{published} times'} before: "
         f"the noise of {published + 1} draws averages out, and fewer than k records fit all of them. "
-        '`accept_findings: ["composition"]` draws again and states how many',
+        "Publish no other draw: the one that is published answers counts and classes",
     )
 
 

@@ -97,7 +97,7 @@ def test_of_two_that_publish_at_once_the_second_waits_and_counts_the_first(servi
 
 @pytest.mark.parametrize(
     ("published", "allowed", "made_as", "message"),
-    [(0, False, 1, ""), (1, False, 1, '`accept_findings: ["composition"]`'), (1, True, 2, ""),
+    [(0, False, 1, ""), (1, False, 1, "Publish no other draw"), (1, True, 2, ""),
      (1, True, 1, "ask again"),
      (3, False, None, "3 times")],
 )  # fmt: skip
@@ -109,4 +109,4 @@ def test_a_draw_too_many_is_refused_with_what_would_work(
         return
     with pytest.raises(InfeasibleError, match=re.escape(message)) as refused:
         refuse_repeat(published, allowed=allowed, made_as=made_as)
-    assert [error.pointer for error in refused.value.errors] == ["/accept_findings"]
+    assert [error.pointer for error in refused.value.errors] == ["/method"]

@@ -19,7 +19,7 @@ def refused(client: httpx.Client, spec: dict[str, Any]) -> bool:
     answer = client.post("/v1/anonymizations", json=spec)
     if answer.status_code != httpx.codes.UNPROCESSABLE_ENTITY:
         return False
-    return [error["pointer"] for error in answer.json()["errors"]] == ["/accept_findings"]
+    return [error["pointer"] for error in answer.json()["errors"]] == ["/method"]
 
 
 def test_a_job_that_failed_told_nobody_anything(client: httpx.Client) -> None:
