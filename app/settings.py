@@ -168,6 +168,12 @@ class Settings(BaseSettings):
     job_event_days: float = Field(
         default=90.0, gt=0, description="How long the events of an ended job are kept; its last one stays with it."
     )
+    draft_days: float = Field(
+        default=30.0,
+        gt=0,
+        le=36_500,
+        description="How long drafts are kept which no one has requested to be published; each states its time.",
+    )
     tombstone_days: float = Field(
         default=365.0,
         ge=1,

@@ -98,7 +98,8 @@ def tell_methods(ask: Recorder) -> None:
     upload = {"content": microfile(2, people=60, bases={4: 40, 11: 34, 23: 45}).with_row_index("row").write_csv(),
               "headers": {"Content-Type": "text/csv"}}  # fmt: skip
     dataset = ask("POST", "/v1/datasets?name=commuters", "/v1/datasets", **upload)["id"]
-    base = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "income"], "k": 5, "keep": ["job"]}
+    base = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": ["age", "income"], "k": 5, "keep": ["job"],
+            "publish": "auto"}  # fmt: skip
     release = ask.ended(ask.http.post("/v1/anonymizations", json=base).json())["release_id"]
     first = {one["value"]["method"]: one["value"] for one in reversed([*ANONYMIZATIONS.values(), *AUDITS.values()])}
     model = ""

@@ -107,8 +107,8 @@ class ReleasingSpec(DatasetJobSpec):
     formats: Formats = DEFAULT_FORMATS
     delimiter: Delimiter = ","
     publish: PublicationMode = Field(
-        default=PublicationMode.AUTO,
-        description="`auto`: at once, unless a finding prevents it; `draft`: once you publish it.",
+        default=PublicationMode.DRAFT,
+        description="`draft`: once you publish it; `auto`: with the job, unless a finding prevents it.",
     )
     gate: Annotated[tuple[GateDemand, ...], Field(max_length=20)] = Field(
         default=(), description="Audits of the release before it is published, and what they must find."

@@ -26,7 +26,7 @@ class ReleaseState(StrEnum):
 class PublicationMode(StrEnum):
     """Times at which a release is published.
 
-    `auto`: with the job, unless there are findings. `draft`: when you publish it.
+    `draft`: when you publish it. `auto`: with the job, unless there are findings.
     """
 
     AUTO = "auto"
@@ -143,6 +143,10 @@ class Release(Contract):
     method: str = Field(description="Method that made the release.")
     created_at: Instant = Field(description="Time at which the release was made, in UTC.")
     published_at: Instant | None = Field(description="When it was published; null: it was not.")
+    expires_at: Instant | None = Field(
+        default=None,
+        description="When a draft will be deleted; null: it stays, as one does whose job was to publish it (`auto`).",
+    )
     rows: int = Field(description="Number of rows of each file.")
     columns: tuple[ReleaseColumn, ...] = Field(description="Columns, in the order of the files.")
     files: dict[ReleaseFormat, ReleasedFile] = Field(description="The file in each format.")

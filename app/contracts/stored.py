@@ -45,7 +45,7 @@ class StoredSpec:
     ddof: int = 0
     density: Literal["gaussian", "uniform"] = "gaussian"
     axes: str = "global"
-    publish: str = "auto"
+    publish: str = "draft"
     gate: tuple[Mapping[str, Any], ...] = ()
     accept_findings: tuple[str, ...] = ()
     base_release_id: str | None = None

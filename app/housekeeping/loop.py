@@ -31,6 +31,7 @@ from app.jobs.erase import remove_leftovers as results_left
 from app.observability.job_metrics import WORKER_SECONDS
 from app.observability.logs import configure_logging
 from app.queue import JobQueue
+from app.releases.delete import expire_drafts
 from app.releases.delete import remove_leftovers as releases_left
 from app.releases.entries import catch_up, refresh, sweep_unpublished
 from app.settings import Settings
@@ -246,12 +247,17 @@ class Rounds:
         self._in_batches(stop, lambda connection: audit.remove_refusals_above(connection, most=most, limit=_AT_ONCE))
 
     def _expire_kept(self, stop: threading.Event) -> None:
-        """Ended jobs, their events, and tombstones: of a release before its job, of a job before its dataset."""
+        """Ended jobs, drafts, events, and tombstones: of a release before its job, of a job before its dataset."""
         settings = self._settings
         if settings.job_days is not None:
             erase_ended(
                 database=self._database, storage=self._storage, older_than=timedelta(days=settings.job_days), stop=stop
             )
+        expired = expire_drafts(
+            database=self._database, storage=self._storage, now=self._instant_before(timedelta(0)), stop=stop
+        )
+        if expired:
+            log.info("housekeeping.drafts_expired", releases=expired)
         events, tombstones = timedelta(days=settings.job_event_days), timedelta(days=settings.tombstone_days)
         self._in_batches(stop, partial(retention.remove_events, older_than=events, limit=_AT_ONCE))
         for remove in (retention.remove_releases, retention.remove_jobs, retention.remove_datasets):

@@ -100,7 +100,8 @@ def publish(client: httpx.Client, draw: np.random.Generator) -> bool:
     lines = [",".join(names), *(",".join(row) for row in zip(*columns.values(), strict=True))]
     statistics = requested(draw, columns)
     body = {
-        "method": "boxes", "formats": FORMATS, "quasi_identifiers": names, "k": int(draw.integers(2, 8)),
+        "method": "boxes", "formats": FORMATS, "publish": "auto",
+        "quasi_identifiers": names, "k": int(draw.integers(2, 8)),
         "dataset_id": upload(client, "\n".join(lines) + "\n", new_family=True)["id"], "statistics": statistics,
         "partition": str(draw.choice(["optimal", "fast", "mondrian"])), "bounds": str(draw.choice(["cells", "tight"])),
         "rare_records": str(draw.choice(["keep", "keep", "mark", "weigh"])),

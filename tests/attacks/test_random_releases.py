@@ -75,7 +75,8 @@ def specification(draw: np.random.Generator) -> dict[str, Any]:
     names = [str(name) for name in draw.permutation([*NUMBERS, *DAYS, *TEXTS])[: draw.integers(1, 5)]]
     keep = [name for name in ("ill", "score", "grade") if name not in names and draw.random() < 0.45]
     spec: dict[str, Any] = {
-        "method": "boxes", "formats": FORMATS, "quasi_identifiers": names, "k": int(draw.integers(2, 12)),
+        "method": "boxes", "formats": FORMATS, "publish": "auto",
+        "quasi_identifiers": names, "k": int(draw.integers(2, 12)),
         "partition": one("optimal", "fast", "mondrian"), "bounds": one("cells", "cells", "tight", "grid"),
         "missing_policy": one("drop", "pattern"), "statistics": statistics(draw, [*names, *keep]), "keep": keep,
     }  # fmt: skip

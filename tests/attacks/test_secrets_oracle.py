@@ -11,7 +11,13 @@ from tests.methods.asking import SECONDS, released, run, succeed, upload
 from tests.service import Service
 
 LESSER = ("datasets:write", "jobs:write", "releases:read")
-SPEC: dict[str, Any] = {"method": "boxes", "k": 5, "quasi_identifiers": ["age", "wage"], "partition": "mondrian"}
+SPEC: dict[str, Any] = {
+    "method": "boxes",
+    "publish": "auto",
+    "k": 5,
+    "quasi_identifiers": ["age", "wage"],
+    "partition": "mondrian",
+}
 
 
 def persons(seed: int, rows: int = 300) -> pl.DataFrame:
@@ -60,7 +66,7 @@ def test_a_lesser_key_sees_the_same_of_right_and_of_wrong_guesses(service: Servi
     truth = persons(2)
     with service.client(owner="guesses") as keeper, service.client(owner="guesses", scopes=LESSER) as lesser:
         real = succeed(keeper, SPEC | {"dataset_id": upload(keeper, truth.write_csv())["id"]})
-        noise = {"method": "uncertain", "quasi_identifiers": ["age", "wage"], "k": 3}
+        noise = {"method": "uncertain", "publish": "auto", "quasi_identifiers": ["age", "wage"], "k": 3}
         succeed(
             keeper, noise | {"dataset_id": upload(keeper, truth.write_csv())["id"], "accept_findings": ["composition"]}
         )

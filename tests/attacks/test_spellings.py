@@ -82,6 +82,7 @@ def test_texts_are_the_same_in_every_normal_form(client: httpx.Client, seed: int
     nominal = {"nothing": {}, "values": {"values": NAMES}, "hierarchy": {"hierarchy": hierarchy}}[str(declared)]
     spec = {
         "method": "boxes", "dataset_id": dataset["id"], "quasi_identifiers": ["prénom", "âge"], "k": 3,
+        "publish": "auto",
         "keep": ["lieü"], "nominal": {"prénom": nominal} if nominal else {},
         "statistics": [{"kind": "share", "of": ["lieü"], "values": [places[0]]}],
     }  # fmt: skip

@@ -109,7 +109,7 @@ def released(client: httpx.Client, **more: Any) -> str:
     first = 100 * next(BATCHES)
     people = "".join(f"{18 + i % 40},{first + i}\n" for i in range(100))
     dataset_id = upload(client, "age,income\n" + people)["id"]
-    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "k": 5}
+    spec = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age"], "k": 5, "publish": "auto"}
     made: str = finished(client, client.post("/v1/anonymizations", json=spec | more))["release_id"]
     return made
 

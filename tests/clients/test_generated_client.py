@@ -111,6 +111,7 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
         dataset_id=dataset.id,
         quasi_identifiers=["age", "wage"],
         k=5,
+        publish=models.PublicationMode.AUTO,
         partition=models.PartitionMethod.FAST,
         statistics=[models.Statistic(kind=models.StatisticKind.MEAN, of=["wage"])],
     )

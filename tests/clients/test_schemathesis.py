@@ -32,7 +32,14 @@ def existing(service: Service) -> dict[str, str]:
         answer = http.post("/v1/datasets?name=existing", content=PEOPLE, headers={"Content-Type": "text/csv"})
         dataset = answer.raise_for_status().json()["id"]
         columns = ["age", "wage"]
-        spec = {"method": "boxes", "dataset_id": dataset, "quasi_identifiers": columns, "k": 5, "partition": "fast"}
+        spec = {
+            "method": "boxes",
+            "dataset_id": dataset,
+            "quasi_identifiers": columns,
+            "k": 5,
+            "publish": "auto",
+            "partition": "fast",
+        }
         response = http.post("/v1/anonymizations", json=spec, headers={"Prefer": "wait=30"})
     job = response.json()
     assert job.get("state") == "succeeded", job

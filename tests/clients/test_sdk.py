@@ -44,7 +44,12 @@ def job(sb: Surebox) -> Job:
     dataset = sb.upload(people(1), name="people", tags={"year": "2026"})
     assert dataset.ordinal == {"education": EDUCATION}
     assert [column["type"] for column in dataset["columns"]] == ["integer", "number", "string", "integer"]
-    options = {"quasi_identifiers": ["age", "wage", "education"], "k": 5, "formats": ["csv", "parquet"]}
+    options = {
+        "quasi_identifiers": ["age", "wage", "education"],
+        "k": 5,
+        "formats": ["csv", "parquet"],
+        "publish": "auto",
+    }
     return sb.boxes(
         dataset, statistics=["share(education)", "regression(wage, age)"], tags={"year": "2026"}, **options
     ).wait()
@@ -202,7 +207,7 @@ def test_the_same_awaited(service: Service) -> None:
     async def flow() -> tuple[str, int]:
         async with AsyncSurebox(service.address, key=service.new_key("sdk-async")) as sb:
             dataset = await sb.upload(people(7))
-            job = await (await sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=10)).wait()
+            job = await (await sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=10, publish="auto")).wait()
             release = await job.release
             frame = await release.to_polars()
             assert [each.id async for each in sb.releases()] == [release.id]

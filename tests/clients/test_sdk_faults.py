@@ -56,7 +56,7 @@ def limited(strained: Service) -> Iterator[dict[str, Any]]:
             began = time.monotonic()
             dataset = sb.upload(table(300, 1), name="limited")
             seen["waited"] = time.monotonic() - began
-            release = sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=10).wait().release
+            release = sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=10, publish="auto").wait().release
             seen["rows"] = release["rows"]
             seen["datasets"], seen["jobs"] = len([*sb.datasets()]), len([*sb.jobs()])
 
@@ -135,7 +135,7 @@ def test_a_relay_cuts_downloads_and_holds_events_back(
         Surebox(service.address, key=key) as straight,
     ):
         dataset = sb.upload(table(4_000, 3))
-        release = sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=5).wait().release
+        release = sb.boxes(dataset, quasi_identifiers=["age", "wage"], k=5, publish="auto").wait().release
         for form in ("csv", "parquet"):
             file = release["files"].get(form)
             if file is not None:

@@ -42,7 +42,13 @@ def table(seed: int, rows: int = 300) -> str:
 
 
 def boxes(dataset_id: str, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "wage"], "k": 5} | more
+    return {
+        "method": "boxes",
+        "publish": "auto",
+        "dataset_id": dataset_id,
+        "quasi_identifiers": ["age", "wage"],
+        "k": 5,
+    } | more
 
 
 def of_yesterday(storage: Path) -> None:

@@ -37,7 +37,13 @@ def table(seed: int, rows: int = 400) -> str:
 
 
 def boxes(dataset_id: str, **more: object) -> dict[str, object]:
-    return {"method": "boxes", "dataset_id": dataset_id, "k": 5, "quasi_identifiers": ["age", "hours"]} | more
+    return {
+        "method": "boxes",
+        "publish": "auto",
+        "dataset_id": dataset_id,
+        "k": 5,
+        "quasi_identifiers": ["age", "hours"],
+    } | more
 
 
 def database_url(service: Service) -> str:

@@ -9,12 +9,12 @@ from sqlalchemy import func, select
 
 from app.contracts.jobs import JobState
 from app.contracts.log import LogAction
-from app.db.repositories import audit, log, retention
+from app.db.repositories import audit, installation, log, retention
 from app.db.repositories.audit import LogFilter
 from app.db.tables.all import metadata
 from app.db.tables.jobs import job_event
 from tests.jobs.service import Service
-from tests.jobs.test_erasing import full_job, housekeeping
+from tests.jobs.test_erasing import full_job, housekeeping, stored
 
 #: A time that has passed when one looks.
 MOMENT = 1e-9
@@ -146,3 +146,60 @@ def test_the_log_is_kept_for_a_time_refusals_for_a_shorter_one_and_the_chain_for
             audit.record(unit.connection, owner="", action=LogAction.UPLOADED, subject="", key_id=None)
     slow(service, log_days=MOMENT)
     assert left() == ["published"]
+
+
+def as_draft(service: Service, release_id: str, expires: str) -> None:
+    """Make a release what it is before it is published: a draft that expires at a time of SQL."""
+    change = (
+        f"UPDATE release SET state = 'draft', published_at = NULL, expires_at = {expires} WHERE id = '{release_id}'"
+    )
+    with service.database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql(change)
+
+
+#: What is written of a release and of those who use it, but for ids and times.
+LEFT = (
+    "SELECT state, published_at, expires_at, parameters, deleted_at IS NOT NULL, (SELECT count(*) FROM release_file f"
+    " WHERE f.release_id = r.id), (SELECT count(*) FROM release_link l WHERE l.release_id = r.id), (SELECT count(*)"
+    " FROM ledger_file k WHERE k.release_id = r.id), (SELECT count(*) FROM publication p WHERE p.release_id = r.id),"
+    " (SELECT spec::text FROM job j WHERE j.id = r.job_id) LIKE '%%quasi%%' FROM release r WHERE id = '{}'"
+)
+
+
+def test_a_draft_whose_time_has_passed_is_deleted_as_by_hand(service: Service) -> None:
+    with service.client() as client:
+        (_, by_hand, _), (_, expired, _), (_, later, _), (_, requested, _) = (full_job(service, client) for _ in "1234")
+        for release_id in (by_hand, expired):
+            as_draft(service, release_id, "now() - interval '1 second'")
+        as_draft(service, later, "now() + interval '1 hour'")
+        as_draft(service, requested, "NULL")
+        assert client.delete(f"/v1/releases/{by_hand}").status_code == 204
+        assert client.get(f"/v1/releases/{expired}").json()["expires_at"] is not None
+        slow(service)
+        statuses = {each: client.get(f"/v1/releases/{each}").status_code for each in (expired, later, requested)}
+        assert statuses == {expired: 404, later: 200, requested: 200}
+        logged = client.get("/v1/log", params={"subject": expired, "action": "deleted"}).json()["items"]
+        assert [(each["key_id"], each["facts"]) for each in logged] == [(None, {"because": "draft_days"})]
+    with service.database.read() as connection:
+        rows = [connection.exec_driver_sql(LEFT.format(one)).one() for one in (by_hand, expired)]
+    assert tuple(rows[0]) == tuple(rows[1])
+    assert stored(service, f"releases/{expired}/") == []
+
+
+def test_a_draft_that_a_job_uses_or_nobody_can_publish_does_not_expire(service: Service) -> None:
+    with service.client() as client:
+        _, release_id, _ = full_job(service, client)
+        as_draft(service, release_id, "now() - interval '1 second'")
+        attack = client.post("/v1/audits", json={"method": "linkage", "release_id": release_id})
+        assert attack.status_code == 202, attack.text
+        slow(service)
+        assert client.get(f"/v1/releases/{release_id}").status_code == 200
+        client.post(f"/v1/jobs/{attack.json()['id']}/cancel")
+        with service.database.unit_of_work() as unit:
+            installation.hold_publishing(unit.connection, because="restored")
+        slow(service)
+        assert client.get(f"/v1/releases/{release_id}").status_code == 200
+        with service.database.unit_of_work() as unit:
+            installation.resume_publishing(unit.connection)
+        slow(service)
+        assert client.get(f"/v1/releases/{release_id}").status_code == 404

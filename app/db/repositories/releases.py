@@ -5,7 +5,7 @@ Only `app.releases.publishing` decides which are published or withdrawn; this wr
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from sqlalchemy import (
@@ -91,6 +91,15 @@ class ReleaseFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Expired:
+    """A draft whose time has passed."""
+
+    at: datetime
+    id: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredStatistics:
     """What the runner of a method has stored of a release's statistics; some of it may be withheld."""
 
@@ -114,8 +123,18 @@ class ReleaseFilter:
 _SERIES: Final = func.coalesce(release.c.series_id, release.c.id)
 
 
-def insert_release(connection: Connection, *, new: ReleaseRow, files: Sequence[ReleaseFile]) -> None:
-    """Write a release whose files are stored already; in the transaction that makes its job succeed."""
+def insert_release(
+    connection: Connection, *, new: ReleaseRow, files: Sequence[ReleaseFile], lifetime: timedelta | None = None
+) -> None:
+    """Write a release whose files are stored already; in the transaction that makes its job succeed.
+
+    Parameters
+    ----------
+    connection, new, files
+        Where, and what.
+    lifetime
+        Of a draft that expires.
+    """
     values = {each.name: getattr(new, each.name) for each in fields(new)} | _reviewed(new)
     values |= {
         "columns": [dict(column) for column in new.columns],
@@ -125,6 +144,7 @@ def insert_release(connection: Connection, *, new: ReleaseRow, files: Sequence[R
         "parameters": dict(new.parameters),
         "warnings": [warning.model_dump(mode="json") for warning in new.warnings],
         "published_at": func.now() if new.state is ReleaseState.PUBLISHED else null(),
+        "expires_at": null() if lifetime is None else func.now() + lifetime,
         "series_id": _series_of(new),
         "file_bytes": sum(file.bytes for file in files),
     }
@@ -192,7 +212,8 @@ def set_published(
     connection: Connection, *, release_id: str, readers: ReleaseReaders | None, flags: Sequence[str]
 ) -> None:
     """The release is published from now on."""
-    values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": func.clock_timestamp()}
+    now = func.clock_timestamp()
+    values: dict[str, Any] = {"state": ReleaseState.PUBLISHED, "published_at": now, "expires_at": null()}
     values |= {} if readers is None else _readers(readers)
     shown: Any = release.c.flags
     for flag in flags:
@@ -339,8 +360,21 @@ def describe(connection: Connection, *, release_id: str, changes: Mapping[str, A
 
 def mark_deleted(connection: Connection, *, release_id: str, now: datetime) -> None:
     """Make a release invisible, and forget how it was made. Its files are still to be removed."""
-    gone = {"deleted_at": now, "parameters": null()}
+    gone = {"deleted_at": now, "expires_at": null(), "parameters": null()}
     connection.execute(update(release).where(release.c.id == release_id).values(**gone))
+
+
+def expired_drafts(connection: Connection, *, after: tuple[datetime, str] | None, limit: int) -> list[Expired]:
+    """Drafts whose time has passed, the first to expire first; those after a place in that order."""
+    statement = select(release.c.expires_at, release.c.id, release.c.owner).where(
+        release.c.expires_at < func.clock_timestamp(),
+        release.c.state == ReleaseState.DRAFT,
+        release.c.deleted_at.is_(None),
+    )
+    if after is not None:
+        statement = statement.where(tuple_(release.c.expires_at, release.c.id) > after)
+    rows = connection.execute(statement.order_by(release.c.expires_at, release.c.id).limit(limit))
+    return [Expired(row.expires_at, row.id, row.owner) for row in rows]
 
 
 def files_of_deleted(connection: Connection, *, limit: int, release_id: str | None = None) -> list[str]:
@@ -383,6 +417,7 @@ def _select(viewer: Viewer, there: Any = None) -> Select[Any]:
         release.c.owner,
         release.c.state,
         release.c.published_at,
+        release.c.expires_at,
         release.c.base_release_id,
         release.c.previous_release_id,
         _SERIES.label("series_id"),
@@ -405,6 +440,7 @@ def _release(row: Any, viewer: Viewer) -> Release:
         method=row.method,
         created_at=row.created_at,
         published_at=row.published_at,
+        expires_at=row.expires_at,
         rows=row.rows,
         columns=tuple(ReleaseColumn.model_validate(column) for column in row.columns),
         files={

@@ -44,6 +44,7 @@ release = Table(
     ),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("deleted_at", DateTime(timezone=True)),
+    Column("expires_at", DateTime(timezone=True), comment="of a draft: when it is deleted; null: never"),
     Column("state", Text, nullable=False, server_default="published"),
     Column("published_at", DateTime(timezone=True), server_default=func.now(), comment="null: never; it stays"),
     Column("withdrawn_at", DateTime(timezone=True)),
@@ -70,6 +71,7 @@ release = Table(
     Index("ix_release_kept", "owner", postgresql_include=["file_bytes"], postgresql_where=text("deleted_at IS NULL")),
     Index("ix_release_unmeasured", "owner", postgresql_where=text("deleted_at IS NULL AND file_bytes IS NULL")),
     Index("ix_release_deleted", "id", postgresql_where=text("deleted_at IS NOT NULL")),
+    Index("ix_release_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
     Index("ix_release_readers", "readers", postgresql_using="gin"),
     Index("ix_release_owner_created_at", "owner", "created_at", "id"),
 )

@@ -45,6 +45,7 @@ const body: BoxesRequest = {
     dataset_id: dataset.id,
     quasi_identifiers: ["age", "wage"],
     k: 5,
+    publish: "auto",
     partition: "fast",
     statistics: [{ kind: "mean", of: ["wage"] }],
 };

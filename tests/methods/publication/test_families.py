@@ -33,7 +33,8 @@ def family(client: httpx.Client, dataset_id: str) -> str:
 
 
 def boxes(dataset_id: str, k: int = 5, **more: Any) -> dict[str, Any]:
-    return {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours", "wage"], "k": k} | more
+    body = {"method": "boxes", "dataset_id": dataset_id, "quasi_identifiers": ["age", "hours", "wage"], "k": k}
+    return body | {"publish": "auto"} | more
 
 
 def state(client: httpx.Client, job: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from tests.methods.asking import ended, upload
 from tests.service import Service, bare_environment
 
 OWNER = "trials"
-SPEC: dict[str, Any] = {"method": "boxes", "k": 5, "quasi_identifiers": ["age", "wage"]}
+SPEC: dict[str, Any] = {"method": "boxes", "publish": "auto", "k": 5, "quasi_identifiers": ["age", "wage"]}
 
 
 def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:

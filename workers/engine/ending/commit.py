@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import timedelta
 
 from app.contracts.findings import Review
 from app.contracts.flags import Flag
@@ -59,7 +60,7 @@ def succeed(
             family_id=review.family_id, compared=reviewed.compared,
         )  # fmt: skip
         row = _decided(connection, claimed, made, review, four_eyes=settings.four_eyes)
-        _insert_release(connection, row, made, reviewed)
+        _insert_release(connection, row, made, reviewed, lifetime=_lifetime(claimed, row, settings))
     _publish_draft(connection, claimed, stored, review, end)
     if stored.dataset is not None:
         families.lock_recognising(connection, owner=claimed.owner)
@@ -168,9 +169,17 @@ def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
     return answered_flags(connection, family_id=families.of_dataset(connection, dataset_id=made_from.id))
 
 
-def _insert_release(connection: Connection, row: ReleaseRow, made: StoredRelease, reviewed: Reviewed) -> None:
+def _lifetime(claimed: Claim, row: ReleaseRow, settings: Settings) -> timedelta | None:
+    """How long a draft is kept that no one has requested to be published; None for all other releases."""
+    requested = PublicationMode(StoredSpec.of(claimed.spec).publish) is PublicationMode.AUTO
+    return None if requested or row.state is not ReleaseState.DRAFT else timedelta(days=settings.draft_days)
+
+
+def _insert_release(
+    connection: Connection, row: ReleaseRow, made: StoredRelease, reviewed: Reviewed, *, lifetime: timedelta | None
+) -> None:
     """The release, which record each of its rows represents, and what composing others with it will need."""
-    releases.insert_release(connection, new=row, files=made.files)
+    releases.insert_release(connection, new=row, files=made.files, lifetime=lifetime)
     if made.link is not None:
         key, size = made.link
         release_links.insert_link(connection, release_id=row.id, dataset_id=row.dataset_id, key=key, size=size)

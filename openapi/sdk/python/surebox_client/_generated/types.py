@@ -1780,6 +1780,7 @@ class Release(TypedDict):
     method: str
     created_at: str
     published_at: str | None
+    expires_at: str | None
     rows: int
     columns: list[ReleaseColumn]
     files: dict[ReleaseFormat, ReleasedFile]
