@@ -31,6 +31,7 @@ def test_records_that_are_not_released_are_counted_by_reason(
         "5",
         "--missing",
         policy,
+        "--publish",
         "--out",
         out,
     )

@@ -183,13 +183,15 @@ def test_remedies_of_a_composition_are_commands(seed: int) -> None:
 def test_the_series_that_a_draft_advises_is_published(surebox: CommandLine, folder: Path) -> None:
     """More columns of data of which something was published: the finding names the command that keeps k."""
     write_people(folder / "people.csv")
-    first = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,hours,sex", "--k", "5", "--json")
+    first = surebox(
+        "anonymize", "people.csv", "--quasi-identifiers", "age,hours,sex", "--k", "5", "--publish", "--json"
+    )
     assert first.code == 0, first.err
-    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,sex", "--k", "5")
+    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,sex", "--k", "5", "--publish")
     assert draft.code == 3, draft.err
     commands = commands_of(draft.err)
     (series,) = [each for each in commands if "--series-of" in each]
-    made = surebox(*shlex.split(series)[1:], "--out", "made.csv")
+    made = surebox(*shlex.split(series)[1:], "--publish", "--out", "made.csv")
     assert made.code == 0, made.err
     assert (folder / "made.csv").read_text().startswith("box,age_lo,age_hi,sex_set")
     others = [each for each in commands if each != series and "FILE" not in each]
@@ -238,27 +240,29 @@ def test_the_series_that_is_advised_leaves_out_what_its_base_lacks(
     rows = [f"{draw.randint(18, 80)},{draw.randint(5, 60)},{draw.choice('fm')},{draw.choice('no')}" for _ in range(400)]
     (folder / "people.csv").write_text("\n".join(["age,weekly hours,sex,town", *rows]) + "\n")
     least = str(draw.choice([4, 9]))
-    done = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,weekly hours", "--k", least, "--json")
+    done = surebox(
+        "anonymize", "people.csv", "--quasi-identifiers", "age,weekly hours", "--k", least, "--publish", "--json"
+    )
     assert done.code == 0, done.err
-    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "weekly hours,town", "--k", "5")
+    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "weekly hours,town", "--k", "5", "--publish")
     assert draft.code == 3, draft.err
     (series,) = [each for each in commands_of(draft.err) if "--series-of" in each]
     assert "without 'town'" in draft.err
-    made = surebox(*shlex.split(series)[1:], "--json")
+    made = surebox(*shlex.split(series)[1:], "--publish", "--json")
     assert made.code == 0, (series, made.err)
     assert [column["name"] for column in made.json["columns"]] == ["box", "weekly hours_lo", "weekly hours_hi"]
 
 
 def test_no_series_of_a_withdrawn_release_is_advised(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv")
-    done = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,hours,sex", "--k", "5", "--json")
+    done = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,hours,sex", "--k", "5", "--publish", "--json")
     withdrawn = str(done.json["id"])
     assert surebox("withdraw", withdrawn).code == 0
-    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,sex", "--k", "5")
+    draft = surebox("anonymize", "people.csv", "--quasi-identifiers", "age,sex", "--k", "5", "--publish")
     assert draft.code == 3, "what was withdrawn was seen, so it counts"
     assert f"Together with {withdrawn}" in draft.err
     assert "--series-of" not in draft.err
-    refused = surebox("anonymize", "--series-of", withdrawn, "--quasi-identifiers", "age,sex", "--k", "5")
+    refused = surebox("anonymize", "--series-of", withdrawn, "--quasi-identifiers", "age,sex", "--k", "5", "--publish")
     assert (refused.code, "withdrawn" in refused.err) == (4, True)
 
 
@@ -275,6 +279,6 @@ def test_a_command_of_the_service_is_known_where_only_the_client_is(
 )
 def test_a_file_or_a_base_is_named_and_not_both(surebox: CommandLine, folder: Path, line: list[str]) -> None:
     write_people(folder / "people.csv")
-    done = surebox("anonymize", *line, "--quasi-identifiers", "age", "--k", "5")
+    done = surebox("anonymize", *line, "--quasi-identifiers", "age", "--k", "5", "--publish")
     assert done.code == 2
     assert "--series-of" in done.err

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from surebox_client import Job
 
 EXAMPLES = (
-    "surebox anonymize people.csv --quasi-identifiers age,sex,town --k 5 --out release.parquet",
-    "surebox anonymize people.csv --spec people.json --version-of latest:table=people --idempotency-key 2026-11-25",
+    "surebox anonymize people.csv --quasi-identifiers age,sex,town --k 5 --publish --out release.parquet",
+    "surebox anonymize people.csv --spec people.json --version-of latest:table=people --publish --idempotency-key 5",
 )
 _LATEST = "latest:"
 
 
 def parser() -> Parser:
     """The command line."""
-    made = Parser("anonymize", "Anonymize a file and publish the release, with a certificate.", EXAMPLES)
+    made = Parser("anonymize", "Anonymize a file: a draft, or with --publish a certified release.", EXAMPLES)
     made.add_argument("file", metavar="FILE", nargs="?", help="CSV, TSV, NDJSON or Parquet, gzip or not")
     made.add_argument("--k", type=whole, metavar="N", help="records (people, with --person) that share a box")
     made.add_argument("--l", type=whole, metavar="N", help="different values of each --sensitive column in a box")
@@ -56,7 +56,9 @@ def parser() -> Parser:
 
 def add_files(made: Parser) -> None:
     """Which files of the release are written."""
-    made.add_argument("--out", type=Path, metavar="F", help="write the release here; its ending says the format")
+    made.add_argument(
+        "--out", type=Path, metavar="F", help="write the release here, a draft to F.draft; its ending says the format"
+    )
     made.add_argument(
         "--format",
         action="together",
@@ -83,7 +85,7 @@ def run(given: argparse.Namespace, arguments: Sequence[str]) -> int:
         return Exit.USAGE
 
     def end(job: "Job") -> int:
-        return end_with_release(service, job, given, formats=formats, draft=body.get("publish") == "draft")
+        return end_with_release(service, job, given, formats=formats, requested=body.get("publish") == "auto")
 
     with connected(given, methods=(body["method"],)) as service:
         return run_once(service, given, body, end=end)

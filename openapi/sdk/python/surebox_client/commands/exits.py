@@ -20,10 +20,10 @@ class Exit(IntEnum):
 
 #: What each means, as help prints it.
 MEANINGS: Final = {
-    Exit.DONE: "published, or passed; other commands: done",
+    Exit.DONE: "done as requested: a draft, with --publish published; an audit passed",
     Exit.SERVICE: "the service failed or was not reached",
     Exit.USAGE: "the command line is wrong, a file is missing, or no quasi-identifiers were given",
-    Exit.DRAFT: "the release is a draft (also with --draft), or a demand is not met",
+    Exit.DRAFT: "a publication that was requested did not happen, or an audit's demand is not met",
     Exit.REFUSED: "the service refused: the key, the file, or a request that cannot be met",
     Exit.TIMEOUT: "the time of --timeout is over; the job goes on",
     Exit.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM); the job goes on",

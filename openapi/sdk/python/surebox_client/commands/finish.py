@@ -4,14 +4,14 @@ import argparse
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from surebox_client.commands.exits import Exit
 from surebox_client.commands.output import print_json, print_path, say, table
 from surebox_client.commands.refusals import in_options, warned
-from surebox_client.commands.spec import format_of, named
+from surebox_client.commands.spec import format_of, named, named_draft
 from surebox_client.commands.where import progress
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def end_with_release(
-    service: "Surebox", job: "Job", given: argparse.Namespace, *, formats: Sequence[str] = (), draft: bool = False
+    service: "Surebox", job: "Job", given: argparse.Namespace, *, formats: Sequence[str] = (), requested: bool
 ) -> Exit:
-    """Write the release where it is published (or a draft by order), and say why where it is not.
+    """Write the release, under another name where it is a draft, and say what a draft lacks and until when it stays.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def end_with_release(
         The command line.
     formats
         Formats to write; none: of `--out`.
-    draft
-        Whether a draft was ordered.
+    requested
+        Whether publication was: only then a draft is not what it should be.
     """
     release = job.release
     published = release.state != "draft"
@@ -46,12 +46,15 @@ def end_with_release(
     for line in [*left_out(result), *disclosed(result)]:
         tell(line)
     if not published:
-        explain_draft(release, job.data["findings"], ordered=draft)
+        explain_draft(release, job.data["findings"], requested=requested, tell=say if requested else tell)
     paths: dict[str, Path] = {}
-    if given.out is not None and (published or draft):
-        paths = write(service, release, given.out, formats, certificate=given.certificate and published)
+    if given.out is not None and published:
+        paths = write(service, release, given.out, formats, certificate=given.certificate)
+    elif given.out is not None:
+        paths = write(service, release, named_draft(given.out), formats or [format_of(given.out)], certificate=False)
+        tell("The file of a draft has `.draft` in its name, and no certificate.")
     show_release(release, paths, as_json=given.json)
-    return Exit.DONE if published else Exit.DRAFT
+    return Exit.DONE if published or not requested else Exit.DRAFT
 
 
 #: By which a finding names a question about the data, and the command in its text that answers it.
@@ -158,23 +161,27 @@ def in_lines(release: Mapping[str, Any]) -> tuple[str, str, str]:
 _STATES: Final = {"draft": "a draft"}
 
 
-def explain_draft(release: "Release", findings: Sequence[Mapping[str, Any]], *, ordered: bool) -> None:
-    """Say why a release is a draft, and what to do."""
-    say(f"{release.id} is a draft: {'as ordered' if ordered else 'it was not published'}.")
+def explain_draft(
+    release: "Release", findings: Sequence[Mapping[str, Any]], *, requested: bool, tell: Callable[[str], None]
+) -> None:
+    """Tell why a release is a draft, how long it stays, and what to do."""
+    tell(f"{release.id} is a draft: {'it was not published' if requested else 'only its owner sees it'}.")
+    if (until := release.data.get("expires_at")) is not None:
+        tell(f"  It will be deleted on {until[:10]}, unless you publish it.")
     standing = [each for each in findings if each["severity"] == "high"]
     for each in standing:
-        say(f"  {each['audit']}: {in_options(each['detail'])}")
+        tell(f"  {each['audit']}: {in_options(each['detail'])}")
         for remedy in each.get("remedies") or ():
-            say(f"    - {in_options(remedy)}")
+            tell(f"    - {in_options(remedy)}")
     answers = [answer for each in standing if each["audit"] == _ANSWERED for answer in _ANSWER.findall(each["detail"])]
     for answer in answers:
-        say(f"A question is answered, not accepted: {answer} (or same)")
+        tell(f"A question is answered, not accepted: {answer} (or same)")
     if any(each["audit"] != _ANSWERED for each in standing):
-        say(f"To look at it: surebox download {release.id}")
+        tell(f"To look at it: surebox download {release.id}")
         return
-    if not standing and not ordered:
-        say("  Nothing was found against it: jobs of this owner or key do not publish, or publishing is held.")
-    say(f"{'Then publish it' if answers else 'To publish it'}: surebox publish {release.id}")
+    if not standing and requested:
+        tell("  Nothing was found against it: jobs of this owner or key do not publish, or publishing is held.")
+    tell(f"{'Then publish it' if answers else 'To publish it'}: surebox publish {release.id}")
 
 
 def end_with_audit(result: Mapping[str, Any], given: argparse.Namespace) -> Exit:

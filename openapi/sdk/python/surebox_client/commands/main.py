@@ -18,11 +18,12 @@ GROUP: Final = "surebox.commands"
 _HERE: Final = "surebox_client.commands"
 #: Command -> what it does, its module, and what the names of its parser and of its work end in.
 COMMANDS: Final = {
-    "anonymize": ("from a file to a certified release", "anonymize", ""),
+    "anonymize": ("from a file to a draft, or with --publish to a certified release", "anonymize", ""),
     "audit": ("the measures of the field on a table, and a yes or no", "audit", ""),
     "profile": ("what a file's columns could tell of a person", "profile", ""),
     "frontier": ("what each k would cost", "frontier", ""),
     "releases": ("list releases", "releases", "_releases"),
+    "drafts": ("list drafts, and when they expire", "releases", "_drafts"),
     "publish": ("publish a draft", "releases", "_publish"),
     "withdraw": ("withdraw a release", "releases", "_withdraw"),
     "answer": ("answer whether data are of the same people", "releases", "_answer"),
@@ -147,7 +148,7 @@ def _overview() -> str:
         lines += [f"  {name:<12} {_OPERATORS.get(name, '')}".rstrip() for name in others]
     lines += [
         "", "surebox COMMAND --help says more, with examples:",
-        "  surebox anonymize people.csv --quasi-identifiers age,sex --k 5 --out release.parquet",
+        "  surebox anonymize people.csv --quasi-identifiers age,sex --k 5 --publish --out release.parquet",
         "  surebox audit people.csv --quasi-identifiers age,sex --require k=5",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -1,9 +1,10 @@
-"""`surebox releases`, `publish`, `withdraw`, `answer` and `download`: what was made before."""
+"""`surebox releases`, `drafts`, `publish`, `withdraw`, `answer` and `download`: what was made before."""
 
 import argparse
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from surebox_client.commands.anonymize import add_files
 from surebox_client.commands.exits import Exit, UsageError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from surebox_client import Release, Surebox
 
 _LISTED = ("id", "state", "name", "method", "published_at", "rows", "tags")
+_DRAFTS = ("id", "expires_at", "expiring", "name", "method", "created_at", "rows", "tags")
+#: How long before it is deleted a draft is listed as expiring.
+_EXPIRING: Final = timedelta(days=7)
 _LATEST = "latest:"
 
 
@@ -50,6 +54,36 @@ def run_releases(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
         print_json(listed)
     else:
         print_lines({name: each.get(name) for name in _LISTED} for each in listed)
+    return Exit.DONE
+
+
+def parser_drafts() -> Parser:
+    """The command line of `drafts`."""
+    made = Parser(
+        "drafts", "List drafts, the first to expire first, a JSON object a line.",
+        ("surebox drafts", "surebox drafts --json"),
+    )  # fmt: skip
+    made.add_argument("--json", action="store_true", help="print one document with all fields")
+    add_where(made)
+    return made
+
+
+def run_drafts(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
+    """Run it; the exit code."""
+    soon = datetime.now(UTC) + _EXPIRING
+    with connected(given) as service:
+        listed: list[dict[str, Any]] = [dict(each.data) for each in service.releases(state="draft")]
+    for each in listed:
+        until = each.get("expires_at")
+        each["expiring"] = until is not None and datetime.fromisoformat(until) <= soon
+    listed.sort(key=lambda each: (each.get("expires_at") is None, each.get("expires_at") or ""))
+    if given.json:
+        print_json(listed)
+    else:
+        print_lines({name: each.get(name) for name in _DRAFTS} for each in listed)
+    number = sum(each["expiring"] for each in listed)
+    if number:
+        say(f"{number} of them will be deleted within a week (`expiring`), unless you publish them.")
     return Exit.DONE
 
 

@@ -95,10 +95,12 @@ def add_release(parser: Parser) -> None:
         action="together",
         type=demands,
         metavar="k=5,l=2",
-        help="publish only if the audit `table` measures this",
+        help="with --publish: only if the audit `table` measures this",
     )
     group.add_argument("--tag", action="append", default=[], type=pair, metavar="K=V", help="repeatable")
-    group.add_argument("--draft", action="store_true", help="do not publish (exit 3)")
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--publish", action="store_true", help="publish, unless a finding prevents it (exit 3)")
+    either.add_argument("--draft", action="store_true", help="do not publish: the default, but for a --spec")
 
 
 def specification(given: argparse.Namespace, *, method: str | None = None) -> dict[str, Any]:
@@ -135,6 +137,7 @@ def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) 
         "--k": ("k", given.k), "--person": ("person_column", given.person),
         "--missing": ("missing_policy", given.missing),
         "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
+        "--publish": ("publish", "auto" if getattr(given, "publish", False) else None),
         "--draft": ("publish", "draft" if getattr(given, "draft", False) else None),
         **{f"--{name}": (name, getattr(given, name, None)) for name in _DEMANDS},
     }  # fmt: skip
@@ -152,8 +155,9 @@ def publication(given: argparse.Namespace, body: dict[str, Any]) -> None:
         body["sensitive"] = given.sensitive
     if given.tag:
         body["tags"] = {**body.get("tags", {}), **once(given.tag, "--tag")}
-    if given.draft:
-        body["publish"] = "draft"
+    if given.publish or given.draft:
+        body["publish"] = "auto" if given.publish else "draft"
+    body.setdefault("publish", "draft")  # said, for a service of before drafts came first would publish
     wanted = formats(given)
     if wanted and not set(wanted) <= set(body.get("formats") or _ALWAYS_MADE):
         body["formats"] = sorted({*(body.get("formats") or _ALWAYS_MADE), *wanted})
@@ -199,6 +203,14 @@ def named(out: Path, file_format: str) -> Path:
         if out.name.endswith(suffix):
             return out.with_name(out.name.removesuffix(suffix) + SUFFIXES[file_format])
     return out.with_name(out.name + SUFFIXES[file_format])
+
+
+def named_draft(out: Path) -> Path:
+    """The file of a draft: the name that was given, with `.draft` before its ending."""
+    for suffix in SUFFIXES.values():
+        if out.name.endswith(suffix):
+            return out.with_name(f"{out.name.removesuffix(suffix)}.draft{suffix}")
+    return out.with_name(f"{out.name}.draft")
 
 
 def typed(body: dict[str, Any], columns: "Sequence[types.DatasetColumn]") -> dict[str, Any]:

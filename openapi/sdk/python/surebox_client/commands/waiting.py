@@ -39,8 +39,8 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
             job = job.wait(timeout=given.timeout, progress=False if given.quiet else None)
             if job.data["release_id"] is not None:
                 spec: dict[str, Any] = dict(job.data["spec"] or {})
-                ordered = spec.get("publish") == "draft"
-                return end_with_release(service, job, given, formats=wanted, draft=ordered)
+                requested = spec.get("publish") == "auto"
+                return end_with_release(service, job, given, formats=wanted, requested=requested)
             result = service.get(f"/v1/jobs/{job.id}/result")
             if "verdict" in result:
                 return end_with_audit(result, given)
