@@ -33,6 +33,8 @@ class DatasetInput:
     bytes: int = 0
     #: Of a new version: releases of boxes that were published of the versions before, the last one first.
     earlier: "tuple[ReleaseInput, ...]" = ()
+    #: Columns that publications of its family show unchanged; None: nothing was published of it.
+    published_keep: frozenset[str] | None = None
 
     @property
     def rows(self) -> int:

@@ -13,7 +13,7 @@ _PUBLIC: Final = (
     "confidence", "partition",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person_column", "sensitive", "gate", "base_release_id", "previous_release_id")
+_COMPOSED: Final = ("person_column", "sensitive", "withheld", "gate", "base_release_id", "previous_release_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

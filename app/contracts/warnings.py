@@ -138,8 +138,15 @@ class WarningCode(StrEnum):
     KEPT_BELOW_K = (
         "kept_below_k",
         (
-            "Boxes, job and release: fewer than k rows agree in box and kept columns. `detail` names the columns, and "
-            "whether a column that `l`, `t` or `alpha` protects is the only cause."
+            "Boxes, job and release: fewer than k rows agree in box and kept columns, apart from columns that `l`, `t` "
+            "or `alpha` protects and that are no identifiers. `detail` names the columns."
+        ),
+    )
+    COUNTS_AS_WITHHELD = (
+        "counts_as_withheld",
+        (
+            "Boxes, job, from the moment it is accepted: a column of `sensitive` is not published, because nothing "
+            "that was published of these data shows it. `l`, `t` and `alpha` count it."
         ),
     )
     VALUES_CERTAIN = (

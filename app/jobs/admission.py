@@ -7,6 +7,7 @@ waits its turn in the batch queue, and counts against what its owner may take in
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from app.auth.principal import Principal
@@ -196,8 +197,11 @@ def _smaller(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
             sizes["replaced"] = min(search.replaced, many)
         return spec.model_copy(update={"search": search.model_copy(update=sizes)})
 
+    def estimated_with(name: str, many: int) -> Estimate:
+        return estimated(smaller(name, many), given)
+
     for name, least, words in (("generations", 1, "{:,} generations"), ("population", 2, "a population of {:,}")):
-        most = _most(getattr(search, name, 0), lambda many, name=name: estimated(smaller(name, many), given), room)
+        most = _most(getattr(search, name, 0), partial(estimated_with, name), room)
         if most >= least:
             yield Way(words.format(most), smaller(name, most))
 

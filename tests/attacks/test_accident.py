@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.asking import succeed, upload
+from tests.methods.asking import ended, succeed, upload
 from tests.service import Service
 
 ROWS = 800
@@ -93,9 +93,45 @@ def test_a_warning_says_which_columns_and_what_protects_them(data: Any) -> None:
     plain = warned("plain", keep=["town", "income"])
     assert "'income' (1)" in plain
     assert "k_counts_kept" in plain
-    hidden = warned("hidden", keep=["income"], sensitive=["income"], l=3)
-    assert "k_counts_kept" not in hidden
-    assert "Without 'income' there are 5 and more" in hidden
-    both = warned("both", keep=["town", "income"], sensitive=["income"], l=3)
-    assert "'income'" in both.rpartition("protect")[2]
-    assert "are not why" in both
+    assert warned("hidden", sensitive=["illness"], l=3) == ""
+    both = warned("both", keep=["town", "street", "house"], sensitive=["illness"], l=3)
+    assert "'house'" in both.rpartition("protect")[0]
+    assert "'illness'" in both.rpartition("protect")[2]
+    unique = warned("unique", keep=["town"], sensitive=["income"], l=3)
+    assert "'income' (1)" in unique, "an identifier is one whatever l is"
+
+
+def columns(client: httpx.Client, job: dict[str, Any]) -> set[str]:
+    return {one["name"] for one in client.get(f"/v1/releases/{job['release_id']}").json()["columns"]}
+
+
+def test_a_sensitive_identifier_is_a_draft_and_a_withheld_one_is_published(data: Any) -> None:
+    client, job, state = made(data, "sensitive who", sensitive=["who"], l=3)
+    assert ({one["audit"] for one in job["findings"]}, state) == ({"kept_columns"}, "draft")
+    assert "`withheld`" in job["findings"][0]["detail"]
+    assert "who" in columns(client, job)
+    client, job, state = made(data, "withheld who", sensitive=["who"], l=3, withheld=["who"])
+    assert (job["findings"], state, "who" in columns(client, job)) == ([], "published", False)
+
+
+@pytest.mark.parametrize("first", ["without", "withheld", "shown", "draft"])
+def test_what_was_published_before_decides_whether_a_sensitive_column_is(data: Any, first: str) -> None:
+    """A column that no publication of the data shows is not shown because of `sensitive` alone; a draft is none."""
+    more: dict[str, dict[str, Any]] = {
+        "without": {}, "withheld": {"sensitive": ["illness"], "l": 2, "withheld": ["illness"]},
+        "shown": {"sensitive": ["illness"], "l": 2}, "draft": {"publish": "draft"},
+    }  # fmt: skip
+    client, _, state = made(data, f"family {first}", **more[first])
+    assert state == ("draft" if first == "draft" else "published")
+    dataset_id = client.get("/v1/datasets").json()["items"][0]["id"]
+    spec = SPEC | {"dataset_id": dataset_id, "sensitive": ["illness"], "l": 2}
+    accepted = client.post("/v1/anonymizations", json=spec).json()
+    job = ended(client, accepted)
+    shows = first in {"shown", "draft"}
+    assert ("illness" in columns(client, job)) == shows
+    assert job["spec"]["keep"] == (["illness"] if shows else [])
+    for one in (accepted, job):
+        said = {(each["code"], each["pointer"]) for each in one["warnings"]}
+        assert (("counts_as_withheld", "/spec/sensitive/0") in said) != shows
+    kept = succeed(client, spec | {"keep": ["illness"]})
+    assert "illness" in columns(client, kept)

@@ -92,3 +92,50 @@ def test_a_share_is_of_those_who_have_a_value(client: httpx.Client) -> None:
     smaller = copy.deepcopy(bundle.body)
     smaller["predicate"]["parameters"]["alpha"] = max(known) * 0.99
     assert any("alpha" in one for one in bundle.report(smaller).problems)
+
+
+def test_how_often_a_guess_is_right_is_stated_and_a_reader_counts_the_same(client: httpx.Client) -> None:
+    """Most have no pain: l of 2 is met, and a guess from the box is right for most of it."""
+    frame = patients(44, 0.2).with_columns(
+        pl.when(pl.col("dose") < 60).then(pl.lit("zero")).otherwise("pain").alias("pain")
+    )
+    spec = {
+        "method": "boxes", "formats": FORMATS, "dataset_id": upload(client, frame.write_csv())["id"],
+        "quasi_identifiers": ["dose", "age"], "k": 8, "sensitive": ["pain"], "l": 2,
+        "statistics": [{"kind": "mean", "of": ["age"]}],
+    }  # fmt: skip
+    job = succeed(client, spec)
+    bundle = Bundle(client, str(job["release_id"]))
+    rows = pl.read_parquet(io.BytesIO(bundle.files["release.parquet"]))
+    largest, above = 0.0, 0
+    for _, box in rows.group_by("box"):
+        values = box["pain"].drop_nulls().to_list()
+        most = max(map(values.count, set(values)))
+        largest, above = max(largest, most / len(values)), above + (box.height if 10 * most > 6 * len(values) else 0)
+    assert 0.0 < above < rows.height
+    figures = {"largest_share": largest, "share_above_60_percent": above / rows.height}
+    parameters = bundle.body["predicate"]["parameters"]
+    for name, figure in figures.items():
+        assert job["result"][name]["pain"] == pytest.approx(figure, abs=1e-12)
+        assert parameters[name]["pain"] == pytest.approx(figure, abs=1e-12)
+        for false in (
+            {"pain": figure - 0.001},
+            {"pain": figure + 0.001},
+            {},
+            {"dose": figure},
+            [figure],
+            {"pain": None},
+        ):
+            other = copy.deepcopy(bundle.body)
+            other["predicate"]["parameters"][name] = false
+            assert any(name in one for one in bundle.report(other).problems), false
+    hidden = copy.deepcopy(bundle.body)
+    hidden["predicate"]["parameters"]["withheld"] = ["pain"]
+    assert any("withheld" in one for one in bundle.report(hidden).problems)
+    older = copy.deepcopy(bundle.body)
+    for name in (*figures, "withheld"):
+        del older["predicate"]["parameters"][name]
+    assert bundle.report(older).exit_code == bundle.report(bundle.body).exit_code == 0, "certificates of before"
+    page = client.get(f"/v1/releases/{job['release_id']}/report").text
+    assert f"one value of pain is that of {100 * largest:.3g} % of its records" in page
+    assert f"{100 * above / rows.height:.3g} % of all records" in page

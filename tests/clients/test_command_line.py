@@ -387,6 +387,25 @@ def test_what_is_demanded_of_a_sensitive_column_is_an_option(surebox: CommandLin
     assert surebox(*line[:-2], "1.5", "--draft").code == 2, "neither a whole number nor a share"
 
 
+def test_a_sensitive_column_is_published_unless_withheld_and_the_guess_that_is_left_is_said(
+    surebox: CommandLine, folder: Path
+) -> None:
+    write_people(folder / "people.csv", seed=10)
+    line = ["anonymize", "people.csv", *BY, "--sensitive", "sex", "--l", "2", "--draft", "--json"]
+    for more, shown in (([], True), (["--withheld", "sex"], False)):
+        done = surebox(*line, *more)
+        assert ("sex" in {column["name"] for column in done.json["columns"]}) == shown
+        with Surebox() as service:
+            result = service.job(done.json["job_id"]).data["result"]
+        assert result is not None
+        worst, above = result["largest_share"]["sex"], result["share_above_60_percent"]["sex"]
+        assert 0.5 < worst < 1
+        assert f"one value of `sex` is that of {worst:.0%} of the rows; {above:.0%} of all rows" in done.err
+    refused = surebox(*line, "--withheld", "age")
+    assert (refused.code, "--withheld: 'age' is not one of `--sensitive`" in refused.err) == (4, True)
+    assert surebox(*line, "--withheld", "sex", "--set", "withheld=[]").code == 2
+
+
 @pytest.mark.parametrize(
     ("read", "text", "value"),
     [

@@ -16,7 +16,7 @@ columns, and other releases of the same data are not looked at.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -168,3 +168,11 @@ def natural_scale(boxes: PublishedBoxes, column: int) -> float:
 def _share(these: BoolArray, there: BoolArray, counts: IntArray) -> float:
     whole = int(counts[there].sum())
     return float(counts[these & there].sum() / whole) if whole else 0.0
+
+
+def agrees(claimed: Any, number: float | None) -> bool:
+    """Return whether a published figure is the one computed again, but for rounding."""
+    if number is None or claimed is None:
+        return claimed is number
+    is_number = isinstance(claimed, int | float) and not isinstance(claimed, bool)
+    return is_number and abs(claimed - number) <= _ROUNDED * max(1.0, abs(number))

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from surebox_verify.certificate import Certificate
-from surebox_verify.disclosure import days_of, value_disclosure
+from surebox_verify.disclosure import agrees, days_of, value_disclosure
 from surebox_verify.released.boxes import ReleasedBoxes, meaning_of
 from surebox_verify.released.naming import may_be_merged
 
@@ -59,7 +59,6 @@ _OF_THE_DATA: Final = frozenset({
     "reproducible", "codebook-from-data", "outer-bounds-from-data", "types-from-data", "repeated-release",
     "composition-accepted", "protection-failed", "declared-data", "new-version",
 })  # fmt: skip
-_ROUNDED: Final = 1e-9
 _OUTER: Final = "outer-bounds-from-data"
 
 
@@ -153,7 +152,7 @@ class Parameters:
         for name, shown in again.items():
             for figure, number in asdict(shown).items():
                 claimed = published[name].get(figure) if isinstance(published[name], Mapping) else None
-                if not _agrees(claimed, number):
+                if not agrees(claimed, number):
                     yield f"value_disclosure: {figure} {claimed} of {name!r} published, the file has {number}"
 
     def _wrong_words(self) -> Iterator[str]:
@@ -201,14 +200,6 @@ class Parameters:
             yield f"that weights are those of the column {said['survey_weight_column']!r}"
         if said.get("sensitive") and not any(said.get(name) is not None for name in _DEMANDS):
             yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
-
-
-def _agrees(claimed: Any, number: float | None) -> bool:
-    """Return whether a published figure is the one computed again, but for rounding."""
-    if number is None or claimed is None:
-        return claimed is number
-    is_number = isinstance(claimed, int | float) and not isinstance(claimed, bool)
-    return is_number and abs(claimed - number) <= _ROUNDED * max(1.0, abs(number))
 
 
 def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any], names: Collection[str]) -> bool:

@@ -7,7 +7,7 @@ t : 1/2 sum |p - q|, where a missing value is one more value; or of ordered valu
     mover's 1/(m - 1) sum |cumulated p - q|.
 
 A missing value counts for no l, is never the value of which a box has too much, and is not among the rows of which it
-has too much. For l and alpha texts that are spellings of one word are one value (`surebox_core.spellings`).
+has too much. Texts that are spellings of one word are one value, but for t (`surebox_core.spellings`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,11 @@ import pyarrow.compute as pc
 
 from surebox_core.spellings import spelling_classes
 from surebox_core.types import FloatArray, IntArray
+from surebox_verify.disclosure import agrees
 
 _ROUNDED: Final = 1e-9
+#: How often a guess of a sensitive value can be right, by the names that results and certificates have for it.
+GUESSES: Final = ("largest_share", "share_above_60_percent")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,10 @@ class Sensitive:
     said: Mapping[str, Any]
 
     def problems(self) -> Iterator[str]:
-        """Columns of which a box has too few values, or too much of one."""
+        """Columns of which a box has too few values, or too much of one; shares of one value that are others."""
+        yield from self._wrong_guesses()
+        if shown := sorted({str(each) for each in self.said.get("withheld") or ()} & self._there()):
+            yield f"withheld: {', '.join(map(repr, shown))} published, and the file has it"
         for name in self._demanded():
             if name in self._there() and self.table.num_rows:
                 yield from self._wrong(name)
@@ -62,6 +68,31 @@ class Sensitive:
 
     def _there(self) -> set[str]:
         return {str(each) for each in self.said.get("keep") or ()} & set(self.table.column_names)
+
+    def _wrong_guesses(self) -> Iterator[str]:
+        """Yield shares of one value in a box, and of rows where it is above 0.6, that are not the file's."""
+        there = [name for name in self._demanded() if name in self._there() and self.table.num_rows]
+        again = {
+            name: self._guesses(name) for name in there if any(self.said.get(each) is not None for each in GUESSES)
+        }
+        for place, figure in enumerate(GUESSES):
+            published = self.said.get(figure)
+            if published is None:
+                continue
+            if not isinstance(published, Mapping) or set(published) != set(there):
+                yield f"{figure}: published of other columns than the sensitive ones of the file"
+                continue
+            for name, figures in again.items():
+                if not agrees(published[name], figures[place]):
+                    yield f"{figure}: {published[name]} of {name!r} published, the file has {figures[place]}"
+
+    def _guesses(self, name: str) -> tuple[float, float]:
+        """The largest share of one value in a box, and the share of rows in boxes where it is above 0.6."""
+        whole = self._counts(name)
+        counts = self._spelled_as_one(name, whole[:, :-1])
+        most, rows = counts.max(axis=1, initial=0.0), counts.sum(axis=1)
+        above = whole.sum(axis=1)[5.0 * most > 3.0 * rows].sum() / whole.sum()
+        return float((most / np.maximum(rows, 1.0)).max()), float(above)
 
     def _wrong(self, name: str) -> Iterator[str]:
         all_counts = self._counts(name)

@@ -19,7 +19,7 @@ from app.contracts.stored import settled_spec
 from app.db.repositories.release_access import Viewer, visible
 from app.db.tables.datasets import dataset
 from app.db.tables.jobs import job, job_input, spec_as_sent
-from app.db.tables.releases import release, release_file, release_link
+from app.db.tables.releases import publication, release, release_file, release_link
 
 _original = dataset.alias("original")
 #: A link goes with the release, with its job and with its original; the part to remove is already gone.
@@ -66,7 +66,9 @@ def lock_dataset(connection: Connection, *, owner: str, dataset_id: str) -> Data
     row = _first(connection, mine.with_for_update(read=True))
     if row is None:
         return None
-    dataset_input = _dataset(row)
+    dataset_input = replace(
+        _dataset(row), published_keep=_published_keep(connection, owner=owner, dataset_id=row["id"])
+    )
     if row["version_of_dataset_id"] is None:
         return dataset_input
     return replace(dataset_input, earlier=_of_versions(connection, owner=owner, dataset_id=dataset_id))
@@ -132,6 +134,16 @@ def _of_versions(connection: Connection, *, owner: str, dataset_id: str) -> tupl
     of_boxes = published.where(release.c.method == "boxes", release.c.base_release_id.is_(None))
     rows = connection.execute(of_boxes.order_by(release.c.published_at.desc(), release.c.id)).mappings()
     return tuple(_release(row) for row in rows)
+
+
+def _published_keep(connection: Connection, *, owner: str, dataset_id: str) -> frozenset[str] | None:
+    """Columns that any release shows unchanged that was ever published of a dataset's family; None: there was none."""
+    family_id = select(dataset.c.family_id).where(dataset.c.id == dataset_id).scalar_subquery()
+    made = publication.outerjoin(release, release.c.id == publication.c.release_id)
+    kept = select(job.c.spec["keep"]).select_from(made.outerjoin(job, job.c.id == release.c.job_id))
+    mine = kept.where(publication.c.owner == owner, publication.c.family_id == family_id)
+    keeps = connection.execute(mine).scalars().all()
+    return frozenset(name for keep in keeps for name in keep or ()) if keeps else None
 
 
 def _locked_release(connection: Connection, there: Select[Any], release_id: str) -> ReleaseInput | None:

@@ -10,7 +10,7 @@ from app.contracts.inputs import Given
 from app.contracts.statistics import ABOUT_VALUES, WITH_SAMPLE_FORM, Statistic, StatisticKind, steers
 from app.contracts.warnings import JobWarning
 from app.errors import FieldError, pointer
-from app.methods.boxes import series, versions
+from app.methods.boxes import series, shown, versions
 from app.methods.boxes.check_columns import complete_records, kept_kinds, wrong_columns, wrong_weights
 from app.methods.boxes.check_statistics import foreseen, too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.nominal import NominalColumn
@@ -34,7 +34,9 @@ def fill_boxes(spec: BoxesSpec, given: Given) -> BoxesSpec:
         return series.fill(spec, base)
     if (previous := versions.previous_of(spec, given)) is not None:
         return versions.fill(spec, given, previous)
-    return with_steering(_with_row_weights(spec), kinds_of(spec, types_of(given.profile())))
+    data = given.datasets["dataset_id"]
+    whole = shown.with_shown(spec, named(data.profile), data.published_keep)
+    return with_steering(_with_row_weights(whole), kinds_of(whole, types_of(given.profile())))
 
 
 def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
@@ -48,15 +50,24 @@ def _with_row_weights(spec: BoxesSpec) -> BoxesSpec:
 
 def foreseen_boxes(spec: BoxesSpec) -> tuple[JobWarning, ...]:
     """Return warnings of a job before it has run."""
-    return tuple(foreseen(spec))
+    return (*foreseen(spec), *shown.counted_as_withheld(spec))
 
 
 def check_boxes(spec: BoxesSpec, given: Given) -> list[FieldError]:
     """Everything wrong with the specification on this dataset or this base, each with its pointer."""
+    return [*shown.wrong_withheld(spec), *_wrong(spec, given)]
+
+
+def _wrong(spec: BoxesSpec, given: Given) -> list[FieldError]:
     if (base := given.base) is not None:
         return series.check(spec, base)
     if (previous := given.previous) is not None:
         return versions.check(spec, given, previous)
+    return shown.placed(spec, _wrong_alone(spec, given))
+
+
+def _wrong_alone(spec: BoxesSpec, given: Given) -> list[FieldError]:
+    """Everything wrong with a release with boxes of its own, published sensitive columns at their places in `keep`."""
     profile = given.profile()
     columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     return [
@@ -134,10 +145,12 @@ def _names(spec: BoxesSpec, kinds: Mapping[str, ColumnKind]) -> Iterator[FieldEr
         place = next(index for index, one in enumerate(spec.quasi_identifiers) if name.startswith(one))
         yield FieldError(pointer("quasi_identifiers", place), f"two columns of the release would be called {name!r}")
     for index, name in enumerate(spec.keep):
+        way_out = "; in `withheld` too it is counted and not shown unchanged" if name in spec.sensitive else ""
         if name in spec.quasi_identifiers:
-            yield FieldError(f"/keep/{index}", f"{name!r} is published as boxes: it cannot be kept unchanged as well")
+            detail = f"{name!r} is published as boxes: it cannot be kept unchanged as well{way_out}"
+            yield FieldError(f"/keep/{index}", detail)
         elif name in own:
-            yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns")
+            yield FieldError(f"/keep/{index}", f"the name {name!r} is one of the release's own columns{way_out}")
 
 
 #: Numbers of statistics that a search for the rare boxes looks at.
@@ -161,7 +174,8 @@ def _wrong_row_weights(spec: BoxesSpec) -> Iterator[FieldError]:
         )
     elif not spec.k_counts_kept:
         detail = (
-            "`released_weights: row` is a kept column that k counts, together with the others of `keep`: set it to true"
+            "`released_weights: row` is a kept column that k counts, together with the others of `keep` and the "
+            "published ones of `sensitive`: set it to true"
         )
         yield FieldError("/k_counts_kept", detail)
 

@@ -96,7 +96,7 @@ def wrong_statistics(
         for position, name in enumerate(statistic.of):
             kind = kinds.get(name) or kept.get(name)
             if name not in (*spec.quasi_identifiers, *spec.keep):
-                hint = " (`sensitive` columns are published if they are kept)" if name in spec.sensitive else ""
+                hint = " (withheld columns are not published)" if name in spec.sensitive else ""
                 used = (*spec.quasi_identifiers, *spec.keep)
                 detail = not_used(name, used, there, f"`quasi_identifiers` or `keep`{hint}", may_be_added=may_be_added)
                 yield FieldError(pointer("statistics", index, "of", position), detail)

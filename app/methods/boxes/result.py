@@ -179,6 +179,16 @@ class BoxesResult(ProtectionResult):
     share_nearly_certain: dict[str, float] = Field(
         default_factory=dict, description="Share of rows, by sensitive column, whose box has one value in 9 of 10 rows."
     )
+    largest_share: dict[str, float] = Field(
+        default_factory=dict,
+        description="Largest share, by sensitive column, that one value has of the records of a box that have one: how "
+        "often a guess can be right. A certificate has it of published columns.",
+    )
+    share_above_60_percent: dict[str, float] = Field(
+        default_factory=dict,
+        description="Share of rows, by sensitive column, in boxes where one value has more than 60 % of the records "
+        "that have one. A certificate has it of published columns.",
+    )
     t_closeness: dict[str, float] = Field(
         default_factory=dict,
         description="Largest distance, by sensitive column, of the values in a box from those in all boxes.",

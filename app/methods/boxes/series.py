@@ -13,6 +13,7 @@ from app.contracts.jobs import ReleasingSpec
 from app.contracts.releases import ReleaseState
 from app.errors import FieldError, pointer
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
+from app.methods.boxes.shown import keep_of, with_inherited_withheld
 from app.methods.boxes.spec import BoxesSpec, BoxMeans, RareRecords
 from app.methods.columns import infinite_before, k_too_large
 
@@ -24,6 +25,7 @@ _OWN: Final = frozenset(
         PREVIOUS,
         "quasi_identifiers",
         "keep",
+        "withheld",
         "k",
         "statistics",
         "ddof",
@@ -40,7 +42,8 @@ def fill(spec: BoxesSpec, base: ReleaseInput) -> BoxesSpec:
         return spec
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, base).items() if name not in own}
-    filled = spec.model_copy(update=more)
+    keep = keep_of(spec, base) if "sensitive" in own else spec.keep
+    filled = with_inherited_withheld(spec, spec.model_copy(update={**more, "keep": keep}))
     return with_steering(filled, _kinds(filled, base))
 
 

@@ -189,7 +189,7 @@ class BoxesSpec(ReleasingSpec):
     # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
     # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
-    # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: least widths where none is named
+    # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: `withheld`, least widths that none names
     version: ClassVar[int] = 13
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
@@ -280,7 +280,15 @@ class BoxesSpec(ReleasingSpec):
     min_separation: dict[ColumnName, Annotated[float, Field(strict=True, gt=0)]] = Field(
         default_factory=dict, description="Columns whose `l` values must be this far apart, pairwise."
     )
-    sensitive: tuple[ColumnName, ...] = Field(default=(), description="Columns that `l`, `t` and `alpha` are about.")
+    sensitive: tuple[ColumnName, ...] = Field(
+        default=(),
+        description="Columns that `l`, `t` and `alpha` are about, published unchanged as those of `keep`, where the "
+        "stored specification has them. If something was published of these data, only columns that it shows are "
+        "published; others count as `withheld`, with a warning.",
+    )
+    withheld: tuple[ColumnName, ...] = Field(
+        default=(), description="Columns of `sensitive` that `l`, `t` and `alpha` count and the release does not show."
+    )
     domains: dict[ColumnName, BoxDomain] = Field(
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
@@ -378,7 +386,7 @@ class BoxesSpec(ReleasingSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        for name in ("quasi_identifiers", "keep", "sensitive"):
+        for name in ("quasi_identifiers", "keep", "sensitive", "withheld"):
             check_different(field=name, names=getattr(self, name))
         _check_domains(self.domains)
         for name in self.spikes:

@@ -12,6 +12,7 @@ from app.errors import FieldError, meant, pointer
 from app.methods.boxes.check_columns import kept_kinds, wrong_columns, wrong_weights
 from app.methods.boxes.check_statistics import too_many_statistics, with_steering, wrong_statistics
 from app.methods.boxes.series import inherited, otherwise
+from app.methods.boxes.shown import keep_of, with_inherited_withheld
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, RareRecords, kinds_of
 from app.methods.columns import infinite_before, infinite_in_json, named, types_of
 from app.methods.columns import wrong_columns as unknown_columns
@@ -39,7 +40,8 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
         return spec.model_copy(update={PREVIOUS: previous.id})  # `check` states why
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
-    filled = spec.model_copy(update={**more, PREVIOUS: previous.id})
+    more |= {PREVIOUS: previous.id, "keep": keep_of(spec, previous)}
+    filled = with_inherited_withheld(spec, spec.model_copy(update=more))
     return with_steering(filled, kinds_of(filled, types_of(given.profile())))
 
 
@@ -89,7 +91,8 @@ def _last_alike(spec: BoxesSpec, earlier: Sequence[ReleaseInput]) -> ReleaseInpu
 
 
 def _same(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
-    return all(getattr(spec, name) == getattr(earlier.made, name) for name in _SAME)
+    requested = {name: getattr(spec, name) for name in _SAME} | {"keep": keep_of(spec, earlier)}
+    return all(requested[name] == getattr(earlier.made, name) for name in _SAME)
 
 
 def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
@@ -158,6 +161,14 @@ def _refused(spec: BoxesSpec) -> dict[str, tuple[bool, str]]:
 
 
 def _changed(spec: BoxesSpec, previous: ReleaseInput) -> Iterator[FieldError]:
+    for index, name in enumerate(spec.withheld):
+        if name in previous.made.keep:
+            detail = (
+                f"{previous.id} shows {name!r}, and so do its new versions: leave it out, or set "
+                "`previous_release_id` to null: boxes of its own, composed with the published data"
+            )
+            yield FieldError(pointer("withheld", index), detail)
+            return
     for name in _SAME:
         if getattr(spec, name) != getattr(previous.made, name):
             yield FieldError(pointer(name), _other(name, getattr(spec, name), previous))

@@ -9,9 +9,9 @@ from app.methods.frontier.spec import FrontierSpec, measured_columns
 
 
 def fill_frontier(spec: FrontierSpec, given: Given) -> FrontierSpec:
-    """The specification with the statistics that `boxes` has by default."""
+    """The specification with the statistics and kept columns that `boxes` has by default."""
     filled = fill_boxes(spec.at(spec.k[0]), given)
-    return spec.model_copy(update={"statistics": filled.statistics})
+    return spec.model_copy(update={"statistics": filled.statistics, "keep": filled.keep})
 
 
 def check_frontier(spec: FrontierSpec, given: Given) -> list[FieldError]:

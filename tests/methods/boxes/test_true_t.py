@@ -1,6 +1,7 @@
 """`t` holds for the values as they are, also where the search counted the outermost as one."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,6 +71,7 @@ def test_rows_with_weights_of_their_own_are_no_one_box(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": range(20), "y": range(20), "w": [1.0] * 10 + [2.0] * 10})
     bench = Bench(tmp_path)
     bench.dataset("d", frame)
-    spec = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x"], "k": 4, "t": 0.1, "sensitive": ["y"]}
+    spec: dict[str, Any] = {"method": "boxes", "dataset_id": "d", "quasi_identifiers": ["x"], "k": 4, "t": 0.1}
+    spec |= {"sensitive": ["y"], "withheld": ["y"]}
     with pytest.raises(InfeasibleError, match=r"t = 0\.1"):
         bench.run(spec | {"survey_weight_column": "w", "released_weights": "row"})

@@ -29,7 +29,7 @@ def dataset_id(client: httpx.Client) -> str:
 
 
 def ask(client: httpx.Client, dataset_id: str, **change: Any) -> dict[str, Any]:
-    spec = anonymization("boxes", dataset_id, ["wage", "age"], k=5, partition="fast")
+    spec = anonymization("boxes", dataset_id, ["wage", "age"], k=5, partition="fast", least_widths="none")
     return succeed(client, spec | change)
 
 

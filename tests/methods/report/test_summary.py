@@ -61,6 +61,15 @@ PROMISES: list[tuple[str, ReleaseFacts, list[str], list[str]]] = [
         ["t-closeness", "(alpha)", "is not limited"],
     ),
     (
+        "boxes with l that leaves a guess",
+        release(
+            "boxes", keep=["job"], sensitive=["job"], l=2, largest_share={"job": 0.9},
+            share_above_60_percent={"job": 0.125},
+        ),
+        ["In the worst box one value of job is that of 90 % of its records; 12.5 % of all records are in boxes where"],
+        [],
+    ),
+    (
         "boxes with l of values apart",
         release("boxes", min_separation={"pay": 100.0}, l=2),
         ["every box has at least 2 values of pay that are 100 or more apart"],

@@ -8,6 +8,7 @@ CAP : mean over rows of the share that a row's own value has in its class: how o
     right; baseline: the same with the whole table as one class.
 t : distance of a class to the whole table, as boxes demand it: of values without order a missing one is one more value;
     of ranks, among rows that have a value (workers.algorithms.boxes.partition.constraints.t_closeness).
+above : rows of classes in which one value has more than 0.6 of the rows that have one.
 points : values of a column of step w within [lo, hi]; one only is a determined cell.
 """
 
@@ -36,6 +37,7 @@ class Homogeneity:
     attribution, baseline : CAP, and what it were without classes.
     least_values, largest_share : fewest values that are not missing in a class, and the largest share
         that one of them has among those of a class.
+    share_above_60_percent : of the rows, missing ones too, those in classes where that share is above 0.6.
     """
 
     share_certain: float
@@ -45,6 +47,7 @@ class Homogeneity:
     baseline: float
     least_values: int
     largest_share: float
+    share_above_60_percent: float
 
 
 def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None) -> Homogeneity:
@@ -72,6 +75,7 @@ def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None
         t = _moved(of_class[value >= 0], value[value >= 0], ranks)
     counts = np.where(held.value > 0, held.count, 0)
     top = np.maximum.reduceat(counts, held.start[:-1])
+    present = np.add.reduceat(counts, held.start[:-1])
     of_entry = np.repeat(classes.size, np.diff(held.start))
     rows = float(len(value))
     return Homogeneity(
@@ -81,7 +85,8 @@ def homogeneity(of_class: IntArray, value: IntArray, *, ranks: int | None = None
         attribution=float((held.count**2 / of_entry).sum() / rows),
         baseline=float((shares**2).sum()),
         least_values=int(np.add.reduceat((held.value > 0).astype(np.int64), held.start[:-1]).min()),
-        largest_share=float((top / np.maximum(np.add.reduceat(counts, held.start[:-1]), 1)).max()),
+        largest_share=float((top / np.maximum(present, 1)).max()),
+        share_above_60_percent=float(classes.size[5 * top > 3 * present].sum() / rows),
     )
 
 

@@ -165,7 +165,7 @@ def hashed_column(
     kind, values = _kind(different.counts, lattice), len(different.hashes)
     kept = IDS if kind in {Kind.IDENTIFYING, Kind.NUMBERING} else COLUMN
     least = Cells(different.hashes[:kept], different.counts[:kept])
-    repeated = kind in {Kind.EVEN, Kind.ORDINARY} and FEWEST_IDS <= values and len(cells) <= _RECORDS * values
+    repeated = kind in {Kind.EVEN, Kind.ORDINARY} and values >= FEWEST_IDS and len(cells) <= _RECORDS * values
     at_random = space is not None and repeated and space() >= values * max(values, _SPARSE)
     persons = different.hashes[:IDS] if at_random else None
     return HashedColumn(ColumnSketch(name, kind, values, least, persons), hashes)

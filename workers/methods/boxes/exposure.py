@@ -1,6 +1,6 @@
 """What boxes show of each column: widths, how often they leave one value, and what they show of sensitive ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,20 @@ class SensitiveExposure:
     t: Mapping[str, float] = field(default_factory=dict)
     least_values: Mapping[str, int] = field(default_factory=dict)
     largest_share: Mapping[str, float] = field(default_factory=dict)
+    share_above_60_percent: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def guesses(self) -> dict[str, dict[str, float]]:
+        """How often a guess can be right, as results and certificates state it."""
+        return {name: dict(getattr(self, name)) for name in ("largest_share", "share_above_60_percent")}
+
+    def guesses_of(self, names: Collection[str]) -> dict[str, dict[str, float]]:
+        """The same of some columns; nothing where it is of none."""
+        some = {
+            figure: {name: value for name, value in shares.items() if name in names}
+            for figure, shares in self.guesses.items()
+        }
+        return {figure: shares for figure, shares in some.items() if shares}
 
 
 def exposure_of(path: Path, shown: Shown, rows: NDArray[np.int64], box: NDArray[np.signedinteger]) -> SensitiveExposure:
@@ -78,6 +92,7 @@ def _exposure(columns: Mapping[str, Coded], shown: Shown, box: NDArray[np.signed
         {name: one.t for name, one in measures.items()},
         {name: one.least_values for name, one in measures.items()},
         {name: one.largest_share for name, one in measures.items()},
+        {name: one.share_above_60_percent for name, one in measures.items()},
     )
 
 

@@ -80,6 +80,7 @@ def result(
         share_certain=exposure.share_certain,
         share_nearly_certain=exposure.share_nearly_certain,
         t_closeness=exposure.t,
+        **exposure.guesses,
         statistics=tuple(statistics(shown, outcome.certificates)),
     )
     return made.model_dump(mode="json")
@@ -95,7 +96,10 @@ _PUBLIC: Final = frozenset({
 
 
 def public_parameters(
-    shown: Shown, criterion: Criterion | None, disclosed: Mapping[str, Mapping[str, float | None]]
+    shown: Shown,
+    criterion: Criterion | None,
+    disclosed: Mapping[str, Mapping[str, float | None]],
+    exposure: SensitiveExposure,
 ) -> dict[str, Any]:
     """What a release may state about how it was made; weights can be computed again from it and the boxes alone.
 
@@ -107,6 +111,8 @@ def public_parameters(
         What boxes were judged by; published where they are weighed.
     disclosed
         What the released boxes give away of values, by column, so that a certificate tells it.
+    exposure
+        What boxes show of sensitive columns: of the published ones it is public.
     """
     spec = shown.spec
     means = () if spec.box_means is BoxMeans.NONE else ("mean_interval_in_boxes", "p_percent")
@@ -114,7 +120,9 @@ def public_parameters(
     for name in (BASE, PREVIOUS):
         if (made_from := getattr(spec, name)) is not None:
             parameters[name] = made_from
+    parameters["withheld"] = [name for name in spec.sensitive if name not in spec.keep]
     parameters["value_disclosure"] = dict(disclosed)
+    parameters |= exposure.guesses_of(spec.keep)
     words = {name: book.merged_as for name, book in shown.books.items()}
     parameters["merged_as"] = {name: words[name] for name in shown.nominal if words[name] is not None}
     if criterion is not None and spec.rare_records is RareRecords.WEIGH:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.contracts.datasets import ColumnType
 from app.contracts.jobs import JobProgress
 from app.errors import FieldError, InfeasibleError, SureboxError
-from app.methods.boxes.check_statistics import foreseen
+from app.methods.boxes.check import foreseen_boxes
 from app.methods.boxes.spec import BoxesSpec, LeastWidths, kinds_of
 from surebox_core.statistics import Statistic, all_moments
 from surebox_core.types import IntArray
@@ -138,7 +138,7 @@ class BoxesRunner:
         outcome = series.finish(state, job) if isinstance(state, Later) else _finished(state, job)
         spec = _specification(job)
         whole = beside.with_all_statistics(outcome, job, spec)
-        return replace(whole, warnings=[*whole.warnings, *foreseen(spec)])
+        return replace(whole, warnings=[*whole.warnings, *foreseen_boxes(spec)])
 
 
 def _beginning(job: JobContext, spec: BoxesSpec) -> Anonymizing | Later:
@@ -274,7 +274,9 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
             flags=boxes_report.flags(shown, boxes),
             warnings=boxes_warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=boxes_report.public_parameters(shown, outcome.chosen.criterion, result["value_disclosure"]),
+            parameters=boxes_report.public_parameters(
+                shown, outcome.chosen.criterion, result["value_disclosure"], sensitive
+            ),
         ),
     )
 

@@ -163,8 +163,9 @@ def finish(state: Later, job: JobContext) -> Outcome:
     columns = release_columns(shown, boxes, None, of_row, numbers=state.rows.numbers)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     least = smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min())
-    demands = demanded(spec, kept, of_row, exposure_in(kept, shown, of_row))
-    result = _result(state, least, certain, verdict("boxes", demands))
+    exposure = exposure_in(kept, shown, of_row)
+    measured = verdict("boxes", demanded(spec, kept, of_row, exposure)) | exposure.guesses
+    result = _result(state, least, certain, measured)
     said = warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
     return Outcome(
         summary=result,
@@ -179,7 +180,7 @@ def finish(state: Later, job: JobContext) -> Outcome:
             flags=_flags(job, spec),
             warnings=warnings.unplaced(said),
             statistics=public_statistics(result),
-            parameters=report.public_parameters(shown, None, result["value_disclosure"]),
+            parameters=report.public_parameters(shown, None, result["value_disclosure"], exposure),
             history=state.rows.history,
         ),
     )
@@ -252,11 +253,11 @@ def _certified(
 
 
 def _result(
-    state: Later, k_with_kept: int, certain: Mapping[str, float], verdict_of_demands: Mapping[str, Any]
+    state: Later, k_with_kept: int, certain: Mapping[str, float], measured: Mapping[str, Any]
 ) -> dict[str, Any]:
     boxes, spec = state.boxes, state.shown.spec
     made = BoxesResult(
-        **verdict_of_demands,
+        **measured,
         released=len(boxes.box),
         box_count=len(boxes.counts),
         smallest_box=int(boxes.counts.min()),

@@ -17,7 +17,7 @@ from app.methods.boxes.spec import BoxesSpec
 from surebox_core.types import BoolArray
 from workers.algorithms.boxes.sides import Boxes
 from workers.methods.boxes.columns import Shown
-from workers.methods.boxes.kept import KeptClasses, protected
+from workers.methods.boxes.kept import KeptClasses
 
 _SHOWN = 5
 _BETWEEN_EXTREMES = (StatisticKind.MEAN, StatisticKind.DOMAIN_MEAN, StatisticKind.QUANTILE)
@@ -38,7 +38,7 @@ def released(
     kept : how few rows agree in box and kept values.
     """
     spec = shown.spec
-    return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, result, kept), *_certain(spec, "keep", certain)]
+    return [*_k(spec), *_boxes(shown, boxes, result), *_kept(spec, kept), *_certain(spec, "keep", certain)]
 
 
 def unplaced(warnings: Sequence[JobWarning]) -> list[JobWarning]:
@@ -213,30 +213,20 @@ def _says_nothing(statistic: Mapping[str, Any], extent: Mapping[str, tuple[float
     return False
 
 
-def _kept(spec: BoxesSpec, result: Mapping[str, Any], kept: KeptClasses) -> Iterator[JobWarning]:
-    least = result["k_with_kept"]
-    if least >= spec.k:
+def _kept(spec: BoxesSpec, kept: KeptClasses) -> Iterator[JobWarning]:
+    least = kept.unprotected
+    if least is None or least >= spec.k:
         return
-    hidden = protected(spec)
-    below = ", ".join(f"{name!r} ({kept.alone[name]})" for name in spec.keep if kept.alone.get(name, spec.k) < spec.k)
+    below = ", ".join(f"{name!r} ({rows})" for name, rows in kept.alone.items() if rows < spec.k)
     which = f"alone: {below}" if below else "none alone, but together"
     rows = "1 row agrees" if least == 1 else f"{least} rows agree"
-    said = f"In the worst box {rows} in the kept columns too; you required {spec.k} ({which})"
-    if kept.unprotected is None or kept.unprotected >= spec.k:
-        names = ", ".join(map(repr, hidden))
-        detail = (
-            f"{said}. Without {names} there are {spec.k} and more: `l`, `t` or `alpha` ask for variety of sensitive "
-            "values, which k does not count: they are what a box must not give away"
-        )
-    else:
-        detail = (
-            f"{said}: an adversary who knows a person's kept values has fewer candidates. `k_counts_kept` counts them; "
-            "or keep fewer columns"
-        )
-        if hidden:
-            detail += (
-                f". Sensitive columns that `l`, `t` or `alpha` protect ({', '.join(map(repr, hidden))}) are not why"
-            )
+    detail = (
+        f"In the worst box {rows} in the kept columns too; you required {spec.k} ({which}): an adversary who knows a "
+        "person's kept values has fewer candidates. `k_counts_kept` counts them; or keep fewer columns"
+    )
+    if kept.protected:
+        names = ", ".join(map(repr, kept.protected))
+        detail += f". Sensitive columns that `l`, `t` or `alpha` protect ({names}) do not count here"
     yield warning(WarningCode.KEPT_BELOW_K, detail, "/spec/keep")
 
 

@@ -102,7 +102,18 @@ class _Rarity:
 
     def identifies(self, limit: float) -> bool:
         """Return whether a protected column is nearly unique, where more rows than a limit have rare values at all."""
-        return self.share > limit and (self.share > _MOST_RARE or self.values > _MOST_VALUES)
+        return self.share > limit and nearly_unique(self.share, self.values)
+
+
+def nearly_unique(share: float, values: float) -> bool:
+    """Return whether a column is an identifier, of which no demand of variety protects.
+
+    Parameters
+    ----------
+    share : of the rows that have values which fewer than k rows have.
+    values : how many such values there are, as a share of the rows.
+    """
+    return share > _MOST_RARE or values > _MOST_VALUES
 
 
 def _rarity(release: Path, dataset: Path, person: str | None, names: Sequence[str], k: int) -> _Rarity:
@@ -129,7 +140,8 @@ def _identifying(names: Sequence[str], one: _Rarity, k: int) -> Finding:
     detail = (
         f"{_which(names)}, in {one.share:.1%} of the rows, values that fewer than {k} rows of the data share, almost "
         f"every row another one ({one.values:.1%} as many values as rows): that is an identifier, from which `l`, `t` "
-        "and `alpha` protect no one. Leave it out, or coarsen it"
+        "and `alpha` protect no one. Leave it out, coarsen it, or, in `boxes`, name it in `sensitive` and `withheld`: "
+        "then it is counted and not shown"
     )
     limit = _UNIQUE_TOGETHER if len(names) > 1 else _MOST_VALUES
     return Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=one.values, required=limit)

@@ -41,10 +41,12 @@ def at_a_glance(facts: ReleaseFacts) -> Section:
 
 def job_at_a_glance(facts: JobFacts) -> Section:
     """Answer the three questions for the owner: of the job's release, or of the table that was audited as it is."""
+    result = facts.job.get("result") or {}
     if facts.release is not None:
         section = at_a_glance(facts.release)
-        return replace(section, sentences=(*section.sentences, *_composed(facts.job))) if section.points else section
-    result, spec = facts.job.get("result") or {}, facts.job.get("spec") or {}
+        more = (*_composed(facts.job), *_behind(facts.release.parameters, result))
+        return replace(section, sentences=(*section.sentences, *more)) if section.points else section
+    spec = facts.job.get("spec") or {}
     if facts.job["method"] != "table" or not result.get("verdict"):
         return Section(_TITLE)
     if spec.get("release_id"):
@@ -192,6 +194,7 @@ def _boxes_remain(facts: ReleaseFacts, *, limited: bool) -> str:
     sentences = [f"{remains}."]
     if limited:
         sentences.append("Within these limits, values can be inferred with some probability.")
+        sentences += _guesses(parameters, _names(parameters, "keep"))
     else:
         sentences.append("Inference of values is not limited: l, t and alpha were not required.")
     if Flag.MEANS in flags:
@@ -199,6 +202,24 @@ def _boxes_remain(facts: ReleaseFacts, *, limited: bool) -> str:
     if {Flag.TIGHT_BOUNDS, Flag.GRID_BOUNDS} & set(flags):
         sentences.append("Bounds are values of records, or within a step of them.")
     return " ".join([*sentences, *_kept(parameters, "box")])
+
+
+def _guesses(figures: JsonObject, names: Sequence[str]) -> Iterator[str]:
+    """How often the most frequent value of a box is a record's, by sensitive column: in the worst box, and how many."""
+    most, above = figures.get("largest_share") or {}, figures.get("share_above_60_percent") or {}
+    for name in names:
+        if name in most and name in above:
+            yield (
+                f"In the worst box one value of {name} is that of {100 * most[name]:.3g} % of its records; "
+                f"{100 * above[name]:.3g} % of all records are in boxes where one value is that of more than 60 %."
+            )
+
+
+def _behind(parameters: JsonObject, result: JsonObject) -> Iterator[str]:
+    """The same of sensitive columns that are not published, for the owner."""
+    yield from _guesses(
+        result, [name for name in _names(parameters, "sensitive") if name not in _names(parameters, "keep")]
+    )
 
 
 def _kept(parameters: JsonObject, what: str) -> list[str]:

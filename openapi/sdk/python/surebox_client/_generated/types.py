@@ -479,6 +479,9 @@ class JointMatching(TypedDict):
     precision_above_half: float | None
 
 
+LeastWidths: TypeAlias = Literal['auto', 'none']
+
+
 LimitedResource: TypeAlias = Literal[
     'rows', 'bytes', 'datasets', 'releases', 'jobs', 'cpu_seconds'
 ]
@@ -1296,6 +1299,14 @@ class ValueSetSpec(TypedDict):
     values: list[ValueNameSpec]
 
 
+WidthExemption: TypeAlias = Literal[
+    'few_values', 'one_value', 'settings', 'family', 'not_demanded'
+]
+
+
+WidthSource: TypeAlias = Literal['named', 'scale', 'family']
+
+
 class WithdrawRequest(TypedDict):
     reason: NotRequired[str | None]
 
@@ -1588,6 +1599,15 @@ class LDiversity(TypedDict):
     distinct: int
     entropy: float
     recursive: RecursiveDiversity
+
+
+class LeastWidth(TypedDict):
+    width: float
+    demanded: float
+    source: WidthSource | None
+    exempt: WidthExemption | None
+    spike: ColumnValue | None
+    spike_share: float | None
 
 
 class LinkageAttack(TypedDict):
@@ -2050,11 +2070,14 @@ class BoxesOptions(TypedDict):
     alpha: NotRequired[float | None]
     min_separation: NotRequired[dict[str, float]]
     sensitive: NotRequired[list[str]]
+    withheld: NotRequired[list[str]]
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
     min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
+    spikes: NotRequired[dict[str, ColumnValue]]
+    least_widths: NotRequired[LeastWidths]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
     p_percent: NotRequired[float]
@@ -2140,11 +2163,14 @@ class FrontierOptions(TypedDict):
     alpha: NotRequired[float | None]
     min_separation: NotRequired[dict[str, float]]
     sensitive: NotRequired[list[str]]
+    withheld: NotRequired[list[str]]
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
     min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
+    spikes: NotRequired[dict[str, ColumnValue]]
+    least_widths: NotRequired[LeastWidths]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
     p_percent: NotRequired[float]
@@ -2189,11 +2215,14 @@ class BoxesRequest(TypedDict):
     alpha: NotRequired[float | None]
     min_separation: NotRequired[dict[str, float]]
     sensitive: NotRequired[list[str]]
+    withheld: NotRequired[list[str]]
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
     min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
+    spikes: NotRequired[dict[str, ColumnValue]]
+    least_widths: NotRequired[LeastWidths]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
     p_percent: NotRequired[float]
@@ -2236,11 +2265,14 @@ class BoxesSpec(TypedDict):
     alpha: float | None
     min_separation: dict[str, float]
     sensitive: list[str]
+    withheld: list[str]
     domains: dict[str, BoxDomain]
     bounds: BoxBounds
     value_step: dict[str, float]
     min_records_at_bound: int | None
     min_width: dict[str, float]
+    spikes: dict[str, ColumnValue]
+    least_widths: LeastWidths
     box_means: BoxMeans
     mean_interval_in_boxes: float
     p_percent: float
@@ -2517,11 +2549,14 @@ class FrontierRequest(TypedDict):
     alpha: NotRequired[float | None]
     min_separation: NotRequired[dict[str, float]]
     sensitive: NotRequired[list[str]]
+    withheld: NotRequired[list[str]]
     domains: NotRequired[dict[str, BoxDomain]]
     bounds: NotRequired[BoxBounds]
     value_step: NotRequired[dict[str, float]]
     min_records_at_bound: NotRequired[int | None]
     min_width: NotRequired[dict[str, float]]
+    spikes: NotRequired[dict[str, ColumnValue]]
+    least_widths: NotRequired[LeastWidths]
     box_means: NotRequired[BoxMeans]
     mean_interval_in_boxes: NotRequired[float]
     p_percent: NotRequired[float]
@@ -2558,11 +2593,14 @@ class FrontierSpec(TypedDict):
     alpha: float | None
     min_separation: dict[str, float]
     sensitive: list[str]
+    withheld: list[str]
     domains: dict[str, BoxDomain]
     bounds: BoxBounds
     value_step: dict[str, float]
     min_records_at_bound: int | None
     min_width: dict[str, float]
+    spikes: dict[str, ColumnValue]
+    least_widths: LeastWidths
     box_means: BoxMeans
     mean_interval_in_boxes: float
     p_percent: float
@@ -3032,9 +3070,12 @@ class BoxesResult(TypedDict):
     weight_cutoff: float | None
     mean_width: dict[str, float]
     value_disclosure: dict[str, ValueDisclosure]
+    least_widths: dict[str, LeastWidth]
     ncp: dict[str, float]
     share_certain: dict[str, float]
     share_nearly_certain: dict[str, float]
+    largest_share: dict[str, float]
+    share_above_60_percent: dict[str, float]
     t_closeness: dict[str, float]
     statistics: list[RestrictedStatistic]
 

@@ -43,7 +43,7 @@ def end_with_release(
         for line in inferred(job.data["warnings"], release):
             tell(line)
     result: Mapping[str, Any] = job.data["result"] or {}
-    for line in [*left_out(result), *disclosed(result)]:
+    for line in [*left_out(result), *disclosed(result), *guesses(result)]:
         tell(line)
     if not published:
         explain_draft(release, job.data["findings"], requested=requested, tell=say if requested else tell)
@@ -117,6 +117,18 @@ def _given_away(name: str, one: Mapping[str, Any]) -> str:
         return exact
     within = f"to within {one['tolerance']:g} in {one['within']:.0%}"
     return f"{exact}, {within}" if one["exact"] else f"`{name}` {within}"
+
+
+def guesses(result: Mapping[str, Any]) -> list[str]:
+    """State how often the most frequent value of a box is a row's, by sensitive column; nothing where there is none."""
+    most: Mapping[str, float] = result.get("largest_share") or {}
+    above: Mapping[str, float] = result.get("share_above_60_percent") or {}
+    return [
+        f"In the worst box one value of `{name}` is that of {most[name]:.0%} of the rows; {above[name]:.0%} of all "
+        "rows are in boxes where one is that of more than 60%."
+        for name in most
+        if name in above
+    ]
 
 
 def write(

@@ -66,6 +66,10 @@ def add_meaning(parser: Parser) -> None:
     group.add_argument(
         "--keep", action="together", type=names, metavar="A,B", help="columns that are published as they are"
     )
+    group.add_argument(
+        "--withheld", action="together", type=names, metavar="A,B",
+        help="columns of --sensitive that are not published; without it they are, as those of --keep",
+    )  # fmt: skip
     group.add_argument("--statistic", action="append", default=[], metavar="S", help="such as 'mean(age)'; repeatable")
     group.add_argument(
         "--ordinal", action="append", default=[], type=listed, metavar="COLUMN=LOW,HIGH", help="the order of its values"
@@ -112,7 +116,7 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     body |= settings
     body["method"] = method or given.method or body.get("method") or "boxes"
     simple = {
-        "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "k": given.k,
+        "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "withheld": given.withheld, "k": given.k,
         "missing_policy": given.missing, "person_column": given.person,
         **{name: getattr(given, name, None) for name in _DEMANDS},
     }  # fmt: skip
@@ -134,7 +138,7 @@ def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) 
     """Refuse a field that `--set` and another option give different values."""
     options = {
         "--quasi-identifiers": ("quasi_identifiers", given.quasi_identifiers), "--keep": ("keep", given.keep),
-        "--k": ("k", given.k), "--person": ("person_column", given.person),
+        "--withheld": ("withheld", given.withheld), "--k": ("k", given.k), "--person": ("person_column", given.person),
         "--missing": ("missing_policy", given.missing),
         "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
         "--publish": ("publish", "auto" if getattr(given, "publish", False) else None),
