@@ -65,7 +65,7 @@ def draw_ids(draw: np.random.Generator, kind: str, persons: int) -> list[int] | 
         "turn": lambda: np.arange(1, persons + 1), "third": lambda: draw.choice(3 * persons, persons, replace=False),
         "check": lambda: [100 * at + 98 - 100 * at % 97 for at in range(1, persons + 1)],
         "site": lambda: [10**6 * (1 + at // 50) + at % 50 for at in range(persons)],
-        "names": lambda: [f"{one}{at}" for one, at in zip(draw.choice(["ann", "bob"], persons), range(persons), strict=True)],
+        "names": lambda: [f"{one}{at}" for at, one in enumerate(draw.choice(["ann", "bob"], persons))],
     }[kind]()  # fmt: skip
     return list(made)
 

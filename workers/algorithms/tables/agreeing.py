@@ -92,7 +92,7 @@ def _near(sums: Words, marks: Words, up: np.uint32, limit: np.uint32, kept: Word
         part = np.uint32(one << up) >> _PART
         kept[number] = one
         there = (marks[part >> np.uint32(6)] >> np.uint64(part & np.uint32(63))) & np.uint64(1)
-        number += np.int64(there) * np.int64(one <= limit)
+        number += int(there) * int(one <= limit)
     return number
 
 
