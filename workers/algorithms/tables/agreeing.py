@@ -87,7 +87,7 @@ def _sum(own: Words, total: Words, inside: NDArray[np.bool_], sums: Words) -> No
 @inner_kernel
 def _near(sums: Words, marks: Words, up: np.uint32, limit: np.uint32, kept: Words) -> int:
     """Keep the sums near which there are cells, without a branch, and return how many these are."""
-    number = np.int64(0)
+    number = 0
     for one in sums:
         part = np.uint32(one << up) >> _PART
         kept[number] = one
