@@ -172,7 +172,14 @@ OF_KIND: dict[str, dict[str, Change]] = {
         "dear records": weighed_by("uncertainty_of_one_record", -1.0),
     },
     "patterns": {"nothing missing": said(missing_policy="drop")},
-    "sensitive": {"l 9": said(l=9), "alpha 0.01": said(alpha=0.01), "t 0": said(t=0.0)},
+    "sensitive": {
+        "l 9": said(l=9),
+        "alpha 0.01": said(alpha=0.01),
+        "t 0": said(t=0.0),
+        "withheld": said(withheld=["ward"]),
+        "one value is never frequent": said(largest_share={"ward": 0.01}),
+        "others are above": said(share_above_60_percent={"ward": 0.987}),
+    },
     "kept and counted": {"k 40 of classes": set_k(40)},
 }
 #: Of methods without boxes.

@@ -39,7 +39,7 @@ class FrontierSpec(_OfBoxes):
     """Audit of the cost of each k: boxes for each k, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 2  # 2: `records`, predictions among `statistics`
+    version: ClassVar[int] = 3  # 2: `records`, predictions among `statistics`; 3: `withheld`
     examples: ClassVar[Examples] = {
         "what each k costs": {**QUASI_IDENTIFIERS, "k": [2, 3]},
         "for one mean, in public limits": {
