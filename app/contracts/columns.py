@@ -71,6 +71,23 @@ class ValueDisclosure(Contract):
     )
 
 
+class GuessedValues(Contract):
+    """How often the best guess of a value in a column is right, with a release of boxes and without it.
+
+    Whoever guesses is taken to have the column's distribution. The guess by the release is the window that most of the
+    column's values are in, of those inside the row's box, or the mean of the box; whichever is right more often.
+    """
+
+    share: float = Field(description="Rows whose value is guessed by the release.")
+    baseline: float = Field(
+        description="The same without any release: one guess for all rows, from the column's distribution alone."
+    )
+    tolerance: float | None = Field(
+        description="A guess counts as right within half of this (as in `value_disclosure`); null without numbers, "
+        "where it has to be the value."
+    )
+
+
 class SuppressedRecords(Contract):
     """Records of the dataset that are left out, by reason."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from app.contracts.base import Contract, may_lack
-from app.contracts.columns import ColumnValue, SuppressedRecords, ValueDisclosure
+from app.contracts.columns import ColumnValue, GuessedValues, SuppressedRecords, ValueDisclosure
 from app.contracts.findings import ProtectionResult
 from app.contracts.statistics import AboutRange, EstimatedValue, NamedStatistic, StatisticRanges
 
@@ -168,6 +168,11 @@ class BoxesResult(ProtectionResult):
     least_widths: dict[str, LeastWidth] = Field(
         default_factory=dict,
         description="By column of numbers, days and ordered values: the least width of its boxes, and its origin.",
+    )
+    guessed: dict[str, GuessedValues] | None = Field(
+        default=None,
+        description="How often a best guess of the released rows' values is right, by column; null of later releases "
+        "of a series and of new versions, and where the job is older than this field.",
     )
     ncp: dict[str, float] = Field(
         description="Normalized certainty penalty, by column: width over the column's range, or share of the codebook "

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract, MisplacedError
-from app.contracts.columns import ValueDisclosure
+from app.contracts.columns import GuessedValues, ValueDisclosure
 from app.contracts.datasets import NUMERIC, ColumnType, Profile
 from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.findings import AuditResult
@@ -168,6 +168,11 @@ class FrontierPoint(Contract):
     ncp: float | None = Field(description="Normalized certainty penalty: 0 nothing is lost, 1 all.")
     value_disclosure: dict[str, ValueDisclosure] | None = Field(
         description="By column, the rows whose value every reader would know."
+    )
+    guessed: dict[str, GuessedValues] | None = Field(
+        default=None,
+        description="By column, how often a best guess would be right; null where this k cannot be had, or the job is "
+        "older than this field.",
     )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")

@@ -83,3 +83,59 @@ def test_what_is_given_away_is_what_the_rows_give_away(client: httpx.Client, see
     question = {"statistics": [{"kind": "mean", "of": ["age"]}]}
     answer = client.post(f"/v1/releases/{job['release_id']}/statistics", json=question).json()
     assert answer["value_disclosure"] == {"age": disclosed["age"]}
+
+
+def window(values: list[int], low: int, high: int, width: float) -> tuple[int, float]:
+    """The window inside two values that holds most of the column, the first of several."""
+    starts = range(low, high + 1)
+    held = [sum(start <= each <= min(start + width, high) for each in values) for start in starts]
+    start = starts[held.index(max(held))]
+    return start, start + width
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_what_is_guessed_is_what_a_loop_over_records_guesses(client: httpx.Client, seed: int) -> None:
+    draw = Random(seed)
+    people = [(draw.randint(18, 90), draw.randint(0, 400), draw.choice(["Ulm", "Bonn", "Trier"])) for _ in range(300)]
+    text = "age,wage,town\n" + "".join(f"{age},{wage},{town}\n" for age, wage, town in people)
+    dataset = upload(client, text, new_family=True)
+    names = ["age", "wage", "town"]
+    job = succeed(client, anonymization("boxes", dataset["id"], names, k=5, publish="auto"))
+    guessed, disclosed = job["result"]["guessed"], job["result"]["value_disclosure"]
+    assert set(guessed) == set(names)
+
+    boxes = released(client, job).unique("box").to_dicts()
+    place = [
+        next(box for box in boxes
+             if box["age_lo"] <= age <= box["age_hi"] and box["wage_lo"] <= wage <= box["wage_hi"]
+             and town in box["town_set"])
+        for age, wage, town in people
+    ]  # fmt: skip
+    for at, name in enumerate(names[:2]):
+        values, width = [int(person[at]) for person in people], disclosed[name]["tolerance"]
+        guesses = {box["box"]: window(values, box[f"{name}_lo"], box[f"{name}_hi"], width) for box in boxes}
+        right = sum(
+            guesses[box["box"]][0] <= each <= guesses[box["box"]][1] for box, each in zip(place, values, strict=True)
+        )
+        anywhere = max(sum(start <= each <= start + width for each in values) for start in values)
+        one = {"share": pytest.approx(right / 300), "baseline": pytest.approx(anywhere / 300), "tolerance": width}
+        assert guessed[name] == one
+    towns = [town for _, _, town in people]
+    often = sorted({*towns}, key=lambda town: (-towns.count(town), town))
+    right = sum(next(town for town in often if town in box["town_set"]) == own
+                for box, own in zip(place, towns, strict=True))  # fmt: skip
+    assert guessed["town"]["baseline"] == pytest.approx(towns.count(often[0]) / 300)
+    assert guessed["town"]["share"] == pytest.approx(right / 300)
+
+
+def test_what_is_guessed_is_for_the_owner_alone(client: httpx.Client) -> None:
+    text = a_table(Random(1))
+    dataset = upload(client, text, new_family=True)
+    job = succeed(client, anonymization("boxes", dataset["id"], ["age", "wage"], k=5, publish="auto"))
+    assert job["result"]["guessed"]
+    release = f"/v1/releases/{job['release_id']}"
+    envelope = client.get(f"{release}/certificate").json()
+    public = [client.get(f"{release}{part}").text for part in ("", "/statistics", "/provenance", "/report")]
+    public.append(base64.b64decode(envelope["payload"]).decode())
+    assert all(each and "guessed" not in each for each in public)
+    assert "Guessed without it" in client.get(f"/v1/jobs/{job['id']}/report").text

@@ -1,6 +1,6 @@
 """What boxes show of each column: widths, how often they leave one value, and what they show of sensitive ones."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from app.contracts.columns import typed_values
 from surebox_core.types import FloatArray
-from surebox_verify.disclosure import days_of, value_disclosure
+from surebox_verify.disclosure import days_of, value_disclosure, value_intervals
 from surebox_verify.released.boxes import meaning_of
 from workers.algorithms.boxes.sides import Boxes
+from workers.algorithms.tables.guessing import guessed_codes, guessed_numbers, guesses_by_means
 from workers.algorithms.tables.homogeneity import homogeneity
 from workers.frames.codes import Coded, coded, coded_columns, numbered
 from workers.frames.spellings import has_texts, spelled_as_one, without_gaps
@@ -132,6 +133,35 @@ def side_measures(shown: Shown, boxes: Boxes) -> dict[str, Any]:
         "least_widths": dict(shown.widths),
         "ncp": _in_order(shown.spec.quasi_identifiers, ncp),
     }
+
+
+def guessed(
+    shown: Shown,
+    boxes: Boxes,
+    values: Callable[[str], NDArray[Any]],
+    disclosed: Mapping[str, Mapping[str, float | None]],
+) -> dict[str, dict[str, float | None]]:
+    """How often the best guess of a value is right, by column. Restricted.
+
+    Parameters
+    ----------
+    shown, boxes
+        As of `side_measures`.
+    values
+        Of a column, the released records' numbers or codes, in the order of `Boxes.box`.
+    disclosed
+        What the boxes give away, whose tolerances are the guesses'.
+    """
+    meaning = meaning_of(shown.spec.model_dump(mode="json"), release_types(shown))
+    made: dict[str, dict[str, float | None]] = {}
+    for index, name in enumerate(shown.numeric):
+        intervals, tolerance = value_intervals(boxes, index, meaning.lattice(index)), disclosed[name]["tolerance"]
+        means = guesses_by_means(boxes, index, meaning.lattice(index))
+        made[name] = asdict(guessed_numbers(values(name), boxes.box, intervals, tolerance or 0.0, means=means))
+        made[name]["tolerance"] = tolerance
+    for index, name in enumerate(shown.nominal):
+        made[name] = asdict(guessed_codes(values(name), boxes.box, boxes.sets[index])) | {"tolerance": None}
+    return {name: made[name] for name in shown.spec.quasi_identifiers}
 
 
 def _in_order(names: Sequence[str], by_name: Mapping[str, float]) -> dict[str, float]:

@@ -1,8 +1,11 @@
 """What a box release and its job state in words and numbers: result, flags, parameters."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.contracts.columns import SuppressedRecords
 from app.contracts.flags import Flag, raised
@@ -13,7 +16,7 @@ from workers.algorithms.boxes.rare.rarity import Criterion
 from workers.algorithms.boxes.sides import Boxes
 from workers.algorithms.boxes.state import BoxesOutcome
 from workers.methods.boxes.columns import Shown
-from workers.methods.boxes.exposure import SensitiveExposure, side_measures
+from workers.methods.boxes.exposure import SensitiveExposure, guessed, side_measures
 from workers.methods.boxes.statistic_entries import statistics
 from workers.methods.released.demanded import Demanded, verdict
 
@@ -39,6 +42,7 @@ def result(
     counts: RecordCounts,
     exposure: SensitiveExposure,
     demands: Iterable[Demanded],
+    values: Callable[[str], NDArray[np.generic]],
 ) -> dict[str, Any]:
     """The job's whole result, restricted fields included.
 
@@ -54,8 +58,11 @@ def result(
         What boxes show of sensitive columns.
     demands
         What was demanded, as measured.
+    values
+        Of a column, the released records' numbers or codes.
     """
     boxes = outcome.boxes
+    measures = side_measures(shown, boxes)
     made = BoxesResult(
         **verdict("boxes", demands),
         records=counts.records,
@@ -76,7 +83,8 @@ def result(
             asymptotic=outcome.asymptotic_uncertainty,
         ),
         weight_cutoff=outcome.chosen.optimum,
-        **side_measures(shown, boxes),
+        **measures,
+        guessed=guessed(shown, boxes, values, measures["value_disclosure"]),
         share_certain=exposure.share_certain,
         share_nearly_certain=exposure.share_nearly_certain,
         t_closeness=exposure.t,

@@ -1,6 +1,6 @@
 """Runner of `boxes`: columns in, k-anonymous boxes with their certificates out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -252,7 +252,8 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     counts = _counts(state, len(order), smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()))
     x = state.records.x if outcome.chosen.rows is None else state.records.x[outcome.chosen.rows]
     shown = least_widths.with_shares(shown, x, state.canonical.order, boxes.box)
-    result = boxes_report.result(shown, outcome, counts=counts, exposure=sensitive, demands=held)
+    values = _values(state, outcome.chosen.rows)
+    result = boxes_report.result(shown, outcome, counts=counts, exposure=sensitive, demands=held, values=values)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}
     said = boxes_warnings.released(shown, boxes, result, certain, kept_classes(kept, of_row, spec))
@@ -287,6 +288,18 @@ def _released(state: Anonymizing, chosen: IntArray | None) -> tuple[NDArray[np.i
     if chosen is None:
         return rows, persons
     return rows[chosen], None if persons is None else persons[chosen]
+
+
+def _values(state: Anonymizing, chosen: IntArray | None) -> Callable[[str], NDArray[np.generic]]:
+    """The released records' numbers, or codes, of a column."""
+    records, place = state.records, state.canonical.order.place
+
+    def of(name: str) -> NDArray[np.generic]:
+        at, numeric = place[name], records.x.shape[1]
+        values = records.x[:, at] if at < numeric else records.nominal[at - numeric].codes
+        return values if chosen is None else values[chosen]
+
+    return of
 
 
 def _counts(state: Anonymizing, released: int, least: int) -> boxes_report.RecordCounts:

@@ -104,6 +104,7 @@ def _frontier_point(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseD
         released=int(made.result["released"]),
         ncp=released.ncp,
         value_disclosure=made.result["value_disclosure"],
+        guessed=made.result["guessed"],
         statistics=tuple(
             FrontierStatistic(
                 **{name: one[name] for name in NamedStatistic.model_fields},

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,25 @@ def disclosed_table(shown: Mapping[str, ValueDisclosure]) -> tuple[Table, ...]:
     )
     head = ("Column", "Known exactly, %", "Known within the tolerance, %", "Known within a tenth, %", "Tolerance")
     return (Table("Values that everybody knows, by share of the records", head, rows),) if rows else ()
+
+
+def guessed(result: Mapping[str, Any]) -> Section:
+    """How often the best guess of a value is right: for the owner, for it is known from the records alone."""
+    columns: Mapping[str, Mapping[str, float | None]] = result.get("guessed") or {}
+    rows = tuple(
+        (name, *(_percent(one[figure]) for figure in ("share", "baseline")), one["tolerance"])
+        for name, one in columns.items()
+    )
+    if not rows:
+        return Section("Values that are guessed")
+    sentence = (
+        "Whoever knows how a column is distributed, and a person's box, guesses the person's value. It counts as right "
+        "within half of the tolerance; without numbers it has to be the value. Without a release they guess one value "
+        "for everybody."
+    )
+    head = ("Column", "Guessed by the release, %", "Guessed without it, %", "Tolerance")
+    table = Table("Best guesses that are right, by share of the records", head, rows)
+    return Section("Values that are guessed", (sentence,), tables=(table,))
 
 
 def _percent(share: float | None) -> float | None:

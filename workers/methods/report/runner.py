@@ -21,7 +21,7 @@ _SHOWN_ELSEWHERE: Final = (
     "method", "statistics", "findings", "passed", "demands", "verdict", "meaning", "rules", "regions",
     "signal", "signal_before", "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "region_sizes",
     "masked_regions", "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list",
-    "rank_quantiles",
+    "rank_quantiles", "guessed",
 )  # fmt: skip
 
 
@@ -87,6 +87,7 @@ def of_job(facts: JobFacts) -> Page:
     own = [
         attacks.findings(result),
         attacks.published(job),
+        boxes.guessed(result),
         statistics.certain(result.get("statistics") or (), restricted=True),
         attacks.signals(result),
         attacks.group(result),
@@ -107,9 +108,9 @@ def of_job(facts: JobFacts) -> Page:
             summary.job_at_a_glance(facts),
             coverage.left_out(result),
             *before,
-            *own[:7],
+            *own[:8],
             *after,
-            *own[7:],
+            *own[8:],
             _warned(job),
         ],
         foot=_foot({} if release is None else release.software),

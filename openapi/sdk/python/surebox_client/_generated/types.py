@@ -355,6 +355,12 @@ GroupSearch: TypeAlias = EvolutionSearch | ExhaustiveSearch
 GroupSearchSpec: TypeAlias = EvolutionSearchSpec | ExhaustiveSearchSpec
 
 
+class GuessedValues(TypedDict):
+    share: float
+    baseline: float
+    tolerance: float | None
+
+
 class Health(TypedDict):
     status: Literal['ok']
 
@@ -3071,6 +3077,7 @@ class BoxesResult(TypedDict):
     mean_width: dict[str, float]
     value_disclosure: dict[str, ValueDisclosure]
     least_widths: dict[str, LeastWidth]
+    guessed: dict[str, GuessedValues] | None
     ncp: dict[str, float]
     share_certain: dict[str, float]
     share_nearly_certain: dict[str, float]
@@ -3146,6 +3153,7 @@ class FrontierPoint(TypedDict):
     released: int | None
     ncp: float | None
     value_disclosure: dict[str, ValueDisclosure] | None
+    guessed: dict[str, GuessedValues] | None
     statistics: list[FrontierStatistic]
     infeasible: str | None
 
