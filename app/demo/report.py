@@ -51,6 +51,36 @@ def show(
             f"{seconds[name]:.2f} s from request to release"
         )
     console.print("  The release contains boxes, not values; true values are shown to you, the owner, only.\n")
+    show_given_away(console, ours["spec"].get("min_width") or {}, result, other)
+
+
+def show_given_away(console: Console, widths: dict[str, float], ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Print by column which share of the people's values everybody knows, and how often a best guess is right."""
+    rows = [
+        {
+            "column": name,
+            "least width": _number(widths.get(name)),
+            "known exactly": _both(ours, theirs, "value_disclosure", name, "exact"),
+            "nearly": _both(ours, theirs, "value_disclosure", name, "within"),
+            "guessed": _both(ours, theirs, "guessed", name, "share"),
+            "without a release": _share(ours["guessed"][name]["baseline"]),
+        }
+        for name in ours["value_disclosure"]
+    ]
+    console.print(_table(console, "Values given away, by share of the people: Surebox / Mondrian", rows))
+    console.print(
+        "  Nearly: to within a tenth of the column's natural scale. Guessed: the best guess is that near, which only\n"
+        "  you, the owner, can tell. Both tools were given the same least widths.\n",
+        highlight=False,
+    )
+
+
+def _both(ours: dict[str, Any], theirs: dict[str, Any], measure: str, name: str, figure: str) -> str:
+    return " / ".join(_share(one[measure][name][figure]) for one in (ours, theirs))
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
 
 
 def show_rare(console: Console, results: dict[str, dict[str, Any]]) -> None:

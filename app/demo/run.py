@@ -80,7 +80,7 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
         "missing_policy": "drop",
     }
     if source.statistics:
-        spec |= {"statistics": source.statistics, "nominal": source.nominal}
+        spec |= {"statistics": source.statistics, "nominal": source.nominal, "min_width": source.min_width}
     # Others before, so that the times below are those of a service in use: a fresh worker loads its kernels once.
     others = {"Warming up": spec} | (_rare(spec, numbers) if numbers else {})
     submitted = {name: client.submit(one) for name, one in others.items()}
@@ -100,7 +100,7 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
 
 def _rare(spec: dict[str, Any], numbers: list[str]) -> dict[str, dict[str, Any]]:
     """What can become of rare records, of the columns of numbers alone: `weigh` takes no others. None is published."""
-    only = {"quasi_identifiers": numbers, "nominal": {}, "publish": "draft"}
+    only: dict[str, Any] = {"quasi_identifiers": numbers, "nominal": {}, "publish": "draft"}
     if "statistics" in spec:
         named = [one for one in spec["statistics"] if one["kind"] in _OF_NUMBERS and set(one["of"]) <= set(numbers)]
         only["statistics"] = named

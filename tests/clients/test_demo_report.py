@@ -21,6 +21,15 @@ def statistic(draw: np.random.Generator, kind: str, of: list[str], **more: Any) 
             "true_value": middle, "domain_may_be_empty": False} | more  # fmt: skip
 
 
+def given_away(draw: np.random.Generator) -> dict[str, Any]:
+    share = dict(zip(("exact", "within", "share", "baseline"), draw.random(4).tolist(), strict=True))
+    known = {"exact": share["exact"], "within": share["within"]}
+    return {
+        "value_disclosure": {"hours-per-week-of-the-main-job": known, "occupation": known | {"within": None}},
+        "guessed": dict.fromkeys(("hours-per-week-of-the-main-job", "occupation"), share),
+    }
+
+
 def results(draw: np.random.Generator) -> list[dict[str, Any]]:
     state = draw.bit_generator.state
     made = []
@@ -32,7 +41,8 @@ def results(draw: np.random.Generator) -> list[dict[str, Any]]:
             statistic(draw, "covariance", ["capital-gain", "education-num"]),
         ]
         made.append(
-            {"statistics": statistics, "released": 1_234_567, "box_count": 9, "smallest_box": 5, "largest_box": 9,
+            given_away(draw)
+            | {"statistics": statistics, "released": 1_234_567, "box_count": 9, "smallest_box": 5, "largest_box": 9,
              "suppressed": {"rare": 98_765}, "uncertainty": {"privacy": 123.45, "statistical": 0.00012345}}
         )  # fmt: skip
     return made
@@ -57,6 +67,9 @@ def test_every_number_is_whole(seed: int, width: int) -> None:
     for mine, his in zip(ours["statistics"], theirs["statistics"], strict=True):
         (low, high), (lower, upper) = mine["guaranteed"], his["guaranteed"]
         assert re.search(rf"(?<!\S){(high - low) / (upper - lower):.2f}(?!\S)", printed)
+    for measure, figure in (("value_disclosure", "exact"), ("guessed", "share")):
+        shares = (f"{one[measure]['occupation'][figure]:.0%}" for one in (ours, theirs))
+        assert " / ".join(shares) in printed.split("Values given away")[1]
     for label in ("records released", "records suppressed", "privacy uncertainty", "statistical uncertainty"):
         assert all(word in printed.split("Rare records")[1] for word in label.split())
 
