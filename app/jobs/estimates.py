@@ -326,8 +326,8 @@ def _detection(spec: SwapDetectionSpec, given: Given, rows: float) -> Estimate: 
 
 
 def _frontier(spec: FrontierSpec, given: Given, rows: float) -> Estimate:
-    """Boxes for one k after the other, each with its release."""
-    each = map(spec.at, spec.k)
+    """Boxes for one k after the other, each with its release, and again with means."""
+    each = [one for k in spec.k for one in (spec.at(k), spec.with_means(k)) if one is not None]
     return _in_turn([_frame(one, rows, len(columns_of(one))) + _boxes(one, given, rows) for one in each])
 
 

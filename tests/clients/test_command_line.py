@@ -325,11 +325,18 @@ def test_the_width_of_each_named_statistic_is_shown_for_each_k(surebox: CommandL
     columns = ("--quasi-identifiers", "age,hours,sex")
     done = surebox("frontier", "people.csv", *columns, "--k", "5,50", *named, "--json")
     head, *rows = (re.split(r"  +", line) for line in done.err.splitlines()[-3:])
-    assert head == ["k", "boxes", "released", "lost", "known", "mean(age)", "quantile(hours, 0.5)", "share(sex)"]
+    labels = ["mean(age)", "quantile(hours, 0.5)", "share(sex)"]
+    of_means = [f"{label}, means" for label in labels]
+    assert head == ["k", "boxes", "released", "lost", "known", *labels, *of_means, "insider"]
     points = done.json["points"]
     for row, point in zip(rows, points, strict=True):
         mean, median, *shares = (one["width"] for one in point["statistics"])
-        assert [float(cell) for cell in row[-3:]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
+        assert [float(cell) for cell in row[5:8]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
+        mean, median, *shares = (one["width_with_means"] for one in point["statistics"])
+        assert [float(cell) for cell in row[8:11]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
+        assert float(row[8]) < float(row[5]), "means make the range of a mean narrower"
+        left = min(point["rounded_means"]["left_to_insider"].values())
+        assert float(row[11].rstrip("%")) / 100 == pytest.approx(left, abs=6e-3)
         known = max(one["exact"] for one in point["value_disclosure"].values())
         assert float(row[4].rstrip("%")) / 100 == pytest.approx(known, abs=6e-4)
     assert float(rows[0][5]) < float(rows[1][5]), "a larger k has wider ranges"

@@ -79,12 +79,17 @@ def run_through(runner: AnyRunner, job: JobContext) -> Outcome:
     """A runner from the beginning to the end, with neither checkpoints nor parts; its progress is ticked."""
     if not isinstance(runner, Stepwise):
         return runner.run(job)
+    return runner.finish(last_state(runner, job), job)
+
+
+def last_state(runner: Stepwise[S], job: JobContext) -> S:
+    """The state of a search from which no step is left; its progress is ticked."""
     state = runner.init(job)
     while not runner.done(state):
         state = runner.step(state, job)
         now = runner.progress(state)
         job.tick(now.fraction, now.stage)
-    return runner.finish(state, job)
+    return state
 
 
 @runtime_checkable

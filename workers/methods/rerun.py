@@ -40,7 +40,22 @@ class Again:
 
 
 def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: str) -> Outcome:
-    """Run a method to its end; nothing of it leaves the audit.
+    """Run a method to its end, as a `context_of` it; nothing of it leaves the audit.
+
+    Parameters
+    ----------
+    runner, job, again, fraction, stage : as in `context_of`.
+
+    Raises
+    ------
+    app.errors.SureboxError
+        What the method states about these records.
+    """
+    return run_through(runner, context_of(runner, job, again, fraction=fraction, stage=stage))
+
+
+def context_of(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: str) -> JobContext:
+    """The context of a run inside an audit.
 
     Random choices are the same in every run, so that runs differ by their records and their specifications alone:
     none of them is published.
@@ -51,11 +66,6 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     job : the audit's, which hears of the progress.
     again : the job that is run.
     fraction, stage : how far the audit has come.
-
-    Raises
-    ------
-    app.errors.SureboxError
-        What the method states about these records.
     """
     again.scratch.mkdir(parents=True, exist_ok=True)
 
@@ -82,4 +92,4 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     if isinstance(runner, Keyed):
         secrets = {name: hashlib.sha256(name.encode()).digest() for name in runner.keyed_by(inner)}
         inner = replace(inner, secrets=secrets)
-    return run_through(runner, inner)
+    return inner

@@ -35,7 +35,7 @@ from app.contracts.statistics import MOST_STATISTICS, Statistic
 from app.methods.boxes.nominal import NominalColumn
 
 #: Who knows all but one record of a box has that one's values from an exact mean.
-_LEAST_K_OF_MEANS: Final = 4
+LEAST_K_OF_MEANS: Final = 4
 
 Days = tuple[Day, Day]
 
@@ -422,8 +422,8 @@ class BoxesSpec(ReleasingSpec):
 
     @model_validator(mode="after")
     def _exact_means(self) -> Self:
-        if self.box_means is BoxMeans.EXACT and self.k < _LEAST_K_OF_MEANS:
-            msg = f"exact means need k of {_LEAST_K_OF_MEANS} or more: the other records of a box reveal the last one"
+        if self.box_means is BoxMeans.EXACT and self.k < LEAST_K_OF_MEANS:
+            msg = f"exact means need k of {LEAST_K_OF_MEANS} or more: the other records of a box reveal the last one"
             raise MisplacedError(msg, "k")
         return self
 

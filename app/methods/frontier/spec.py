@@ -13,7 +13,7 @@ from app.contracts.examples import QUASI_IDENTIFIERS, Examples
 from app.contracts.findings import AuditResult
 from app.contracts.jobs import DatasetJobSpec, JobKind, ReleasingSpec
 from app.contracts.statistics import ABOUT_VALUES, NamedStatistic, Statistic, StatisticBase, StatisticKind
-from app.methods.boxes.spec import BoxesSpec
+from app.methods.boxes.spec import LEAST_K_OF_MEANS, BoxesSpec, BoxMeans
 
 #: Statistics that have influences: functions of means and covariances.
 OF_MOMENTS: Final = frozenset(StatisticKind) - frozenset(ABOUT_VALUES) - {StatisticKind.QUANTILE}
@@ -39,7 +39,7 @@ class FrontierSpec(_OfBoxes):
     """Audit of the cost of each k: boxes for each k, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 3  # 2: `records`, predictions among `statistics`; 3: `withheld`
+    version: ClassVar[int] = 3  # 2: `records`, predictions among `statistics`; 3: `withheld`, `compare_means`
     examples: ClassVar[Examples] = {
         "what each k costs": {**QUASI_IDENTIFIERS, "k": [2, 3]},
         "for one mean, in public limits": {
@@ -63,6 +63,11 @@ class FrontierSpec(_OfBoxes):
         description="Rows of the dataset, counted from 0, or `all`, whose best half-widths, cost c and density are "
         "measured in the numeric quasi-identifiers: which records are rare, and why. Null: of none.",
     )
+    compare_means: bool = Field(
+        default=True,
+        description="Whether each `k` is tried with rounded means inside boxes too, which takes up to several times as "
+        "long.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -83,6 +88,12 @@ class FrontierSpec(_OfBoxes):
         return BoxesSpec.model_validate(
             {**given, "method": "boxes", "dataset_id": self.dataset_id, "k": k, "formats": ("parquet",)}
         )
+
+    def with_means(self, k: int) -> BoxesSpec | None:
+        """The boxes with one k and rounded means; None where these are not compared, or not recommended."""
+        if not self.compare_means or k < LEAST_K_OF_MEANS:
+            return None
+        return self.at(k).model_copy(update={"box_means": BoxMeans.ROUNDED})
 
 
 def measured_columns(spec: BoxesSpec, profile: Profile) -> tuple[str, ...]:
@@ -150,12 +161,28 @@ class FrontierStatistic(NamedStatistic):
     """One statistic at one k."""
 
     width: float | None = Field(description="Of its guaranteed range (of a regression, of the widest coefficient's).")
+    width_with_means: float | None = Field(
+        default=None, description="The same with rounded means inside boxes; null where `rounded_means` is."
+    )
     base: StatisticBase | None = Field(
         default=None, description="Records that it counts; null where it has no answer, or the job is older than this."
     )
     n: int | None = Field(
         default=None,
         description="Number of records of it that would be released, each counted once. Null like `base`.",
+    )
+
+
+class FrontierMeans(Contract):
+    """What rounded means inside the boxes of one k give away."""
+
+    value_disclosure: dict[str, ValueDisclosure] = Field(
+        description="By column, the rows whose value every reader would know."
+    )
+    left_to_insider: dict[str, float | None] = Field(
+        description="By numeric column, the share of a box's side that is left to somebody who knows all other records "
+        "of the box, on average over the values that the bounds leave open. Without means it is 1. Null where the "
+        "bounds leave no value open."
     )
 
 
@@ -173,6 +200,11 @@ class FrontierPoint(Contract):
         default=None,
         description="By column, how often a best guess would be right; null where this k cannot be had, or the job is "
         "older than this field.",
+    )
+    rounded_means: FrontierMeans | None = Field(
+        default=None,
+        description="The same with rounded means inside boxes. Null where `compare_means` is false, where boxes cannot "
+        "have means, and below `k` = 4, where means leave an insider too little.",
     )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")

@@ -14,6 +14,7 @@ from app.errors import SureboxError
 from app.methods.boxes.spec import BoxBounds, BoxesSpec
 from app.methods.columns import types_of
 from app.methods.frontier.spec import (
+    FrontierMeans,
     FrontierPoint,
     FrontierRecordCounts,
     FrontierRecords,
@@ -32,16 +33,17 @@ from surebox_core.statistics import Statistic as CoreStatistic
 from surebox_verify.released.intervals import number_of
 from workers.algorithms.boxes.half_widths import Surroundings, densest, surroundings
 from workers.frames.columns import numeric_columns
-from workers.methods.boxes.runner import BoxesRunner
 from workers.methods.context import JobContext
 from workers.methods.determination.measuring import Described, read_file
-from workers.methods.outcome import Outcome, ReleaseDraft
-from workers.methods.rerun import Again, run_again
+from workers.methods.frontier.trials import Trial, means_possible, tried
+from workers.methods.outcome import Outcome
 
 MEANING = {
     "width": "How far the guaranteed range of a statistic reaches: what readers are left uncertain about.",
     "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
     "value_disclosure": "Rows whose value every reader would know: a small k may hide who, and still show what.",
+    "rounded_means": "Boxes of the same k with an interval for the mean of each: ranges get narrower, and somebody who "
+    "knows all other records of a box is left with a part of its side (`left_to_insider`) in the place of all of it.",
     "box_count": "How many boxes the records fall into.",
     "records": "Which records cost most: c is what a column of the best box about a record adds to the uncertainty. It "
     "is large where few records are near (density) or where the record weighs on a statistic (influence). "
@@ -79,40 +81,48 @@ def _counts(records: FrontierRecords) -> dict[str, Any]:
 
 def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> FrontierPoint:
     job.tick(share, "boxes")
-    dumped = spec.at(k).model_dump(mode="json", by_alias=True)
-    again = Again("boxes", dumped, job.datasets["dataset_id"], job.dataset_path(), job.scratch / "again")
+    own, averaged = spec.at(k), spec.with_means(k)
     try:
-        made = run_again(BoxesRunner(), job, again, fraction=share, stage="boxes")
+        made = tried(job, own, share)
+        if averaged is None or not means_possible(averaged, types_of(job.datasets["dataset_id"].profile)):
+            return _frontier_point(own, made, None)
+        job.tick(share + 0.5 / len(spec.k), "boxes")
+        return _frontier_point(own, made, made if averaged.box_means is own.box_means else tried(job, averaged, share))
     except SureboxError as error:
         if error.status >= _OURS:
             raise
         return FrontierPoint(
             k=k, box_count=None, released=None, ncp=None, value_disclosure=None, statistics=(), infeasible=str(error)
         )
-    draft = made.release
-    if draft is None:
-        raise ValueError("boxes made no release")
-    return _frontier_point(k, dumped, made, draft)
 
 
-def _frontier_point(k: int, spec: dict[str, Any], made: Outcome, draft: ReleaseDraft) -> FrontierPoint:
-    types = {str(one["name"]): str(one["type"]) for one in draft.columns}
-    released = read_file(draft.files[ReleaseFormat.PARQUET].path, Described("", spec, types))
+def _frontier_point(spec: BoxesSpec, made: Trial, averaged: Trial | None) -> FrontierPoint:
+    types = {str(one["name"]): str(one["type"]) for one in made.draft.columns}
+    described = Described("", spec.model_dump(mode="json", by_alias=True), types)
+    released = read_file(made.draft.files[ReleaseFormat.PARQUET].path, described)
+    entries = made.result["statistics"]
+    of_means = [None] * len(entries) if averaged is None else averaged.result["statistics"]
     return FrontierPoint(
-        k=k,
+        k=spec.k,
         box_count=int(made.result["box_count"]),
         released=int(made.result["released"]),
         ncp=released.ncp,
         value_disclosure=made.result["value_disclosure"],
         guessed=made.result["guessed"],
+        rounded_means=None
+        if averaged is None
+        else FrontierMeans(
+            value_disclosure=averaged.result["value_disclosure"], left_to_insider=averaged.left_to_insider
+        ),
         statistics=tuple(
             FrontierStatistic(
                 **{name: one[name] for name in NamedStatistic.model_fields},
                 width=_width(one["guaranteed"]),
+                width_with_means=None if other is None else _width(other["guaranteed"]),
                 base=one["base"],
                 n=one["n"],
             )
-            for one in made.result["statistics"]
+            for one, other in zip(entries, of_means, strict=True)
         ),
         infeasible=None,
     )

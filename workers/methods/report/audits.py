@@ -86,10 +86,54 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     tables = [Table("What each k costs; a dash where it cannot be had", head, rows)]
     tables += [Table("Widths of certain ranges", ("Statistic", *by_k), of_each)] if names else []
     had = sorted((point for point in points if point["ncp"] is not None), key=lambda one: int(one["k"]))
+    averaged = [point for point in had if point.get("rounded_means")]
+    tables += [_of_means(averaged)] if averaged else []
     figures = [_costs(had)] if had else []
     if had and names:
         figures += _widths(had, [{named(one): one["width"] for one in point["statistics"]} for point in had], names)
+        figures += _with_means(averaged, names)
     return Section("What each k costs", figures=tuple(figures), tables=tuple(tables))
+
+
+def _of_means(averaged: Sequence[JsonObject]) -> Table:
+    """What rounded means give away at each k."""
+    rows: list[tuple[Cell, ...]] = []
+    for point in averaged:
+        left = {name: share for name, share in point["rounded_means"]["left_to_insider"].items() if share is not None}
+        least = min(left, key=left.__getitem__, default=None)
+        known = (_largest(one, "exact") for one in (point, point["rounded_means"]))
+        rows.append((point["k"], *known, None if least is None else left[least], least))
+    head = (
+        "k", "Largest share of a column's values that everybody knows, without means", "... with rounded means",
+        "Share of a box that is left to who knows all its other records, on average", "... in the column",
+    )  # fmt: skip
+    return Table("What rounded means inside boxes give away; without them all of a box is left", head, tuple(rows))
+
+
+def _with_means(averaged: Sequence[JsonObject], names: Sequence[str]) -> Iterator[Figure]:
+    """Widths of ranges without and with rounded means, as multiples of those without at the first k."""
+    if len(averaged) < 2:
+        return
+    both = {
+        kind: [{named(one): one[kind] for one in point["statistics"]} for point in averaged]
+        for kind in ("width", "width_with_means")
+    }
+    whole = [name for name in names if all(of.get(name) for widths in both.values() for of in widths)][: _DRAWN // 2]
+    if not whole:
+        return
+    drawn = [
+        Curve(f"{name}, {said}", [float(of[name]) / float(both["width"][0][name]) for of in both[kind]])
+        for name in whole
+        for kind, said in (("width", "without means"), ("width_with_means", "with means"))
+    ]
+    first = averaged[0]["k"]
+    description = (
+        f"Widths of certain ranges without means inside boxes and with rounded ones, as multiples of those without at "
+        f"k = {first}, where means make the range of {whole[0]} {drawn[1].values[0]:.3g} times as wide."
+    )
+    axes = ("k", f"width / width without means at k = {first}")
+    title = "Certain ranges with rounded means"
+    yield curves([int(point["k"]) for point in averaged], drawn, title=title, description=description, axes=axes)
 
 
 def _largest(point: JsonObject, figure: str) -> float | None:

@@ -1554,6 +1554,11 @@ class Finding(TypedDict):
     remedies: list[str]
 
 
+class FrontierMeans(TypedDict):
+    value_disclosure: dict[str, ValueDisclosure]
+    left_to_insider: dict[str, float | None]
+
+
 class FrontierRecords(TypedDict):
     k: int
     measured: int
@@ -2193,6 +2198,7 @@ class FrontierOptions(TypedDict):
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
     records: NotRequired[MeasuredRows | None]
+    compare_means: NotRequired[bool]
 
 
 class BoxesRequest(TypedDict):
@@ -2579,6 +2585,7 @@ class FrontierRequest(TypedDict):
     missing_policy: NotRequired[BoxesMissingPolicy]
     k: NotRequired[list[int]]
     records: NotRequired[MeasuredRows | None]
+    compare_means: NotRequired[bool]
 
 
 class FrontierSpec(TypedDict):
@@ -2623,6 +2630,7 @@ class FrontierSpec(TypedDict):
     missing_policy: BoxesMissingPolicy
     k: list[int]
     records: MeasuredRows | None
+    compare_means: bool
 
 
 class FrontierStatistic(TypedDict):
@@ -2635,6 +2643,7 @@ class FrontierStatistic(TypedDict):
     called: NotRequired[str | None]
     terms: list[RegressionTerm] | None
     width: float | None
+    width_with_means: float | None
     base: StatisticBase | None
     n: int | None
 
@@ -3154,6 +3163,7 @@ class FrontierPoint(TypedDict):
     ncp: float | None
     value_disclosure: dict[str, ValueDisclosure] | None
     guessed: dict[str, GuessedValues] | None
+    rounded_means: FrontierMeans | None
     statistics: list[FrontierStatistic]
     infeasible: str | None
 

@@ -53,6 +53,8 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
 def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
     """Write a line for each k: boxes, records, what is lost, the values of a column that everybody would know.
 
+    With widths also those with rounded means, and what these leave of a box to who knows all its other records.
+
     Parameters
     ----------
     result
@@ -62,7 +64,10 @@ def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
     """
     points = result["points"]
     named = list(dict.fromkeys(_label(one) for point in points for one in point["statistics"])) if widths else []
-    head = ("k", "boxes", "released", "lost", "known", *named)
+    averaged = bool(named) and any(point["rounded_means"] for point in points)
+    kinds = ("width", "width_with_means") if averaged else ("width",)
+    of_means = [f"{label}, means" for label in named] if averaged else []
+    head = ("k", "boxes", "released", "lost", "known", *named, *of_means, *(("insider",) if averaged else ()))
     rows = [
         (
             point["k"],
@@ -70,12 +75,19 @@ def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
             point["released"],
             "" if point["ncp"] is None else f"{point['ncp']:.1%}",
             _known(point["value_disclosure"]),
-            *(_widest(point["statistics"], label) for label in named),
+            *(_widest(point["statistics"], label, kind) for kind in kinds for label in named),
+            *((_left(point["rounded_means"]),) if averaged else ()),
         )
         for point in points
     ]
     refused = [f"k {point['k']}: {point['infeasible']}" for point in points if point["infeasible"]]
     return [*table(head, rows), *refused]
+
+
+def _left(means: Mapping[str, Any] | None) -> str:
+    """Share of a box that is left to who knows all other records of it, of the column where it is least."""
+    shares = [] if means is None else [one for one in means["left_to_insider"].values() if one is not None]
+    return f"{min(shares):.0%}" if shares else ""
 
 
 def _known(disclosed: Mapping[str, Any] | None) -> str:
@@ -98,7 +110,7 @@ def _label(statistic: Mapping[str, Any]) -> str:
     return f"{statistic['kind']}({', '.join(parts)})"
 
 
-def _widest(statistics: Sequence[Mapping[str, Any]], label: str) -> str:
-    widths = [one["width"] for one in statistics if _label(one) == label]
+def _widest(statistics: Sequence[Mapping[str, Any]], label: str, kind: str) -> str:
+    widths = [one[kind] for one in statistics if _label(one) == label]
     known = [width for width in widths if width is not None]
     return f"{max(known):.4g}" if known and len(known) == len(widths) else ""
