@@ -189,7 +189,8 @@ class BoxesSpec(ReleasingSpec):
     # 2: floor; 3, 7, 8: as all releases; 4: columns of all types; 5: series; 6: versions; 9: cut by winsorized values,
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
     # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
-    # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: `withheld`, least widths that none names
+    # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: `withheld`, least widths that none names,
+    # other cuts with `box_means`
     version: ClassVar[int] = 13
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},

@@ -134,6 +134,47 @@ def deciding_influences(statistics: Sequence[Statistic], at: Moments) -> Influen
     return influences(weighed, _defined(at, lacking))
 
 
+def mean_shares(
+    statistics: Sequence[Statistic], k: int, rounding: float, steps: Sequence[float | None]
+) -> FloatArray | None:
+    """Of each statistic the share of its weight that cuts count; None where that is all of every one.
+
+    Parameters
+    ----------
+    statistics : all that are requested.
+    k : least records of a box.
+    rounding : rho of rounded means; 0 where boxes have no means.
+    steps : of each numeric column the number whose multiples its values are, None for any numbers; empty where nothing
+        is known of any.
+
+    Notes
+    -----
+    Where boxes have means, the range of a mean is as wide as these are, so a side w adds rho w / k at most in the
+    place of w, of multiples of a step twice that, where a person has one row. A mean keeps its weight in a column that another statistic names, where it
+    holds sides together at values of little influence; and where nothing but means is requested.
+    """
+    others = {column for one in statistics if one.kind != "mean" for column in one.of}
+    if rounding == 0.0 or not others:
+        return None
+    shares = [1.0] * len(statistics)
+    for place, one in enumerate(statistics):
+        if one.kind == "mean" and one.of[0] not in others:
+            is_stepped = bool(steps) and steps[one.of[0]] is not None
+            shares[place] = min(1.0, (2.0 if is_stepped else 1.0) * rounding / k)
+    return np.array(shares) if min(shares) < 1.0 else None
+
+
+def weighed(field: Influences, shares: FloatArray | None) -> Influences:
+    """The influences with shares of their statistics' weights.
+
+    Parameters
+    ----------
+    field : of statistics.
+    shares : from `mean_shares`.
+    """
+    return field if shares is None else replace(field, omega=field.omega * shares[field.owner])
+
+
 def _defined(at: Moments, lacking: BoolArray) -> Moments:
     """The same with a deviation of 1 where there is none: without a default weight it is worth nothing anyway."""
     sigma = np.where(lacking, 1.0, at.deviation)

@@ -73,4 +73,4 @@ def _parts(x: FloatArray, boxes: Boxes, j: int, step: float | None) -> FloatArra
         values = np.floor((last - low) / step + _NEAR) - np.ceil((first - low) / step - _NEAR) + 1.0
         return np.asarray(np.maximum(values, 1.0) / (np.rint((high - low) / step) + 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.clip((last - first) / (high - low), 0.0, 1.0)
+        return np.asarray(np.clip((last - first) / (high - low), 0.0, 1.0))

@@ -18,7 +18,7 @@ from surebox_verify.readings import Readings
 from workers.algorithms.boxes import costs as costing
 from workers.algorithms.boxes.charges import ChargedRecords, Sides, embedded, sides
 from workers.algorithms.boxes.checks import check_left
-from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
+from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered, weighed
 from workers.algorithms.boxes.mixed_choosing import core_of, left_in
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.admission import Admitted, admit
@@ -66,8 +66,9 @@ def begin(state: Checked) -> MixedCutting:
     records = _deciding_records(state, given, request, dummies)
     field = _deciding_field(request.statistics, records)
     charges = sides(request.statistics, records)
-    floored = costing.with_floor(charges, field, request.statistics, records, request.unlisted_column_weight)
-    worth, _ = costing.costs(floored, field, records, weighted=survey is not None)
+    cutting_field = weighed(field, request.mean_shares)
+    floored = costing.with_floor(charges, cutting_field, request.statistics, records, request.unlisted_column_weight)
+    worth, _ = costing.costs(floored, cutting_field, records, weighted=survey is not None)
     cuts = cutting.init_mixed(
         given.x,
         given.nominal,

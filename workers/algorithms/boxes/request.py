@@ -12,6 +12,7 @@ from surebox_verify.estimates import Estimate
 from surebox_verify.ranges.pairs import EFFORT
 from workers.algorithms.boxes.bounds import Domain
 from workers.algorithms.boxes.content import BoxMeans
+from workers.algorithms.boxes.deciding import mean_shares
 from workers.algorithms.boxes.partition.arrays import Effort
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.partition.partition import Method
@@ -102,6 +103,12 @@ class BoxesRequest:
     def every_domain(self, columns: int) -> tuple[Domain | None, ...]:
         """The domain of each of so many numeric columns, None where none is declared."""
         return self.domains or (None,) * columns
+
+    @property
+    def mean_shares(self) -> FloatArray | None:
+        """Of each statistic the share of its weight that cuts count (deciding.mean_shares); None for all of it."""
+        rounding = 0.0 if self.box_means == "none" else self.mean_interval_in_boxes
+        return mean_shares(self.statistics, self.k, rounding, [column.sum_step for column in self.columns])
 
     @property
     def least_half_widths(self) -> FloatArray | None:

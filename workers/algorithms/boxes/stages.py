@@ -25,7 +25,7 @@ from surebox_verify.ranges.steps import RangeSteps
 from surebox_verify.readings import Readings
 from workers.algorithms.boxes.bounds import cells, outer_bounds, tight
 from workers.algorithms.boxes.choosing import chosen
-from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered
+from workers.algorithms.boxes.deciding import deciding_influences, on_rungs, tempered, weighed
 from workers.algorithms.boxes.half_widths import asymptotic_uncertainty
 from workers.algorithms.boxes.partition import partition as cutting
 from workers.algorithms.boxes.partition.places import KeyArray, new_keys
@@ -72,8 +72,9 @@ def derive(state: Averaging) -> Measuring:
     request = state.request
     at = on_rungs(state.deciding.moments(request.ddof), request.domains)
     field = deciding_influences(request.statistics, at)
+    cutting_field = weighed(field, request.mean_shares)
     low, high = extremes(state.seen)
-    worth = field.bound(np.maximum(at.mean - low, high - at.mean)) * (high - low)
+    worth = cutting_field.bound(np.maximum(at.mean - low, high - at.mean)) * (high - low)
     scale = (high - low) / worth.max() if worth.max() > 0.0 else np.zeros(len(worth))
     true = derivatives_at_records(request.statistics, state.sums.moments(request.ddof), field)
     return Measuring(
@@ -81,6 +82,7 @@ def derive(state: Averaging) -> Measuring:
         seen=state.seen,
         request=request,
         field=field,
+        weighed=cutting_field,
         true=true,
         scale=scale,
         deviation=at.deviation,
@@ -99,11 +101,11 @@ def measure(state: Measuring, derivatives: int) -> Measuring | Cutting:
     last = min(state.row + rows_of_derivatives(state.field, derivatives), len(state.x))
     state.squares[:] += influence_squares(state.true, state.x[state.row : last])
     if len(state.worth):
-        state.worth[state.row : last] = absolute_influences(state.field, state.seen[state.row : last], state.scale)
+        state.worth[state.row : last] = absolute_influences(state.weighed, state.seen[state.row : last], state.scale)
     if last < len(state.x):
         return replace(state, row=last)
     request, seen = state.request, state.seen
-    worth = _floored(state, state.worth if len(state.worth) else state.field.constants * state.scale)
+    worth = _floored(state, state.worth if len(state.worth) else state.weighed.constants * state.scale)
     deviations = influence_deviations(state.squares, len(state.x))
     cell = np.array(outer_bounds(seen, request.every_domain(seen.shape[1]))) if request.bounds == "cells" else None
     cuts = cutting.init(

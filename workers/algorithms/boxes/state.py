@@ -45,7 +45,8 @@ class Averaging:
 class Measuring:
     """Influences of records are computed, up to `row`; `worth` and `squares` grow in place.
 
-    `deviation` is sigma on its rung, `field` what decides: derivatives at moments on rungs. `true` are those at the
+    `deviation` is sigma on its rung, `field` what decides: derivatives at moments on rungs; `weighed` the same with
+    the weights that cuts count. `true` are those at the
     records' own moments, of the statistics that these leave defined, with the same weights; restricted, as all that
     follows from it (`squares`, and `deviations` later on).
     """
@@ -54,6 +55,7 @@ class Measuring:
     seen: FloatArray
     request: BoxesRequest
     field: Influences
+    weighed: Influences
     true: Influences
     scale: FloatArray
     deviation: FloatArray
