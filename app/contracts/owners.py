@@ -15,7 +15,7 @@ class OwnerSettings(Contract):
 
     owner: str = Field(description="Whose settings they are: the owner of the key.")
     jobs_publish: bool = Field(
-        description="Whether jobs publish what they make (`publish: auto`) whichever key created them. False: only "
+        description="Whether jobs that are to publish (`publish: auto`) may, whichever key created them. False: only "
         "those of keys with `releases:publish` do, all others leave drafts."
     )
 

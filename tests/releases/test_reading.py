@@ -18,8 +18,9 @@ def test_a_release_shows_what_it_publishes(published: Releases) -> None:
     assert set(shown) == {
         "id", "owner", "state", "name", "job_id", "method", "created_at", "published_at", "rows", "columns", "files",
         "flags", "tags", "warnings", "base_release_id", "previous_release_id", "readers", "findings",
-        "family_id", "series_id",
+        "family_id", "series_id", "expires_at",
     }  # fmt: skip
+    assert shown["expires_at"] is None, "only drafts do"
     assert shown["series_id"] == release_id, "it goes on no other"
     assert shown["columns"] == [{"name": "box", "type": "integer"}]
     assert set(shown["files"]) == {"csv", "parquet", "ndjson"}
