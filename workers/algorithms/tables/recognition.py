@@ -281,6 +281,9 @@ class _Pair:
 
         Ids that one record has are among the single columns. They are compared with those of several records too.
         """
+        sketches = (*(one.sketch for one in self._mine.columns), *self._other.columns)
+        if all(one.persons is None for one in sketches):
+            return None
         both = [
             (at, one.sketch, other) for at, one in enumerate(self._mine.columns) for other in self._other.columns
             if (one.sketch.persons is not None and _ids(other, one.sketch.name) is not None)
