@@ -162,6 +162,7 @@ def spec_of(case: dict[str, Any], table: Table) -> dict[str, Any]:
         spec["value_step"] = {}
     if "job" in columns:
         spec["nominal"] = {"job": {"values": ["a", "b", "c", "d"]}}
+    spec["withheld"] = case.get("sensitive", [])  # what is published of it as it is follows its values
     return spec | {name: value for name, value in case.items() if name != "mixed"}
 
 
