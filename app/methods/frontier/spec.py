@@ -65,8 +65,7 @@ class FrontierSpec(_OfBoxes):
     )
     compare_means: bool = Field(
         default=True,
-        description="Whether each `k` is tried with rounded means inside boxes too, which takes up to several times as "
-        "long.",
+        description="Whether each `k` is tried with rounded means too, which takes longer.",
     )
 
     @model_validator(mode="after")
@@ -180,9 +179,7 @@ class FrontierMeans(Contract):
         description="By column, the rows whose value every reader would know."
     )
     left_to_insider: dict[str, float | None] = Field(
-        description="By numeric column, the share of a box's side that is left to somebody who knows all other records "
-        "of the box, on average over the values that the bounds leave open. Without means it is 1. Null where the "
-        "bounds leave no value open."
+        description="By numeric column, the share of a box that who knows all its other records is left with."
     )
 
 
@@ -203,8 +200,7 @@ class FrontierPoint(Contract):
     )
     rounded_means: FrontierMeans | None = Field(
         default=None,
-        description="The same with rounded means inside boxes. Null where `compare_means` is false, where boxes cannot "
-        "have means, and below `k` = 4, where means leave an insider too little.",
+        description="The same with rounded means; null where they are not compared, or `k` is below 4.",
     )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
