@@ -103,12 +103,12 @@ def measured(x: FloatArray, k: int, which: str, *, held: bool) -> tuple[str, dic
     columns = demanded(x, columns) if held else columns
     keys = new_keys(x.shape[1], np.random.default_rng(2))
     old = BoxesRequest(k, statistics, columns=columns, unlisted_column_weight=0.03, keys=keys)
-    asking = replace(old, box_means="rounded")
+    averaged = replace(old, box_means="rounded")
     others = tuple(one for one in statistics if one.kind != "mean")
-    before = with_content(boxes_of(x, old), x, asking, keys)
-    after = boxes_of(x, asking if which == "two" else replace(asking, statistics=others))
+    before = with_content(boxes_of(x, old), x, averaged, keys)
+    after = boxes_of(x, averaged if which == "two" else replace(averaged, statistics=others))
     sizes = " and ".join(f"{len(x) / len(boxes.counts):.1f}" for boxes in (before, after))
-    return sizes, compared(*(widths(boxes, asking, statistics) for boxes in (after, before)))
+    return sizes, compared(*(widths(boxes, averaged, statistics) for boxes in (after, before)))
 
 
 def main() -> None:

@@ -335,7 +335,7 @@ def test_the_width_of_each_named_statistic_is_shown_for_each_k(surebox: CommandL
         mean, median, *shares = (one["width_with_means"] for one in point["statistics"])
         assert [float(cell) for cell in row[8:11]] == pytest.approx([mean, median, max(shares)], rel=1e-3)
         assert float(row[8]) < float(row[5]), "means make the range of a mean narrower"
-        left = min(point["rounded_means"]["left_to_insider"].values())
+        left = min(point["with_means"]["left_to_insider"].values())
         assert float(row[11].rstrip("%")) / 100 == pytest.approx(left, abs=6e-3)
         known = max(one["exact"] for one in point["value_disclosure"].values())
         assert float(row[4].rstrip("%")) / 100 == pytest.approx(known, abs=6e-4)

@@ -161,7 +161,7 @@ class FrontierStatistic(NamedStatistic):
 
     width: float | None = Field(description="Of its guaranteed range (of a regression, of the widest coefficient's).")
     width_with_means: float | None = Field(
-        default=None, description="The same with rounded means inside boxes; null where `rounded_means` is."
+        default=None, description="The same with rounded means inside boxes; null where `with_means` is."
     )
     base: StatisticBase | None = Field(
         default=None, description="Records that it counts; null where it has no answer, or the job is older than this."
@@ -198,7 +198,7 @@ class FrontierPoint(Contract):
         description="By column, how often a best guess would be right; null where this k cannot be had, or the job is "
         "older than this field.",
     )
-    rounded_means: FrontierMeans | None = Field(
+    with_means: FrontierMeans | None = Field(
         default=None,
         description="The same with rounded means; null where they are not compared, or `k` is below 4.",
     )

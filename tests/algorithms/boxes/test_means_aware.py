@@ -49,9 +49,9 @@ def nominal(rows: int) -> NominalColumn:
 @pytest.mark.parametrize("mixed", [False, True])
 def test_other_statistics_are_narrower_than_with_the_cuts_of_a_release_without_means(mixed: bool) -> None:
     x = table()
-    asked = requested(*MEANS, PAIR, box_means="rounded", nominal=(nominal(len(x)),) if mixed else ())
-    outcome = run(x, asked)
-    before = with_content(run(x, replace(asked, box_means="none")).boxes, x, asked, KEYS)
+    wanted = requested(*MEANS, PAIR, box_means="rounded", nominal=(nominal(len(x)),) if mixed else ())
+    outcome = run(x, wanted)
+    before = with_content(run(x, replace(wanted, box_means="none")).boxes, x, wanted, KEYS)
     assert len(outcome.boxes.counts) >= 0.95 * len(before.counts)
     assert width(outcome.boxes, PAIR) < 0.9 * width(before, PAIR)
     truth = [*x.mean(axis=0), np.corrcoef(x[:, 2], x[:, 3])[0, 1]]
@@ -59,7 +59,7 @@ def test_other_statistics_are_narrower_than_with_the_cuts_of_a_release_without_m
         guaranteed = certificate.published[0].guaranteed
         assert guaranteed is not None
         assert guaranteed.lower <= value <= guaranteed.upper
-    again = run(x, asked).boxes
+    again = run(x, wanted).boxes
     assert np.array_equal(again.lower, outcome.boxes.lower)
     assert np.array_equal(again.upper, outcome.boxes.upper)
 
@@ -70,8 +70,8 @@ def test_cuts_are_those_without_means_where_no_mean_has_a_column_for_itself(
     statistics: tuple[Statistic, ...], mixed: bool
 ) -> None:
     x = table(600)
-    asked = requested(*statistics, nominal=(nominal(len(x)),) if mixed else ())
-    without, averaged = run(x, asked).boxes, run(x, replace(asked, box_means="rounded")).boxes
+    wanted = requested(*statistics, nominal=(nominal(len(x)),) if mixed else ())
+    without, averaged = run(x, wanted).boxes, run(x, replace(wanted, box_means="rounded")).boxes
     assert np.array_equal(without.lower, averaged.lower)
     assert np.array_equal(without.upper, averaged.upper)
     assert np.array_equal(without.counts, averaged.counts)
@@ -79,12 +79,12 @@ def test_cuts_are_those_without_means_where_no_mean_has_a_column_for_itself(
 
 def test_a_mean_with_a_column_for_itself_counts_as_much_narrower_as_its_interval_is() -> None:
     columns = (NumericColumn(step=1.0), NumericColumn(), NumericColumn(), NumericColumn(step=1.0))
-    asked = requested(*MEANS, PAIR, box_means="rounded", columns=columns)
-    shares = asked.mean_shares
+    wanted = requested(*MEANS, PAIR, box_means="rounded", columns=columns)
+    shares = wanted.mean_shares
     assert shares is not None
     # sums of whole numbers are in intervals of two widths, others in one; k = 5
     assert shares.tolist() == [0.4, 0.2, 1.0, 1.0, 1.0]
-    assert replace(asked, box_means="none").mean_shares is None
-    wide = replace(asked, mean_interval_in_boxes=100.0).mean_shares
+    assert replace(wanted, box_means="none").mean_shares is None
+    wide = replace(wanted, mean_interval_in_boxes=100.0).mean_shares
     assert wide is None, "an interval wider than the side tells nothing, so the mean counts whole"
     assert mean_shares(MEANS, 5, 1.0, ()) is None

@@ -63,10 +63,10 @@ def test_ranges_and_the_insiders_share_are_those_of_the_release_with_means(bench
         widths = [one["guaranteed"][1] - one["guaranteed"][0] for one in made.result["statistics"]]
         assert [one["width_with_means"] for one in point["statistics"]] == pytest.approx(widths)
         assert all(one["width_with_means"] < one["width"] for one in point["statistics"])
-        assert point["rounded_means"]["value_disclosure"] == made.result["value_disclosure"]
+        assert point["with_means"]["value_disclosure"] == made.result["value_disclosure"]
         x, rows = pl.read_parquet(bench.files[InputFile.DATASET, "people"]), made.rows()
         left = {column: left_by_trial(x, rows, column) for column in COLUMNS}
-        assert point["rounded_means"]["left_to_insider"] == pytest.approx(left)
+        assert point["with_means"]["left_to_insider"] == pytest.approx(left)
         assert all(0.5 <= share < 1.0 for share in left.values())
 
 
@@ -77,9 +77,9 @@ def test_the_page_shows_both_lines_and_the_least_that_an_insider_is_left_with(be
     wanted = []
     for point in result["points"][1:]:
         exact = [
-            max(one["exact"] for one in side["value_disclosure"].values()) for side in (point, point["rounded_means"])
+            max(one["exact"] for one in side["value_disclosure"].values()) for side in (point, point["with_means"])
         ]
-        left, column = min((share, name) for name, share in point["rounded_means"]["left_to_insider"].items())
+        left, column = min((share, name) for name, share in point["with_means"]["left_to_insider"].items())
         wanted.append((point["k"], *exact, left, column))
     assert table.rows == tuple(wanted)
     picture = shown.figures[-1]
@@ -96,7 +96,7 @@ def test_means_that_are_requested_are_tried_once_and_exact_ones_beside_rounded_o
     assert [one["width"] for one in rounded["statistics"]] == of_rounded
     assert [one["width_with_means"] for one in rounded["statistics"]] == of_rounded
     assert [one["width_with_means"] for one in exact["statistics"]] == of_rounded
-    assert exact["rounded_means"] == rounded["rounded_means"] == without["rounded_means"] is not None
+    assert exact["with_means"] == rounded["with_means"] == without["with_means"] is not None
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_means_that_are_requested_are_tried_once_and_exact_ones_beside_rounded_o
 def test_without_a_comparison_a_point_has_its_own_figures_alone(bench: Bench, change: dict[str, object]) -> None:
     (point,) = points_of(bench, 5, **change)
     assert point["infeasible"] is None
-    assert point["rounded_means"] is None
+    assert point["with_means"] is None
     assert {one["width_with_means"] for one in point["statistics"]} == {None}

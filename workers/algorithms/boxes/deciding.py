@@ -149,9 +149,10 @@ def mean_shares(
 
     Notes
     -----
-    Where boxes have means, the range of a mean is as wide as these are, so a side w adds rho w / k at most in the
-    place of w, of multiples of a step twice that, where a person has one row. A mean keeps its weight in a column that another statistic names, where it
-    holds sides together at values of little influence; and where nothing but means is requested.
+    Where boxes have means, the range of a mean is as wide as these are, so a side w adds rho w / k at most in the place
+    of w, of multiples of a step twice that, where a person has one row. A mean keeps its weight in a column that
+    another statistic names, where it holds sides together at values of little influence; and where nothing but means is
+    requested.
     """
     others = {column for one in statistics if one.kind != "mean" for column in one.of}
     if rounding == 0.0 or not others:

@@ -42,7 +42,7 @@ MEANING = {
     "width": "How far the guaranteed range of a statistic reaches: what readers are left uncertain about.",
     "ncp": "How much of each cell is left open, on average: 0 nothing, 1 the whole column.",
     "value_disclosure": "Rows whose value every reader would know: a small k may hide who, and still show what.",
-    "rounded_means": "Boxes of the same k with an interval for the mean of each: ranges get narrower, and somebody who "
+    "with_means": "Boxes of the same k with an interval for the mean of each: ranges get narrower, and somebody who "
     "knows all other records of a box is left with a part of its side (`left_to_insider`) in the place of all of it.",
     "box_count": "How many boxes the records fall into.",
     "records": "Which records cost most: c is what a column of the best box about a record adds to the uncertainty. It "
@@ -109,7 +109,7 @@ def _frontier_point(spec: BoxesSpec, made: Trial, averaged: Trial | None) -> Fro
         ncp=released.ncp,
         value_disclosure=made.result["value_disclosure"],
         guessed=made.result["guessed"],
-        rounded_means=None
+        with_means=None
         if averaged is None
         else FrontierMeans(
             value_disclosure=averaged.result["value_disclosure"], left_to_insider=averaged.left_to_insider

@@ -86,7 +86,7 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
     tables = [Table("What each k costs; a dash where it cannot be had", head, rows)]
     tables += [Table("Widths of certain ranges", ("Statistic", *by_k), of_each)] if names else []
     had = sorted((point for point in points if point["ncp"] is not None), key=lambda one: int(one["k"]))
-    averaged = [point for point in had if point.get("rounded_means")]
+    averaged = [point for point in had if point.get("with_means")]
     tables += [_of_means(averaged)] if averaged else []
     figures = [_costs(had)] if had else []
     if had and names:
@@ -99,9 +99,9 @@ def _of_means(averaged: Sequence[JsonObject]) -> Table:
     """What rounded means give away at each k."""
     rows: list[tuple[Cell, ...]] = []
     for point in averaged:
-        left = {name: share for name, share in point["rounded_means"]["left_to_insider"].items() if share is not None}
+        left = {name: share for name, share in point["with_means"]["left_to_insider"].items() if share is not None}
         least = min(left, key=left.__getitem__, default=None)
-        known = (_largest(one, "exact") for one in (point, point["rounded_means"]))
+        known = (_largest(one, "exact") for one in (point, point["with_means"]))
         rows.append((point["k"], *known, None if least is None else left[least], least))
     head = (
         "k", "Largest share of a column's values that everybody knows, without means", "... with rounded means",

@@ -3163,7 +3163,7 @@ class FrontierPoint(TypedDict):
     ncp: float | None
     value_disclosure: dict[str, ValueDisclosure] | None
     guessed: dict[str, GuessedValues] | None
-    rounded_means: FrontierMeans | None
+    with_means: FrontierMeans | None
     statistics: list[FrontierStatistic]
     infeasible: str | None
 

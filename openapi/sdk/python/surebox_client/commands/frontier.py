@@ -64,7 +64,7 @@ def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
     """
     points = result["points"]
     named = list(dict.fromkeys(_label(one) for point in points for one in point["statistics"])) if widths else []
-    averaged = bool(named) and any(point["rounded_means"] for point in points)
+    averaged = bool(named) and any(point["with_means"] for point in points)
     kinds = ("width", "width_with_means") if averaged else ("width",)
     of_means = [f"{label}, means" for label in named] if averaged else []
     head = ("k", "boxes", "released", "lost", "known", *named, *of_means, *(("insider",) if averaged else ()))
@@ -76,7 +76,7 @@ def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
             "" if point["ncp"] is None else f"{point['ncp']:.1%}",
             _known(point["value_disclosure"]),
             *(_widest(point["statistics"], label, kind) for kind in kinds for label in named),
-            *((_left(point["rounded_means"]),) if averaged else ()),
+            *((_left(point["with_means"]),) if averaged else ()),
         )
         for point in points
     ]
