@@ -65,7 +65,7 @@ class FrontierSpec(_OfBoxes):
     )
     compare_means: bool = Field(
         default=True,
-        description="Whether each `k` is tried with rounded means too, which takes longer.",
+        description="True if each `k` is also tried with rounded means, which takes longer.",
     )
 
     @model_validator(mode="after")
@@ -161,7 +161,7 @@ class FrontierStatistic(NamedStatistic):
 
     width: float | None = Field(description="Of its guaranteed range (of a regression, of the widest coefficient's).")
     width_with_means: float | None = Field(
-        default=None, description="The same with rounded means inside boxes; null where `with_means` is."
+        default=None, description="Width of the range with rounded means inside boxes; null where `with_means` is."
     )
     base: StatisticBase | None = Field(
         default=None, description="Records that it counts; null where it has no answer, or the job is older than this."
@@ -173,13 +173,13 @@ class FrontierStatistic(NamedStatistic):
 
 
 class FrontierMeans(Contract):
-    """What rounded means inside the boxes of one k give away."""
+    """Value disclosure of the boxes of one k with rounded means."""
 
     value_disclosure: dict[str, ValueDisclosure] = Field(
-        description="By column, the rows whose value every reader would know."
+        description="Rows whose value every reader would know, by column."
     )
     left_to_insider: dict[str, float | None] = Field(
-        description="By numeric column, the share of a box that who knows all its other records is left with."
+        description="Share of a box that is left to who knows all its other records, by numeric column."
     )
 
 
@@ -191,7 +191,7 @@ class FrontierPoint(Contract):
     released: int | None = Field(description="Records that would be released.")
     ncp: float | None = Field(description="Normalized certainty penalty: 0 nothing is lost, 1 all.")
     value_disclosure: dict[str, ValueDisclosure] | None = Field(
-        description="By column, the rows whose value every reader would know."
+        description="Rows whose value every reader would know, by column."
     )
     guessed: dict[str, GuessedValues] | None = Field(
         default=None,
@@ -200,7 +200,7 @@ class FrontierPoint(Contract):
     )
     with_means: FrontierMeans | None = Field(
         default=None,
-        description="The same with rounded means; null where they are not compared, or `k` is below 4.",
+        description="Boxes with rounded means; null where they are not compared, or `k` is below 4.",
     )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
     infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
