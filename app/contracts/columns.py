@@ -80,7 +80,7 @@ class GuessedValues(Contract):
 
     share: float = Field(description="Rows whose value is guessed by the release.")
     baseline: float = Field(
-        description="The same without any release: one guess for all rows, from the column's distribution alone."
+        description="Share guessed right without any release: one guess for all, from the column's distribution."
     )
     tolerance: float | None = Field(
         description="A guess counts as right within half of this (as in `value_disclosure`); null without numbers, "

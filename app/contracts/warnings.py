@@ -102,7 +102,7 @@ class WarningCode(StrEnum):
         "least_width_lowered",
         (
             "Boxes, job: the least width that `least_widths: auto` asks for in a column was halved or dropped, since "
-            "no two boxes would have it. `value_disclosure` has what is given away."
+            "no two boxes would have it. `value_disclosure` has the values given away."
         ),
     )
     ONE_BOX = ("one_box", "Boxes, job and release: all records are in one box.")

@@ -10,7 +10,7 @@ spike : the value that more than half of the records have. Width cannot hide it:
 Anonymity says nothing of a box whose records all have one value (XF: "not good"): science.md section 1, "Value
 disclosure". A column with fewer than eight values is left alone: each would be a large part of its range.
 
-All of it is a function of the winsorized column, which no far value moves, and of what is declared.
+All of it is a function of the winsorized column, which no far value moves, and of declarations.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Exemption = Literal["few_values", "one_value"]
 
 @dataclass(frozen=True, slots=True)
 class DefaultWidth:
-    """What is demanded of the boxes in one column.
+    """Demand on the boxes in one column.
 
     Attributes
     ----------

@@ -4,12 +4,13 @@ A request states `least_widths: auto`; what the job works with, publishes and le
 in `min_width` and `spikes` (boxes.default_widths).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.contracts.columns import ColumnKind
 from app.methods.boxes.result import LeastWidth, WidthExemption, WidthSource
@@ -27,7 +28,7 @@ from workers.algorithms.boxes.sides import NumericColumn
 from workers.algorithms.core.winsorized import ends, winsorized
 from workers.methods.boxes.canonical_order import Order
 from workers.methods.boxes.columns import Shown
-from workers.methods.boxes.reading import BoxRecords, domain_of, numeric_kinds
+from workers.methods.boxes.reading import BoxRecords, domain_of, numeric_kinds, spike_of
 
 _EPOCH: Final = date(1970, 1, 1)
 
@@ -132,20 +133,19 @@ def _may_be_lowered(one: LeastWidth) -> bool:
     return one.width > 0.0 and one.source is not WidthSource.NAMED
 
 
-def with_shares(shown: Shown, x: FloatArray, order: Order, box: IndexArray) -> Shown:
+def with_shares(shown: Shown, values: Callable[[str], NDArray[np.generic]], box: IndexArray) -> Shown:
     """Return the columns, their widths with the shares of rows whose boxes have the spike alone.
 
     Parameters
     ----------
     shown : the columns with their widths.
-    x, order : (N, n), the released records, and the order of their columns.
+    values : the released records' numbers of a column, (N,).
     box : (N,), the box of each.
     """
-    columns = dict(zip(order.numeric, numeric_kinds(shown.spec, order, shown.kinds), strict=True))
     widths = dict(shown.widths)
     for name, one in shown.widths.items():
         if one.spike is not None:
-            others = np.bincount(box, weights=x[:, order.place[name]] != columns[name].spike)
+            others = np.bincount(box, weights=values(name) != spike_of(shown.spec, name))
             share = float((others == 0.0)[box].mean())
             widths[name] = one.model_copy(update={"spike_share": share})
     return replace(shown, widths=widths)
@@ -159,7 +159,7 @@ def _width(
     name: str,
     earlier: Mapping[str, float],
 ) -> LeastWidth:
-    """What is demanded of one column, and why."""
+    """The demand on one column, and its origin."""
     spec, persons = shown.spec, _persons(records)
     if name in spec.min_width:
         width = float(spec.min_width[name])

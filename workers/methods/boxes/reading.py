@@ -185,7 +185,7 @@ _DAYS: Final = (float(number_of(date.min)), float(number_of(date.max)))
 
 
 def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColumn:
-    width, spike = float(spec.min_width.get(name, 0.0)), _spike(spec, name)
+    width, spike = float(spec.min_width.get(name, 0.0)), spike_of(spec, name)
     if kind is ColumnKind.ORDINAL:
         order = order_of(spec.ordinal[name])
         return sides.NumericColumn(min_width=width, spike=spike, labels=order.numbers, has_means=order.has_means)
@@ -204,8 +204,8 @@ def _numeric(spec: BoxesSpec, name: str, kind: ColumnKind) -> sides.NumericColum
     )
 
 
-def _spike(spec: BoxesSpec, name: str) -> float | None:
-    """The value that boxes may have alone, as the number that it counts as."""
+def spike_of(spec: BoxesSpec, name: str) -> float | None:
+    """The value that all records of a box may have, as the number that it counts as; None where there is none."""
     value = spec.spikes.get(name)
     if value is None:
         return None

@@ -250,9 +250,8 @@ def _finished(state: Anonymizing, job: JobContext) -> Outcome:
     sensitive = state.sensitive or exposure_of(job.dataset_path(), shown, rows, boxes.box)
     held = demanded(spec, kept, of_row, sensitive, persons if persons is None else persons[order])
     counts = _counts(state, len(order), smallest_class(kept, of_row) if spec.keep else int(boxes.counts.min()))
-    x = state.records.x if outcome.chosen.rows is None else state.records.x[outcome.chosen.rows]
-    shown = least_widths.with_shares(shown, x, state.canonical.order, boxes.box)
     values = _values(state, outcome.chosen.rows)
+    shown = least_widths.with_shares(shown, values, boxes.box)
     result = boxes_report.result(shown, outcome, counts=counts, exposure=sensitive, demands=held, values=values)
     certain = shares_certain(kept, of_row) if spec.keep else {}
     behind = {name: share for name, share in result["share_certain"].items() if name not in spec.keep}

@@ -60,8 +60,8 @@ def mark(
 ) -> int:
     """place_p = 0 at candidates of a line along a numeric axis, else -1; how many there are.
 
-    The first allowed open gap at or after multiples of `step`, from either end, both of whose sides span `width`; and
-    the one between the spike, where that is at an end of the line, and the others.
+    The first allowed open gap at or after multiples of `step`, from either end, both of whose sides span `width`, and
+    the one beside a spike at an end of the line.
     """
     m = len(line)
     free = len(allowed) == 0
@@ -106,14 +106,11 @@ def _beside_spike(rows: FloatArray, line: IndexArray, base: int, axis: int, k: i
     low, high = rows[base + line[0], axis], rows[base + line[m - 1], axis]
     if width <= 0.0 or not (low == spike or high == spike) or low == high:
         return whole(0)
-    p = whole(1)
-    if low == spike:
-        while rows[base + line[p], axis] == spike:
-            p += 1
-    else:
-        p = whole(m - 1)
-        while rows[base + line[p - 1], axis] == spike:
-            p -= 1
+    p = whole(1) if low == spike else whole(m - 1)
+    while low == spike and rows[base + line[p], axis] == spike:
+        p += 1
+    while low != spike and rows[base + line[p - 1], axis] == spike:
+        p -= 1
     below, above = rows[base + line[p - 1], axis], rows[base + line[p], axis]
     if p < k or p > m - k or not is_open(below, above):
         return whole(0)
