@@ -30,7 +30,7 @@ import polars as pl
 
 from app.demo.sources import census
 from benchmarks.boxes import SHARED, adult
-from benchmarks.least_widths import columns_of, demanded
+from benchmarks.columns import columns_of, demanded
 from benchmarks.recorded import RESULTS, printed, record, recorded
 from surebox_core.ladder import rung_from
 from surebox_core.statistics import Statistic

@@ -24,7 +24,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks.boxes import SHARED, adult, mixture
-from benchmarks.least_widths import columns_of, demanded, tables
+from benchmarks.columns import columns_of, demanded
+from benchmarks.equal_risk import CENSUS
+from benchmarks.equal_risk import tables as real_tables
 from benchmarks.recorded import printed, record
 from surebox_core.statistics import Statistic, all_moments
 from surebox_core.types import FloatArray
@@ -50,7 +52,7 @@ def data() -> dict[str, FloatArray]:
         name: pl.read_csv(SHARED / "data" / "sdc" / file).select(pl.all().cast(pl.Float64)).to_numpy()[:, :FIVE]
         for name, file in (("Tarragona", "Tarragona.csv"), ("CASC", "CASCrefmicrodata.csv"))
     }
-    ours = {"census": tables()["census, k = 5"][0], "Adult": adult()}
+    ours = {"census": dict(real_tables())[CENSUS].x, "Adult": adult()}
     return {name: np.ascontiguousarray(x) for name, x in (ours | sdc | {"mixture": mixture(20_000)}).items()}
 
 

@@ -51,11 +51,12 @@ def show(
             f"{seconds[name]:.2f} s from request to release"
         )
     console.print("  The release contains boxes, not values; true values are shown to you, the owner, only.\n")
-    show_given_away(console, ours["spec"].get("min_width") or {}, result, other)
+    show_given_away(console, result, other)
 
 
-def show_given_away(console: Console, widths: dict[str, float], ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+def show_given_away(console: Console, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     """Print by column which share of the people's values everybody knows, and how often a best guess is right."""
+    widths = {name: one["width"] for name, one in ours["least_widths"].items()}
     rows = [
         {
             "column": name,
@@ -70,7 +71,7 @@ def show_given_away(console: Console, widths: dict[str, float], ours: dict[str, 
     console.print(_table(console, "Values given away, by share of the people: Surebox / Mondrian", rows))
     console.print(
         "  Nearly: to within a tenth of the column's natural scale. Guessed: the best guess is that near, which only\n"
-        "  you, the owner, can tell. Both tools were given the same least widths.\n",
+        "  you, the owner, can tell. Both tools have the same least widths.\n",
         highlight=False,
     )
 

@@ -80,7 +80,7 @@ def _one(console: Console, client: Client, source: Source, *, k: int, folder: Pa
         "missing_policy": "drop",
     }
     if source.statistics:
-        spec |= {"statistics": source.statistics, "nominal": source.nominal, "min_width": source.min_width}
+        spec |= {"statistics": source.statistics, "nominal": source.nominal}
     # Others before, so that the times below are those of a service in use: a fresh worker loads its kernels once.
     others = {"Warming up": spec} | (_rare(spec, numbers) if numbers else {})
     submitted = {name: client.submit(one) for name, one in others.items()}

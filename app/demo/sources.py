@@ -14,8 +14,6 @@ MEMBER = "datasets/labsup.csv.bz2"
 COLUMNS = ("age", "educ", "hours", "faminc", "black", "morekids")
 #: Yes or no, written 1 or 0: a box has a set of them, not an interval.
 NOMINAL: dict[str, Any] = {"black": {"values": [0, 1]}, "morekids": {"values": [0, 1]}}
-#: A quarter of each column's natural scale, about its standard deviation, and at least two values.
-MIN_WIDTH: dict[str, float] = {"age": 1.0, "educ": 1.0, "hours": 5.0, "faminc": 6.25}
 #: What someone who studies work and income would ask for; the boxes are cut for these.
 STATISTICS: tuple[dict[str, Any], ...] = (
     {"kind": "mean", "of": ["hours"]},
@@ -38,7 +36,6 @@ class Source:
     columns: tuple[str, ...] | None = None
     statistics: tuple[dict[str, Any], ...] | None = None
     nominal: dict[str, Any] = field(default_factory=dict)
-    min_width: dict[str, float] = field(default_factory=dict)
 
 
 def census(folder: Path) -> Source:
@@ -58,7 +55,7 @@ def census(folder: Path) -> Source:
         ) from error
     path = folder / "labsup.csv"
     path.write_bytes(bz2.decompress(Path(str(member.locate())).read_bytes()))
-    return Source(path, "labsup", "Mothers in the US census of 1980", COLUMNS, STATISTICS, NOMINAL, MIN_WIDTH)
+    return Source(path, "labsup", "Mothers in the US census of 1980", COLUMNS, STATISTICS, NOMINAL)
 
 
 def named(paths: list[Path]) -> list[Source]:

@@ -1,5 +1,6 @@
 """`surebox backup` and `surebox restore`, as docs/operate/operations.md has them, of a service that works meanwhile."""
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -52,9 +53,10 @@ def boxes(dataset_id: str, **more: Any) -> dict[str, Any]:
 
 
 def of_yesterday(storage: Path) -> None:
-    """Every file there is was written a day ago."""
+    """Every file there is was written a day ago; what a job has just put away is none."""
     for path in stored(storage):
-        os.utime(path, (time.time() - DAY, time.time() - DAY))
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(path, (time.time() - DAY, time.time() - DAY))
 
 
 def objects(storage: Path) -> dict[str, bytes]:
