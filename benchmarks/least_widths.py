@@ -8,7 +8,7 @@ means of all columns and the correlation of each with the next. k is 5, of Tarra
 its six numeric columns; CASC has 1,080 records, the others of equal_risk.py are samples of 10,000.
 
 `exact` is the share of the people whose value boxes give away, of the column where it is largest; in brackets those in
-boxes that all have the spike. `sides` are mean widths of boxes in demands, of the columns that are narrower than the
+boxes that all have the spike. `sides` are mean widths of the other boxes in demands, of the columns narrower than the
 demand where nothing is demanded. `ranges` are means over the statistics of the certain widths: of means in deviations,
 of all others in those without widths. CPU seconds are of the whole method with its ranges.
 """
@@ -26,7 +26,7 @@ from benchmarks.boxes import SHARED, adult, mixture
 from benchmarks.columns import columns_of, demanded
 from benchmarks.recorded import RESULTS, printed, record, recorded, span
 from surebox_core.statistics import Statistic, all_moments
-from surebox_core.types import FloatArray
+from surebox_core.types import BoolArray, FloatArray
 from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.content import BoxMeans
 from workers.algorithms.boxes.request import BoxesRequest
@@ -60,19 +60,24 @@ class Made:
         ranges = [one.published[0].guaranteed for one in outcome.certificates]
         self.widths = np.array([np.nan if one is None else one.upper - one.lower for one in ranges], dtype=np.float64)
 
-    def sides(self) -> FloatArray:
-        """Mean width of the boxes in each column."""
+    def widths_of(self, index: int, of: BoolArray | None = None) -> float:
+        """Mean width of some boxes in a column, by records; of all of them by default."""
         boxes = self.boxes
-        return np.asarray(boxes.counts @ (boxes.upper - boxes.lower) / boxes.counts.sum())
+        counts = boxes.counts if of is None else boxes.counts * of
+        return float(counts @ (boxes.upper - boxes.lower)[:, index] / max(int(counts.sum()), 1))
+
+    def others(self, x: FloatArray, index: int, spike: float | None) -> BoolArray:
+        """Boxes with a record that has another value than the spike."""
+        return np.bincount(self.boxes.box, x[:, index] != spike, len(self.boxes.counts)) > 0.0
 
     def exact(self, x: FloatArray, columns: tuple[NumericColumn, ...]) -> tuple[float, float]:
         """Largest share of people whose value is given away off the spike, and largest share in boxes of the spike."""
         boxes, off, alone = self.boxes, [0.0], [0.0]
         for index, column in enumerate(columns):
             point = boxes.upper[:, index] == boxes.lower[:, index]
-            others = np.bincount(boxes.box, weights=x[:, index] != column.spike, minlength=len(boxes.counts))
-            off.append(float(boxes.counts @ (point & (others > 0.0))) / len(x))
-            alone.append(float(boxes.counts @ (others == 0.0)) / len(x))
+            others = self.others(x, index, column.spike)
+            off.append(float(boxes.counts @ (point & others)) / len(x))
+            alone.append(float(boxes.counts @ ~others) / len(x))
         return max(off), max(alone)
 
 
@@ -82,10 +87,12 @@ def measured(x: FloatArray, statistics: tuple[Statistic, ...], k: int) -> list[A
     held = replace(free, columns=demanded(x, free.columns, k))
     means: BoxMeans = "rounded"
     without, wide, averaged = (Made(x, one) for one in (free, held, replace(held, box_means=means)))
-    demands = np.array([column.min_width for column in held.columns])
-    some, extent = demands > 0.0, np.ptp(x, axis=0)
-    sides = [each.sides()[some] / demands[some] for each in (without, wide)]
-    narrow = sides[0] < 1.0
+    some = [(index, column) for index, column in enumerate(held.columns) if column.min_width > 0.0]
+    sides = [
+        np.array([each.widths_of(i, each.others(x, i, one.spike)) / one.min_width for i, one in some])
+        for each in (without, wide)
+    ]
+    narrow, extent = sides[0] < 1.0, np.ptp(x, axis=0)
     exact = [each.exact(x, held.columns) for each in (without, wide)]
     unit = np.array(
         [
@@ -94,11 +101,14 @@ def measured(x: FloatArray, statistics: tuple[Statistic, ...], k: int) -> list[A
         ]
     )
     ranges = [float(np.nanmean(each.widths / unit)) for each in (without, wide, averaged)]
-    ncp = [float((each.sides() / np.where(extent > 0.0, extent, 1.0)).mean()) for each in (without, wide)]
+    ncp = [
+        float(np.mean([each.widths_of(i) / extent[i] for i in range(x.shape[1]) if extent[i] > 0.0]))
+        for each in (without, wide)
+    ]
     return [
         f"{len(without.boxes.counts):,} to {len(wide.boxes.counts):,}",
         f"{100 * exact[0][0]:.0f} to {100 * exact[1][0]:.0f} % ({100 * exact[1][1]:.0f} %)",
-        f"{int(narrow.sum())} of {int(some.sum())}",
+        f"{int(narrow.sum())} of {len(some)}",
         "; ".join(span(each[narrow], ".2f") if narrow.any() else "none" for each in sides),
         f"{ncp[0]:.3f} to {ncp[1]:.3f}",
         f"{ranges[0]:.3f}, {ranges[1]:.3f}; with means {ranges[2]:.3f}",

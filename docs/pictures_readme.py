@@ -16,6 +16,7 @@ from plots import ATTAINED, BLUE, FAINT, GREY, INK, OTHER, spoken
 
 from app.demo.sources import census
 from app.methods.boxes.spec import BoxesSpec
+from benchmarks.columns import demanded
 from benchmarks.recorded import record, recorded
 from surebox_core.statistics import Statistic
 from workers.algorithms.boxes import anonymization
@@ -37,10 +38,11 @@ Range = tuple[float, float]
 
 def ranges(x: np.ndarray, partition: Method) -> tuple[list[Range], int]:
     """Guaranteed ranges of the two means, and how many boxes there are."""
-    columns = tuple(NumericColumn(step=1.0 if name in WHOLE else None) for name in COLUMNS)
-    state = anonymization.init(
-        x, BoxesRequest(K, MEANS, partition=partition, columns=columns, unlisted_column_weight=UNLISTED)
+    plain = tuple(NumericColumn(step=1.0 if name in WHOLE else None) for name in COLUMNS)
+    request = BoxesRequest(
+        K, MEANS, partition=partition, columns=demanded(x, plain, K), unlisted_column_weight=UNLISTED
     )
+    state = anonymization.init(x, request)
     rng = np.random.default_rng(11)  # a picture's cuts, the same every time; a release's are not
     while not anonymization.done(state):
         state = anonymization.step(state, rng=rng)

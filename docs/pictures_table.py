@@ -19,8 +19,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plots import BLUE, FAINT, GREY, INK, picture, range_row
+from rich.console import Console
 
-from app.demo.run import running
+from app.demo.run import compiling, running
 from benchmarks.recorded import record
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -142,7 +143,13 @@ def draw_hours(axes: Axes, ours: dict[str, dict[str, Any]], theirs: dict[str, di
 def main(path: Path) -> None:
     """Ask, and draw."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), jobs=1) as (address, key):
+    console = Console()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        compiling() as compilation,
+        running(Path(folder), console, compilation, jobs=1) as (address, key),
+    ):
+        compilation.wait(console)
         client = Client(address, key, data)
         ours = client.run()
         theirs = client.run(partition="mondrian", accept_findings=["composition"])
@@ -165,7 +172,7 @@ def main(path: Path) -> None:
         draw_left(all_three[0], left(fine, client.spec["ordinal"]["education"]))
         draw_boxes(list(all_three[1:]), drawn)
     words = "Mean hours a week by occupation: guaranteed ranges, estimates and true values"
-    about = "One row an occupation. Surebox's ranges are several times narrower than Mondrian's at the same k = 5."
+    about = "One row an occupation. Surebox's ranges and Mondrian's, with the same least widths and k = 5."
     with picture(PICTURES / "table-hours.svg", words, size=(8.6, 4.6), description=about) as axes:
         draw_hours(axes, hours(ours), hours(theirs))
     record("table", "PYTHONPATH=. python docs/pictures_table.py adult.data", compared(hours(ours), hours(theirs)))
@@ -186,7 +193,7 @@ def compared(ours: dict[str, dict[str, Any]], theirs: dict[str, dict[str, Any]])
         "narrower": len(times),
         "least_times": times[0],
         "most_times": times[-1],
-        "within_three_hours": sum(half <= 3.0 for half in halves),
+        "within_seven_hours": sum(half <= 7.0 for half in halves),
     }
 
 

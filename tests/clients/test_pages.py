@@ -19,6 +19,7 @@ ANALYSIS = "docs/how-to/analyse-a-release.md"
 AUDIT = "docs/tutorials/audit-a-table.md"
 MOVES = ("docs/how-to/move-from-arx.md", "docs/how-to/move-from-sdcmicro.md")
 TYPES = "docs/reference/column-types.md"
+SENSITIVE = "docs/how-to/protect-a-sensitive-column.md"
 STATISTICS = ROOT / "docs/reference/statistics.md"
 
 
@@ -116,7 +117,7 @@ def test_a_table_is_audited(service: Service, tmp_path: Path) -> None:
         assert unlike(lines, printed[number]) == [], printed
 
 
-@pytest.mark.parametrize("page", [*MOVES, TYPES])
+@pytest.mark.parametrize("page", [*MOVES, TYPES, SENSITIVE])
 def test_a_page_runs_and_prints_what_it_shows(service: Service, tmp_path: Path, page: str) -> None:
     printed = run_blocks(blocks_of(page), service, tmp_path)
     for number, lines in lines_after(page).items():

@@ -26,7 +26,7 @@ def test_of_jobs_that_wait_at_once_the_first_publishes_and_the_others_say_what_w
         assert ended[allowed]["state"] == "succeeded"
         problem = next(job["error"] for job in ended.values() if job["state"] == "failed")
         assert [error["pointer"] for error in problem["errors"]] == ["/method"]
-        assert problem["detail"].endswith("the one that is published answers counts and classes"), problem
+        assert problem["detail"].endswith("the one that is published answers counts and classes."), problem
         draws = [
             client.get(f"/v1/jobs/{job_id}/result").json()["release_number"]
             for job_id, job in ended.items()

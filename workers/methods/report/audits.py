@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from surebox_verify.disclosure import ValueDisclosure
-from workers.methods.report.boxes import disclosed_table
+from workers.methods.report.boxes import NOT_COVERED, disclosed_table
 from workers.methods.report.facts import JsonObject
 from workers.methods.report.page import Cell, Figure, Section, Table, pairs
 from workers.methods.report.pictures import Curve, bars, curves
@@ -262,7 +262,7 @@ def _classes(result: JsonObject) -> Section:
 
 def _given_away(result: JsonObject) -> Section:
     shown = {name: ValueDisclosure(**one) for name, one in (result.get("value_disclosure") or {}).items()}
-    return Section("Values that cells give away", tables=disclosed_table(shown))
+    return Section("Values that cells give away", (NOT_COVERED,) if shown else (), tables=disclosed_table(shown))
 
 
 def _learned(result: JsonObject) -> Section:

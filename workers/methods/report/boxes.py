@@ -16,6 +16,11 @@ from workers.methods.report.facts import ReleaseFacts
 from workers.methods.report.page import Section, Table
 from workers.methods.report.pictures import bars, histogram
 
+#: Beside the values that everybody knows.
+NOT_COVERED: Final = (
+    "The table of values that everybody knows is of this file alone. It does not count readers who know other records "
+    "of a box, columns that follow from others, kept columns, and other releases of the same data."
+)
 #: Columns of one picture.
 _DRAWN: Final = 30
 #: Columns that are read at once: a file of thousands states where each is, and that takes as long as reading some.
@@ -37,6 +42,9 @@ def request_section(facts: ReleaseFacts) -> Section:
             "named below get ranges as narrow as that allows."
         ),
     ]
+    if widths := parameters.get("min_width"):
+        named = listed([f"{width:g} in {name}" for name, width in widths.items()])
+        sentences.append(f"Sides of boxes are at least so wide: {named}.{_spikes(parameters.get('spikes') or {})}")
     if parameters.get("l") is not None:
         sensitive = [*parameters.get("sensitive", ()), *parameters.get("min_separation", {})]
         sentences.append(f"Each box contains at least {parameters['l']} different values of {listed(sensitive)}.")
@@ -45,7 +53,16 @@ def request_section(facts: ReleaseFacts) -> Section:
         sentences.append(f"Kept columns, {counted}: {listed(list(parameters['keep']))}.")
     if parameters.get("bounds") == "tight":
         sentences.append("Bounds are tight: each end is the value of some record.")
+    sentences += [NOT_COVERED] if shown else []
     return Section("The request and the method", sentences=tuple(sentences), tables=disclosed_table(shown or {}))
+
+
+def _spikes(spikes: Mapping[str, Any]) -> str:
+    """Return the sentence about boxes that need no width, after a space; nothing where there are none."""
+    if not spikes:
+        return ""
+    named = listed([f"{value} in {name}" for name, value in spikes.items()])
+    return f" Boxes whose records all have the most frequent value may be narrower: {named}."
 
 
 def _exact_values(shown: Mapping[str, ValueDisclosure] | None) -> str:

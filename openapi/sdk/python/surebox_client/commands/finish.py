@@ -97,6 +97,8 @@ def left_out(result: Mapping[str, Any]) -> list[str]:
     return [f"{released} of {records} records are in the release; {records - released} are not: {', '.join(named)}."]
 
 
+#: Of whom a line of values does not speak.
+_LEARN_MORE: Final = " Whoever knows other records of a box, or other releases, learns more."
 #: Columns whose values a line names.
 _MOST_COLUMNS: Final = 3
 
@@ -108,7 +110,7 @@ def disclosed(result: Mapping[str, Any]) -> list[str]:
     most = sorted(shares, key=lambda name: (shares[name]["exact"], shares[name]["within"] or 0.0), reverse=True)
     named = [_given_away(name, shares[name]) for name in most[:_MOST_COLUMNS]]
     more = f"; {len(most) - _MOST_COLUMNS} more columns less often" if len(most) > _MOST_COLUMNS else ""
-    return [f"Everybody learns values from narrow boxes: {'; '.join(named)}{more}."] if named else []
+    return [f"Everybody learns values from narrow boxes: {'; '.join(named)}{more}.{_LEARN_MORE}"] if named else []
 
 
 def _given_away(name: str, one: Mapping[str, Any]) -> str:
