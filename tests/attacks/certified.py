@@ -51,7 +51,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "rounded means": NUMBERS | {"box_means": "rounded"},
     "marked": NUMBERS | {"rare_records": "mark", "max_suppressed": 0.2, "statistics": NARROW[:3]},
     "suppressed": NUMBERS | {"rare_records": "suppress", "statistics": NARROW[:3]},
-    "weighed": NUMBERS | {"rare_records": "weigh", "statistics": NARROW[:3]},
+    "weighed": NUMBERS | {"rare_records": "weigh", "least_widths": "none", "statistics": NARROW[:3]},
     "weighed, declared": NUMBERS | {
         "rare_records": "weigh", "statistics": NARROW[:4], "domains": {"dose": [-10, 400], "days": [0, 200]},
     },
@@ -61,7 +61,7 @@ KINDS: dict[str, dict[str, Any]] = {
             {"kind": "share", "of": ["dose"], "interval": [None, 1e30]}, *NARROW[:3],
         ],
     },
-    "weighed, paper": NUMBERS | {"rare_records": "weigh", "objective": "paper", "statistics": NARROW[:3]},
+    "weighed, paper": NUMBERS | {"rare_records": "weigh", "least_widths": "none", "objective": "paper", "statistics": NARROW[:3]},
     "a survey": NUMBERS | {"survey_weight_column": "design"},
     "nominal": WARDS | {"ordinal": {"study": STUDY}},
     "nominal, tight": WARDS | {"ordinal": {"study": STUDY}, "bounds": "tight"},

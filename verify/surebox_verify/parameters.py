@@ -192,6 +192,8 @@ class Parameters:
             yield f"that the boxes are those of {made_from[0]}"
         if said.get("domains") and (said.get("bounds") != "cells" or left_out or made_from):
             yield "that `domains` reach as far as they say, beyond the bounds of the file"
+        if said.get("min_width"):
+            yield "that no other `min_width` was demanded where all boxes are wider"
         if said.get("value_step") and said.get("bounds") == "grid":
             yield "that values are multiples of their `value_step`"
         if kept := said.get("keep"):

@@ -45,8 +45,11 @@ class Sensitive:
     def problems(self) -> Iterator[str]:
         """Columns of which a box has too few values, or too much of one; shares of one value that are others."""
         yield from self._wrong_guesses()
-        if shown := sorted({str(each) for each in self.said.get("withheld") or ()} & self._there()):
+        withheld = {str(each) for each in self.said.get("withheld") or ()}
+        if shown := sorted(withheld & self._there()):
             yield f"withheld: {', '.join(map(repr, shown))} published, and the file has it"
+        if others := sorted(withheld - set(self._demanded())):
+            yield f"withheld: {', '.join(map(repr, others))} published, not one of `sensitive`"
         for name in self._demanded():
             if name in self._there() and self.table.num_rows:
                 yield from self._wrong(name)
