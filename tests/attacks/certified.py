@@ -61,7 +61,9 @@ KINDS: dict[str, dict[str, Any]] = {
             {"kind": "share", "of": ["dose"], "interval": [None, 1e30]}, *NARROW[:3],
         ],
     },
-    "weighed, paper": NUMBERS | {"rare_records": "weigh", "least_widths": "none", "objective": "paper", "statistics": NARROW[:3]},
+    "weighed, paper": NUMBERS | {
+        "rare_records": "weigh", "least_widths": "none", "objective": "paper", "statistics": NARROW[:3],
+    },
     "a survey": NUMBERS | {"survey_weight_column": "design"},
     "nominal": WARDS | {"ordinal": {"study": STUDY}},
     "nominal, tight": WARDS | {"ordinal": {"study": STUDY}, "bounds": "tight"},
