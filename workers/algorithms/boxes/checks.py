@@ -16,7 +16,7 @@ from workers.algorithms.boxes.content import box_means_fault
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints, check_demands
 from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import NumericColumn
-from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError, NarrowColumnError
+from workers.algorithms.core.errors import InfeasibleAlphaError, InfeasibleKError
 from workers.algorithms.core.winsorized import ends
 
 _MOST_STEPS = 2.0**53
@@ -99,7 +99,8 @@ def check_left(x: FloatArray, request: BoxesRequest, demands: BoxConstraints) ->
     _check_demands(demands, request.k)
     for index, column in enumerate(request.columns):
         if column.min_width > 0.0 and np.ptp(x[:, index]) < column.min_width:
-            raise NarrowColumnError(index, column.min_width, of="values of the records that are left")
+            detail = f"values of the records that are left do not span the least width {column.min_width:g}"
+            raise InvalidColumnError(index, detail)
 
 
 def _check_numbers(x: FloatArray, request: BoxesRequest) -> None:
@@ -125,7 +126,7 @@ def _check_columns(x: FloatArray, request: BoxesRequest) -> None:
             raise InvalidColumnError(index, f"{strays} values are no {values}{how}")
         low, high = ends(x[:, index], request.k, request.demands.persons) if column.min_width > 0.0 else (0.0, 0.0)
         if high - low < column.min_width:  # of what the search sees: a refusal reveals nothing of one value
-            raise NarrowColumnError(index, column.min_width)
+            raise InvalidColumnError(index, f"its values do not span the least width {column.min_width:g}")
     for index, nominal in enumerate(request.nominal):
         least = -1 if request.patterns else 0
         if len(nominal.codes) != len(x) or nominal.codes.min() < least or nominal.codes.max() >= nominal.values:

@@ -20,13 +20,6 @@ class OutsideDomainError(InvalidColumnError):
         self.count = count
 
 
-class NarrowColumnError(InvalidColumnError):
-    """A column whose values do not span its least width."""
-
-    def __init__(self, column: int, width: float, *, of: str = "its values") -> None:
-        super().__init__(column, f"{of} do not span the least width {width:g}")
-
-
 class InfeasibleDiversityError(ValueError):
     """More values per box are demanded than a column has.
 

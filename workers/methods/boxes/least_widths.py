@@ -68,12 +68,13 @@ def inherited(shown: Shown) -> Shown:
     return replace(shown, widths=widths)
 
 
-def lowerings(shown: Shown, records: BoxRecords, order: Order) -> list[dict[str, float]]:
+def lowerings(shown: Shown, records: BoxRecords, order: Order, *, together: bool) -> list[dict[str, float]]:
     """Return what to demand where no two boxes have the widths: by column, fewest demands lowered first.
 
     Parameters
     ----------
     shown, records, order : as of `with_widths`; the widths are there.
+    together : whether all are lowered at once, since some group of records has none of them.
 
     Returns
     -------
@@ -90,13 +91,13 @@ def lowerings(shown: Shown, records: BoxRecords, order: Order) -> list[dict[str,
     dropped = dict.fromkeys(own, 0.0)
     if not own:
         return []
-    if spec.bounds is BoxBounds.CELLS and spec.box_means is not BoxMeans.EXACT:
+    if not together and spec.bounds is BoxBounds.CELLS and spec.box_means is not BoxMeans.EXACT:
         spans = {name: np.subtract(*ends(records.x[:, order.place[name]], spec.k, persons)[::-1]) for name in own}
         by_room = sorted(own, key=lambda name: shown.widths[name].width / spans[name])
         return [dropped, *({name: width} for name in by_room for width in halves[name]), dropped]
     most = max(map(len, halves.values()))
-    together = [{name: each[min(step, len(each) - 1)] for name, each in halves.items()} for step in range(most)]
-    return [dropped, *together, dropped]
+    at_once = [{name: each[min(step, len(each) - 1)] for name, each in halves.items()} for step in range(most)]
+    return [dropped, *at_once, dropped]
 
 
 def lowered(shown: Shown, widths: Mapping[str, float]) -> Shown:
@@ -112,21 +113,6 @@ def lowered(shown: Shown, widths: Mapping[str, float]) -> Shown:
         for name, one in shown.widths.items()
     }
     return _stating(shown, settled)
-
-
-def narrower(shown: Shown, name: str, column: NumericColumn) -> Shown | None:
-    """Return the columns with one width halved, or dropped; None where it has none that may be lowered.
-
-    Parameters
-    ----------
-    shown : the columns with their widths.
-    name, column : the column, and what its values are.
-    """
-    one = shown.widths.get(name)
-    if one is None or not _may_be_lowered(one):
-        return None
-    ways = [width for width in halvings(one.demanded, column) if width < one.width]
-    return lowered(shown, {name: max(ways, default=0.0)})
 
 
 def _may_be_lowered(one: LeastWidth) -> bool:

@@ -18,7 +18,6 @@ from workers.algorithms.boxes import anonymization
 from workers.algorithms.boxes.partition.constraints.box_constraints import BoxConstraints
 from workers.algorithms.boxes.sides import NominalColumn
 from workers.algorithms.boxes.state import BoxesRequest, BoxesState
-from workers.algorithms.core.errors import NarrowColumnError
 from workers.frames.classes import shares_certain, smallest_class
 from workers.frames.codes import Codes
 from workers.frames.columns import take_rows
@@ -32,7 +31,7 @@ from workers.methods.boxes.constraints import demands
 from workers.methods.boxes.demanded import demanded
 from workers.methods.boxes.exposure import SensitiveExposure, exposure_of
 from workers.methods.boxes.kept import kept_classes
-from workers.methods.boxes.reading import BoxRecords, numeric_kinds, read, records
+from workers.methods.boxes.reading import BoxRecords, read, records
 from workers.methods.boxes.requests import REFUSALS, begin, refused, request
 from workers.methods.boxes.series import Later
 from workers.methods.boxes.statistic_entries import public_statistics
@@ -65,10 +64,13 @@ class Anonymizing:
     closeness: float | None = None
     #: What the boxes state about sensitive columns, where `t` had to be measured before they were settled.
     sensitive: SensitiveExposure | None = None
-    #: Of one box: how it stands, the least widths that are tried in place of its own, and which of them now.
-    one_box: "Anonymizing | None" = None
+    #: The work with its own least widths, where these leave one box or none, and why none.
+    first: "Anonymizing | None" = None
+    error: SureboxError | None = None
+    #: The least widths that are tried instead, which of them now, and whether there are several boxes without any.
     ways: tuple[Mapping[str, float], ...] = ()
     way: int = 0
+    has_several: bool = False
 
 
 class BoxesRunner:
@@ -107,12 +109,9 @@ class BoxesRunner:
             return series.step(state)
         try:
             following = anonymization.step(state.algorithm, rng=job.rng)
-        except NarrowColumnError as error:
-            if (narrower := _narrower(state, job, error)) is not None:
-                return narrower
-            raise beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job)) from None
         except REFUSALS as error:
-            raise beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job)) from None
+            said = beside.repointed(refused(error, state.shown.spec, state.canonical), _specification(job))
+            return _without_refusal(state, job, said)
         following_state = replace(state, algorithm=following)
         if not anonymization.done(following):
             return following_state
@@ -207,29 +206,41 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
 def _in_several(state: Anonymizing, job: JobContext) -> Anonymizing:
     """Boxes, or the beginning of a search with lower least widths where no two boxes have these.
 
-    They are lowered only where there are several boxes without them, which is tried first.
+    They are lowered only as far as there are fewer boxes than without any, which is tried first.
     """
     several = len(anonymization.result(state.algorithm).boxes.counts) > 1
-    if state.one_box is None:
-        ways = () if several else tuple(least_widths.lowerings(state.shown, state.records, state.canonical.order))
-        return _with_way(replace(state, one_box=state, ways=ways), 0, job) if ways else state
+    if state.first is None:
+        return state if several else _lowered(state, job, None)
     if state.way == 0:
-        return _with_way(state, 1, job) if several else state.one_box
-    return state if several else _with_way(state, state.way + 1, job)
+        if several or state.error is not None:
+            return _with_way(replace(state, has_several=several), 1, job)
+        return state.first
+    return state if several or not state.has_several else _with_way(state, state.way + 1, job)
+
+
+def _without_refusal(state: Anonymizing, job: JobContext, error: SureboxError) -> Anonymizing:
+    """The beginning of a search with lower least widths; the refusal where they are not the reason of it."""
+    if state.first is None:
+        lowered = _lowered(state, job, error)
+        if lowered.first is None:
+            raise error
+        return lowered
+    if state.way == 0:
+        raise state.error or error
+    return _with_way(state, state.way + 1, job)
+
+
+def _lowered(state: Anonymizing, job: JobContext, error: SureboxError | None) -> Anonymizing:
+    """The beginning of a search without least widths; as it stands where none may be lowered."""
+    together = error is not None
+    ways = least_widths.lowerings(state.shown, state.records, state.canonical.order, together=together)
+    return _with_way(replace(state, first=state, error=error, ways=tuple(ways)), 0, job) if ways else state
 
 
 def _with_way(state: Anonymizing, way: int, job: JobContext) -> Anonymizing:
     """The beginning of a search with other least widths."""
-    whole = state if state.one_box is None else state.one_box
-    return replace(_anew(state, least_widths.lowered(whole.shown, state.ways[way]), job), way=way)
-
-
-def _narrower(state: Anonymizing, job: JobContext, error: NarrowColumnError) -> Anonymizing | None:
-    """The beginning of a search with half of a width that the records which are left do not span."""
-    order = state.canonical.order
-    column = numeric_kinds(state.shown.spec, order, state.shown.kinds)[error.column]
-    shown = least_widths.narrower(state.shown, order.numeric[error.column], column)
-    return None if shown is None else _anew(state, shown, job)
+    first = state if state.first is None else state.first
+    return replace(_anew(state, least_widths.lowered(first.shown, state.ways[way]), job), way=way)
 
 
 def _anew(state: Anonymizing, shown: Shown, job: JobContext) -> Anonymizing:
