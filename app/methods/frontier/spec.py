@@ -65,6 +65,7 @@ class FrontierSpec(_OfBoxes):
     )
     compare_means: bool = Field(
         default=True,
+        strict=True,
         description="True if each `k` is also tried with rounded means, which takes longer.",
     )
 

@@ -104,7 +104,7 @@ def test_kept_columns_below_k_and_values_that_boxes_give_away(client: httpx.Clie
 
 
 def test_what_is_not_published_is_said_to_the_job_alone(client: httpx.Client, dataset_id: str) -> None:
-    job = ask(client, dataset_id, l=1, sensitive=["rich"])
+    job = ask(client, dataset_id, l=1, sensitive=["rich"], withheld=["rich"])
     assert codes(client, job) == ({"values_certain": "/spec/sensitive/0"}, set())
     half = people().with_columns(pl.when(pl.col("age") > 50).then(pl.col("wage")))
     job = ask(client, str(upload(client, half.write_csv(), type=TYPES)["id"]), missing_policy="drop", k=3)

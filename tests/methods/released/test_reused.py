@@ -28,7 +28,7 @@ STATISTICS: dict[str, dict[str, Any]] = {
     "domain_mean(wage, kin)": {"kind": "domain_mean", "of": ["wage", "kin"]},
 }
 RELEASES: dict[str, dict[str, Any]] = {
-    "as it comes": {},
+    "as it comes": {"least_widths": "none"},
     "tight bounds": {"bounds": "tight"},
     "an order and days": {"ordinal": {"grade": GRADES}, "quasi_identifiers": ["age", "wage", "town", "grade", "born"]},
     "means in the boxes": {"box_means": "exact"},
