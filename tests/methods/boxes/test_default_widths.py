@@ -1,6 +1,8 @@
 """Least widths that a request leaves to the job: boxes have them, they refuse nothing, and the family inherits them."""
 
+import datetime as dt
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from app.errors import SureboxError
 from tests.drawing import seeds
 from tests.methods.asking import anonymization, released, succeed, upload
 from tests.methods.in_process import Bench, Done
+from tests.verify.test_releases import verified
 from workers.methods.context import InputFile
 
 ROWS = pl.DataFrame({"x": np.arange(200.0) ** 1.5, "y": np.tile(np.arange(20.0), 10)})
@@ -167,3 +170,28 @@ def test_later_releases_have_the_widths_of_the_first(client: httpx.Client) -> No
     assert {one["source"] for one in again["result"]["least_widths"].values()} == {"family"}
     release = client.get(f"/v1/releases/{again['release_id']}").json()
     assert "auto" not in json.dumps(release)
+
+
+def test_a_reader_finds_false_widths_and_spikes(tmp_path: Path) -> None:
+    """Of numbers, days and an order; a spike is in the boxes of half of the rows, and only widths have one."""
+    draw = np.random.default_rng(5)
+    days = [dt.date(2020, 1, 1)] * 200 + [dt.date(2021, 3, int(day)) for day in draw.integers(1, 29, 100)]
+    frame = pl.DataFrame({"gain": np.where(draw.random(300) < 0.7, 0, draw.integers(100, 9000, 300)), "day": days})
+    bench = Bench(tmp_path)
+    bench.dataset("table", frame)
+    body = {"method": "boxes", "dataset_id": "table", "quasi_identifiers": frame.columns, "k": 5}
+    release = bench.run(body | {"bounds": "tight"}).release
+    assert release is not None
+    assert release.parameters["spikes"] == {"gain": 0, "day": "2020-01-01"}
+    assert verified(release, "parquet").problems == []
+    width = release.parameters["min_width"]
+    for false in (
+        {"spikes": {}},
+        {"spikes": {"gain": 9000, "day": "2020-01-01"}},
+        {"spikes": {"gain": 0, "day": "no day"}},
+        {"spikes": {"gain": 0, "day": "2021-03-05"}},
+        {"min_width": width | {"gain": 9000.0}},
+        {"min_width": {"day": width["day"]}},
+    ):
+        lying = replace(release, parameters={**release.parameters, **false})
+        assert [one for one in verified(lying, "parquet").problems if one.startswith(("spikes", "min_width"))], false
