@@ -26,6 +26,7 @@ def given_away(draw: np.random.Generator) -> dict[str, Any]:
     known = {"exact": share["exact"], "within": share["within"]}
     return {
         "value_disclosure": {"hours-per-week-of-the-main-job": known, "occupation": known | {"within": None}},
+        "least_widths": {"hours-per-week-of-the-main-job": {"width": float(draw.choice([1.25, 12_500.0]))}},
         "guessed": dict.fromkeys(("hours-per-week-of-the-main-job", "occupation"), share),
     }
 
