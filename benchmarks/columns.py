@@ -1,4 +1,4 @@
-"""What benchmarks know of the columns of numbers in a table: their steps, and the widths demanded by default."""
+"""Steps of the columns of numbers in a table, and the widths demanded by default."""
 
 from dataclasses import replace
 

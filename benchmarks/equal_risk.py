@@ -1,4 +1,4 @@
-"""What tools give away of values, and how accurate they are: the same tables, k, tolerance and statistics for all.
+"""Compare tools by the values that they give away and by their accuracy: the same tables, k, tolerance and statistics.
 
     python benchmarks/equal_risk.py [table ...]
 
@@ -83,7 +83,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a tool publishes of a table: which records, and what it leaves of each in each column.
+    """A tool's release of a table: its records, and the values that it leaves open of each in each column.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def _on_lattice(table: Table, points: FloatArray) -> FloatArray:
 
 
 def errors(table: Table, y: FloatArray) -> Cost:
-    """How far the statistics of released numbers are from those of the records."""
+    """Errors of the statistics of released numbers, against those of the records."""
     means = np.abs(y.mean(axis=0) - table.x.mean(axis=0)) / table.x.std(axis=0)
     correlations = [abs(_correlation(y[:, pair]) - _correlation(table.x[:, pair])) for pair in table.pairs]
     return Cost(means[list(table.means)], np.array(correlations))

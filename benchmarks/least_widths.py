@@ -1,4 +1,4 @@
-"""What default least widths cost and protect, beside the same request without, and with rounded means.
+"""Compare default least widths with the same request without them, and with rounded means: cost and protection.
 
     python benchmarks/least_widths.py [table ...]
 

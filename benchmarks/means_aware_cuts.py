@@ -1,4 +1,4 @@
-"""What other statistics gain where cuts know that means are published, at equal records a box.
+"""Measure the gain of other statistics where cuts know that means are published, at equal records a box.
 
     python benchmarks/means_aware_cuts.py
 

@@ -72,7 +72,7 @@ class ValueDisclosure(Contract):
 
 
 class GuessedValues(Contract):
-    """How often the best guess of a value in a column is right, with a release of boxes and without it.
+    """Shares of best guesses of a column's values that are right, with a release of boxes and without it.
 
     Whoever guesses is taken to have the column's distribution. The guess by the release is the window that most of the
     column's values are in, of those inside the row's box, or the mean of the box; whichever is right more often.

@@ -95,7 +95,7 @@ def submitted(client: httpx.Client, body: dict[str, Any], dataset_id: str) -> ht
 
 
 def less(body: dict[str, Any], fitting: str) -> dict[str, Any] | None:
-    """What a sentence says would fit, as a request about the same data; None: it says no more than a sample."""
+    """The request that a sentence names as fitting the same data; None: it names a sample alone."""
     if listed := re.search(r"([\d,]+) of its [\d,]+ (columns|variables)", fitting):
         field = {"columns": "quasi_identifiers", "variables": "variables"}[listed[2]]
         first = body[field][: int(listed[1].replace(",", ""))]

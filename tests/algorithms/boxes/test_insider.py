@@ -1,4 +1,4 @@
-"""What box means leave to somebody who knows all records of a box but one, beside all values tried."""
+"""The part of a box that its mean leaves to an insider, against trying every value."""
 
 from dataclasses import replace
 

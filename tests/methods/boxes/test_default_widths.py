@@ -59,7 +59,7 @@ def request(draw: np.random.Generator, frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def outcome(bench: Bench, body: dict[str, Any]) -> Done | str:
-    """What came of a request: the job, or the refusal."""
+    """Run a request: the job, or the refusal."""
     if wrong := bench.accepted(body)[1]:
         return str(wrong)
     try:

@@ -63,18 +63,15 @@ def default_width(
     declared : how many values it can have, as far as that is declared.
     persons : (N,), whose record each is; None where every record is a person.
     """
-    there = ~np.isnan(values)
-    if persons is not None and len(persons):
-        persons = persons[there]
-    seen = winsorized(values[there, None], k, persons)[:, 0]
+    seen, persons = _seen(values, k, persons)
     different = len(np.unique(seen))
     if different <= 1:
         return DefaultWidth(0.0, exempt="one_value")
     if (different if declared is None else declared) < _FEWEST:
         return DefaultWidth(0.0, exempt="few_values")
-    spike = commonest_half(seen)
+    spike = _spike(seen)
     off = np.ones(len(seen), dtype=np.bool_) if spike is None else seen != spike
-    whose = persons[off] if persons is not None and len(persons) else None
+    whose = None if persons is None else persons[off]
     people = int(off.sum()) if whose is None else len(np.unique(whose))
     deviation = float(winsorized(seen[off, None], tail(k, people), whose).std())
     width = _SHARE * rung_from(deviation) if deviation > SMALLEST else 0.0
@@ -82,13 +79,25 @@ def default_width(
     return DefaultWidth(width, spike) if width > 0.0 else DefaultWidth(0.0, exempt="one_value")
 
 
-def commonest_half(values: FloatArray) -> float | None:
-    """The value that more than half of some values are; None where there is none.
+def spike_in(values: FloatArray, k: int, persons: IndexArray | None = None) -> float | None:
+    """The spike of a column as the search sees it; None where there is none.
 
     Parameters
     ----------
-    values : (m,), none missing.
+    values, k, persons : as of `default_width`.
     """
+    return _spike(_seen(values, k, persons)[0])
+
+
+def _seen(values: FloatArray, k: int, persons: IndexArray | None) -> tuple[FloatArray, IndexArray | None]:
+    """Winsorized values that are there, and whose each is."""
+    there = ~np.isnan(values)
+    whose = persons[there] if persons is not None and len(persons) else None
+    return winsorized(values[there, None], k, whose)[:, 0], whose
+
+
+def _spike(values: FloatArray) -> float | None:
+    """The value that more than half of some values are; None where there is none."""
     if len(values) == 0:
         return None
     middle = float(np.partition(values, len(values) // 2)[len(values) // 2])

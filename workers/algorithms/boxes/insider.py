@@ -1,4 +1,4 @@
-"""What box means leave to an insider, who knows all records of a box but one.
+"""The part of a box that its mean leaves to an insider, who knows all records but one.
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""How often the best guess of a value is right: from the boxes of a release, and without it.
+"""Shares of best guesses of values that are right: from the boxes of a release, and without it.
 
 Notation
 --------

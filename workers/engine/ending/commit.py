@@ -170,7 +170,7 @@ def _declared(connection: Connection, claimed: Claim) -> tuple[str, ...]:
 
 
 def _lifetime(claimed: Claim, row: ReleaseRow, settings: Settings) -> timedelta | None:
-    """How long a draft is kept that no one has requested to be published; None for all other releases."""
+    """Return the time for which an unrequested draft is kept; None for all other releases."""
     requested = PublicationMode(StoredSpec.of(claimed.spec).publish) is PublicationMode.AUTO
     return None if requested or row.state is not ReleaseState.DRAFT else timedelta(days=settings.draft_days)
 

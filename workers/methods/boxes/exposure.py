@@ -34,7 +34,7 @@ class SensitiveExposure:
 
     @property
     def guesses(self) -> dict[str, dict[str, float]]:
-        """How often a guess can be right, as results and certificates state it."""
+        """Shares of right guesses, as results and certificates state them."""
         return {name: dict(getattr(self, name)) for name in ("largest_share", "share_above_60_percent")}
 
     def guesses_of(self, names: Collection[str]) -> dict[str, dict[str, float]]:
@@ -141,7 +141,7 @@ def guessed(
     values: Callable[[str], NDArray[Any]],
     disclosed: Mapping[str, Mapping[str, float | None]],
 ) -> dict[str, dict[str, float | None]]:
-    """How often the best guess of a value is right, by column. Restricted.
+    """Shares of best guesses that are right, by column. Restricted.
 
     Parameters
     ----------

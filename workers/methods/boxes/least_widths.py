@@ -23,9 +23,9 @@ from app.methods.boxes.spec import (
     SuppressionObjective,
 )
 from surebox_core.types import FloatArray, IndexArray
-from workers.algorithms.boxes.default_widths import commonest_half, default_width, halvings, possible_width
+from workers.algorithms.boxes.default_widths import default_width, halvings, possible_width, spike_in
 from workers.algorithms.boxes.sides import NumericColumn
-from workers.algorithms.core.winsorized import ends, winsorized
+from workers.algorithms.core.winsorized import ends
 from workers.methods.boxes.canonical_order import Order
 from workers.methods.boxes.columns import Shown
 from workers.methods.boxes.reading import BoxRecords, domain_of, numeric_kinds, spike_of
@@ -156,8 +156,7 @@ def _width(
         return _stated(0.0, 0.0, None, WidthExemption.SETTINGS)
     if name in earlier:
         demanded, source = earlier[name], WidthSource.FAMILY
-        there = values[~np.isnan(values)]
-        spike = commonest_half(winsorized(there[:, None], spec.k)[:, 0])
+        spike = spike_in(values, spec.k, persons)
         exempt = WidthExemption.FAMILY if demanded == 0.0 else None
     else:
         own = default_width(values, column, spec.k, declared=_declared(spec, name, column), persons=persons)
@@ -198,14 +197,14 @@ def _stating(shown: Shown, widths: Mapping[str, LeastWidth]) -> Shown:
 
 
 def _cannot_be(spec: BoxesSpec) -> bool:
-    """Whether boxes are weighed, or judged as in the papers, which is not defined with widths of these bounds."""
+    """Test for weighed boxes, or the papers' objective: neither is defined with widths of these bounds."""
     papers = spec.rare_records is RareRecords.SUPPRESS and spec.objective is SuppressionObjective.PAPER
     by_records = spec.bounds is not BoxBounds.CELLS or spec.box_means is BoxMeans.EXACT
     return by_records and (papers or spec.rare_records is RareRecords.WEIGH)
 
 
 def _declared(spec: BoxesSpec, name: str, column: NumericColumn) -> int | None:
-    """How many values a column can have, as far as that is declared."""
+    """Count the values that a column can have; None where none are declared."""
     if name in spec.ordinal:
         return len(spec.ordinal[name])
     step, domain = spec.value_step.get(name, column.step), domain_of(spec, name)

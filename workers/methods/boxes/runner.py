@@ -206,7 +206,7 @@ def _within_t(state: Anonymizing, job: JobContext) -> Anonymizing:
 def _in_several(state: Anonymizing, job: JobContext) -> Anonymizing:
     """Boxes, or the beginning of a search with lower least widths where no two boxes have these.
 
-    They are lowered only as far as there are fewer boxes than without any, which is tried first.
+    A search without any comes first: where that makes one box too, or is refused too, nothing is lowered.
     """
     several = len(anonymization.result(state.algorithm).boxes.counts) > 1
     if state.first is None:

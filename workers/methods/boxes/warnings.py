@@ -100,13 +100,13 @@ def rare_values(shown: Shown, left_out: int, records: int) -> Iterator[JobWarnin
 
 
 def _lowered(spec: BoxesSpec, result: Mapping[str, Any]) -> Iterator[JobWarning]:
-    """Warn about least widths that were asked for by none and that no two boxes have."""
+    """Warn about default least widths that were lowered."""
     for index, name in enumerate(spec.quasi_identifiers):
         one = result["least_widths"].get(name)
         if one is not None and one["width"] < one["demanded"]:
             share = result["value_disclosure"][name]["exact"]
             detail = (
-                f"no two boxes have the least width {one['demanded']:g} in column {name!r}: it is {one['width']:g} "
+                f"boxes cannot have the least width {one['demanded']:g} in column {name!r}: it is {one['width']:g} "
                 f"now. The release gives away the values of {share:.1%} of the rows. To hide more, name `min_width`"
             )
             yield warning(WarningCode.LEAST_WIDTH_LOWERED, detail, pointer("spec", "quasi_identifiers", index))

@@ -72,7 +72,7 @@ def _left(state: Anonymizing) -> dict[str, float | None]:
 
 
 def means_possible(spec: BoxesSpec, types: Mapping[str, ColumnType]) -> bool:
-    """Whether boxes can have the means that a specification names, under names that no other column has.
+    """Test that boxes can have means, under names that no other column has.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def _frontier(points: Sequence[JsonObject]) -> Section:
 
 
 def _of_means(averaged: Sequence[JsonObject]) -> Table:
-    """What rounded means give away at each k."""
+    """Table of the values that rounded means give away at each k."""
     rows: list[tuple[Cell, ...]] = []
     for point in averaged:
         left = {name: share for name, share in point["with_means"]["left_to_insider"].items() if share is not None}

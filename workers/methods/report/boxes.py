@@ -101,7 +101,7 @@ def disclosed_table(shown: Mapping[str, ValueDisclosure]) -> tuple[Table, ...]:
 
 
 def guessed(result: Mapping[str, Any]) -> Section:
-    """How often the best guess of a value is right: for the owner, for it is known from the records alone."""
+    """Section on best guesses that are right, for the owner: they are known from the records alone."""
     columns: Mapping[str, Mapping[str, float | None]] = result.get("guessed") or {}
     rows = tuple(
         (name, *(_percent(one[figure]) for figure in ("share", "baseline")), one["tolerance"])

@@ -205,7 +205,7 @@ def _boxes_remain(facts: ReleaseFacts, *, limited: bool) -> str:
 
 
 def _guesses(figures: JsonObject, names: Sequence[str]) -> Iterator[str]:
-    """How often the most frequent value of a box is a record's, by sensitive column: in the worst box, and how many."""
+    """Rows about the most frequent value of a box, by sensitive column: in the worst box, and above 60 %."""
     most, above = figures.get("largest_share") or {}, figures.get("share_above_60_percent") or {}
     for name in names:
         if name in most and name in above:

@@ -29,13 +29,13 @@ def is_open(a: float, b: float) -> bool:
 
 @kernel
 def spans(low: float, high: float, width: float, spike: float) -> bool:
-    """Whether values from `low` to `high` span a width, or need not: they are all the column's spike."""
+    """Test that values from `low` to `high` span a width, or are all the column's spike."""
     return high - low >= width or (low == spike and high == spike)
 
 
 @kernel
 def can_part(low: float, high: float, width: float, spike: float) -> bool:
-    """Whether values from `low` to `high` may have a cut both of whose sides span a width, one of them the spike."""
+    """Test that a cut may leave two sides that span a width; one at the spike needs none."""
     return high - low > (width if low == spike or high == spike else 2.0 * width)
 
 

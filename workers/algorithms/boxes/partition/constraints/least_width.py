@@ -37,7 +37,7 @@ def is_wide(
     e: int,
     axis: int,
 ) -> bool:
-    """Whether columns with a least width have it, or one value, the spike: all, or the one cut (`axis`, -1 for all)."""
+    """Test that columns span their least width or have the spike alone: all, or the one cut (`axis`, -1 for all)."""
     for i in range(rows.shape[1]):
         if extent[0, i] <= 0.0 or not (everywhere or i == axis or axis < 0):
             continue
