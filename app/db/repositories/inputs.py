@@ -15,7 +15,7 @@ from app.contracts.ids import Named, Reference
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
 from app.contracts.jobs import JobState
 from app.contracts.releases import ReleaseColumn, ReleaseState
-from app.contracts.stored import settled_spec
+from app.contracts.stored import StoredSpec, settled_spec
 from app.db.repositories.release_access import Viewer, visible
 from app.db.tables.datasets import dataset
 from app.db.tables.jobs import job, job_input, spec_as_sent
@@ -140,10 +140,12 @@ def _published_keep(connection: Connection, *, owner: str, dataset_id: str) -> f
     """Columns that any release shows unchanged that was ever published of a dataset's family; None: there was none."""
     family_id = select(dataset.c.family_id).where(dataset.c.id == dataset_id).scalar_subquery()
     made = publication.outerjoin(release, release.c.id == publication.c.release_id)
-    kept = select(job.c.spec["keep"]).distinct().select_from(made.outerjoin(job, job.c.id == release.c.job_id))
-    mine = kept.where(publication.c.owner == owner, publication.c.family_id == family_id)
-    keeps = list(connection.execute(mine).scalars())
-    return frozenset(name for keep in keeps for name in keep or ()) if keeps else None
+    kept = select(func.jsonb_extract_path(job.c.spec, "keep")).distinct()
+    of_family = kept.select_from(made.outerjoin(job, job.c.id == release.c.job_id)).where(
+        publication.c.owner == owner, publication.c.family_id == family_id
+    )
+    stored = [StoredSpec.of({"keep": keep}) for keep in connection.execute(of_family).scalars()]
+    return frozenset(name for one in stored for name in one.keep) if stored else None
 
 
 def _locked_release(connection: Connection, there: Select[Any], release_id: str) -> ReleaseInput | None:
