@@ -8,9 +8,10 @@ means of all columns and the correlation of each with the next. k is 5, of Tarra
 its six numeric columns; CASC has 1,080 records, the others of equal_risk.py are samples of 10,000.
 
 `exact` is the share of the people whose value boxes give away, of the column where it is largest; in brackets those in
-boxes that all have the spike. `sides` are mean widths of the other boxes in demands, of the columns narrower than the
-demand where nothing is demanded. `ranges` are means over the statistics of the certain widths: of means in deviations,
-of all others in those without widths. CPU seconds are of the whole method with its ranges.
+boxes that all have the spike. `sides` are mean widths in demands, of the columns where more than a tenth of the people
+off the spike are in boxes narrower than the demand if nothing is demanded, over these people; `records` is what the
+records of their boxes span of that. `ranges` are means over the statistics of the certain widths: of means in
+deviations, of all others in those without widths. CPU seconds are of the whole method with its ranges.
 """
 
 import sys
@@ -33,7 +34,8 @@ from workers.algorithms.boxes.request import BoxesRequest
 from workers.algorithms.boxes.sides import Boxes, NumericColumn
 
 COMMAND = "OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/least_widths.py"
-HEADS = ["data", "boxes", "exact", "columns narrower than demanded", "sides", "NCP", "ranges", "CPU s"]
+HEADS = ["data", "boxes", "exact", "columns narrower than demanded", "sides", "records", "NCP", "ranges", "CPU s"]
+NARROWER = 0.1  # share of people from which on a column counts as narrower than demanded
 
 
 def tables() -> Iterator[tuple[str, tuple[FloatArray, tuple[Statistic, ...], int]]]:
@@ -70,6 +72,19 @@ class Made:
         """Boxes with a record that has another value than the spike."""
         return np.bincount(self.boxes.box, x[:, index] != spike, len(self.boxes.counts)) > 0.0
 
+    def sides(self) -> FloatArray:
+        """Widths of each person's box, (N, n)."""
+        widths: FloatArray = self.boxes.upper - self.boxes.lower
+        return widths[self.boxes.box]
+
+    def spans(self, x: FloatArray) -> FloatArray:
+        """What the records of each person's box span, (N, n)."""
+        lower: FloatArray = np.full(self.boxes.lower.shape, np.inf)
+        upper: FloatArray = -lower
+        np.minimum.at(lower, self.boxes.box, x)
+        np.maximum.at(upper, self.boxes.box, x)
+        return np.asarray(upper - lower, dtype=np.float64)[self.boxes.box]
+
     def exact(self, x: FloatArray, columns: tuple[NumericColumn, ...]) -> tuple[float, float]:
         """Largest share of people whose value is given away off the spike, and largest share in boxes of the spike."""
         boxes, off, alone = self.boxes, [0.0], [0.0]
@@ -88,11 +103,14 @@ def measured(x: FloatArray, statistics: tuple[Statistic, ...], k: int) -> list[A
     means: BoxMeans = "rounded"
     without, wide, averaged = (Made(x, one) for one in (free, held, replace(held, box_means=means)))
     some = [(index, column) for index, column in enumerate(held.columns) if column.min_width > 0.0]
-    sides = [
-        np.array([each.widths_of(i, each.others(x, i, one.spike)) / one.min_width for i, one in some])
-        for each in (without, wide)
-    ]
-    narrow, extent = sides[0] < 1.0, np.ptp(x, axis=0)
+    of_people = [without.sides(), wide.sides(), wide.spans(x)]
+    ratios = []
+    for index, column in some:
+        off = wide.others(x, index, column.spike)[wide.boxes.box]
+        narrower = off & (of_people[0][:, index] < column.min_width)
+        if narrower.sum() > NARROWER * off.sum():
+            ratios.append([float(each[narrower, index].mean()) / column.min_width for each in of_people])
+    sides, extent = np.array(ratios).reshape(-1, 3).T, np.ptp(x, axis=0)
     exact = [each.exact(x, held.columns) for each in (without, wide)]
     unit = np.array(
         [
@@ -108,8 +126,9 @@ def measured(x: FloatArray, statistics: tuple[Statistic, ...], k: int) -> list[A
     return [
         f"{len(without.boxes.counts):,} to {len(wide.boxes.counts):,}",
         f"{100 * exact[0][0]:.0f} to {100 * exact[1][0]:.0f} % ({100 * exact[1][1]:.0f} %)",
-        f"{int(narrow.sum())} of {len(some)}",
-        "; ".join(span(each[narrow], ".2f") if narrow.any() else "none" for each in sides),
+        f"{len(ratios)} of {len(some)}",
+        "; ".join(span(each, ".2f") if ratios else "none" for each in sides[:2]),
+        span(sides[2], ".2f") if ratios else "none",
         f"{ncp[0]:.3f} to {ncp[1]:.3f}",
         f"{ranges[0]:.3f}, {ranges[1]:.3f}; with means {ranges[2]:.3f}",
         f"{without.seconds:.1f} to {wide.seconds:.1f}",

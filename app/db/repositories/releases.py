@@ -37,7 +37,7 @@ from app.contracts.warnings import JobWarning
 from app.db.repositories.entries import mark_stale
 from app.db.repositories.release_access import Viewer, listed, visible
 from app.db.tables.jobs import provenance
-from app.db.tables.releases import release, release_file
+from app.db.tables.releases import publication, release, release_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,9 +359,16 @@ def describe(connection: Connection, *, release_id: str, changes: Mapping[str, A
 
 
 def mark_deleted(connection: Connection, *, release_id: str, now: datetime) -> None:
-    """Make a release invisible, and forget how it was made. Its files are still to be removed."""
-    gone = {"deleted_at": now, "expires_at": null(), "parameters": null()}
-    connection.execute(update(release).where(release.c.id == release_id).values(**gone))
+    """Make a release invisible, and forget how it was made. Its files are still to be removed.
+
+    Of one that was published the least widths stay, which its family inherits.
+    """
+    mine = release.c.id == release_id
+    published = select(release.c.parameters).join(publication, publication.c.release_id == release.c.id).where(mine)
+    said = connection.execute(published).scalar_one_or_none() or {}
+    inherited = {name: said[name] for name in ("quasi_identifiers", "min_width") if name in said}
+    gone = {"deleted_at": now, "expires_at": null(), "parameters": inherited or null()}
+    connection.execute(update(release).where(mine).values(**gone))
 
 
 def expired_drafts(connection: Connection, *, after: tuple[datetime, str] | None, limit: int) -> list[Expired]:

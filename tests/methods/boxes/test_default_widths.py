@@ -172,6 +172,18 @@ def test_later_releases_have_the_widths_of_the_first(client: httpx.Client) -> No
     assert "auto" not in json.dumps(release)
 
 
+def test_widths_outlive_the_release_that_had_them_first(client: httpx.Client) -> None:
+    """Of these rows a family of its own would have other widths: what was published once counts for all later ones."""
+    dataset = upload(client, ROWS.write_csv(), new_family=True)
+    body = anonymization("boxes", dataset["id"], ["x", "y"], k=5, publish="auto", min_width={"x": 300.0})
+    first = succeed(client, body)
+    client.delete(f"/v1/releases/{first['release_id']}").raise_for_status()
+    del body["min_width"]
+    again = succeed(client, body)
+    assert again["result"]["least_widths"]["x"]["width"] == 300.0
+    assert again["result"]["least_widths"]["x"]["source"] == "family"
+
+
 def test_a_reader_finds_false_widths_and_spikes(tmp_path: Path) -> None:
     """Of numbers, days and an order; a spike is in the boxes of half of the rows, and only widths have one."""
     draw = np.random.default_rng(5)
