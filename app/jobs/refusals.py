@@ -19,7 +19,6 @@ from app.contracts.datasets import ColumnType, DatasetColumn, NumericSummary, Pr
 from app.contracts.inputs import DatasetInput, Given, ReleaseInput
 from app.contracts.jobs import JobSpec
 from app.errors import FieldError, InvalidError, pointer
-from app.methods.columns import beyond
 
 #: Replaces a detail that would reveal more.
 WITHHELD: Final = "The request does not fit these data. A key with the scope jobs:read learns why."
@@ -105,10 +104,15 @@ def _ends(spec: JobSpec, given: Given, *, apart_from: Collection[str]) -> Iterat
         if (
             name in numeric
             and not days
-            and any(beyond(numeric[name], domain))
+            and _reaches_beyond(numeric[name], domain)
             and pointer("domains", name) not in apart_from
         ):
             yield FieldError(pointer("domains", name), WITHHELD)
+
+
+def _reaches_beyond(summary: NumericSummary, domain: tuple[float, float]) -> bool:
+    least, largest = summary.finite_minimum, summary.finite_maximum
+    return (least is not None and least < domain[0]) or (largest is not None and largest > domain[1])
 
 
 def _days(spec: JobSpec, given: Given) -> Iterator[FieldError]:

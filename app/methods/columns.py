@@ -119,7 +119,7 @@ def not_used(
 
 
 def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
-    """Values that cannot be computed with, or are outside what the specification calls their domain."""
+    """Values that cannot be computed with. The job counts those outside of a domain."""
     columns = named(profile)
     for index, name in enumerate(spec.quasi_identifiers):
         if name not in columns or name not in profile.numeric:
@@ -131,8 +131,6 @@ def wrong_values(spec: OfColumns, profile: Profile) -> Iterator[FieldError]:
                 f"{missing_values(column)}: `missing_policy: drop` leaves those records out",
             )
         yield from wrong_numbers(pointer("quasi_identifiers", index), column, summary)
-        if name in spec.domains and complete_records(spec, profile) == profile.rows:
-            yield from outside_domain(name, spec.domains[name], *beyond(summary, spec.domains[name]))
 
 
 def missing_values(column: DatasetColumn) -> str:
@@ -264,12 +262,6 @@ def _size(summary: NumericSummary) -> float:
     return max(abs(summary.finite_minimum or 0.0), abs(summary.finite_maximum or 0.0))
 
 
-def beyond(summary: NumericSummary, domain: tuple[float, float]) -> tuple[bool, bool]:
-    """Return whether a column has values below a domain, and whether it has some above."""
-    least, largest = summary.finite_minimum, summary.finite_maximum
-    return least is not None and least < domain[0], largest is not None and largest > domain[1]
-
-
 def outside_domain(name: str, domain: tuple[Any, Any], below: int, above: int) -> Iterator[FieldError]:
     """Refuse a domain that released records lie outside of.
 
@@ -278,20 +270,16 @@ def outside_domain(name: str, domain: tuple[Any, Any], below: int, above: int) -
     name, domain
         The column, and its ends as they are declared.
     below, above
-        How many records lie on each side; True where there are some and nobody has counted them.
+        How many records lie on each side.
     """
     sides = [(count, words) for count, words in ((below, "less than"), (above, "more than")) if count]
     if not sides:
         return
     ends = dict(zip(("less than", "more than"), (str(end).removesuffix(".0") for end in domain), strict=True))
     (first, words), *others = sides
-    detail = f"{_some(first)} record{' has' if first is not True and first == 1 else 's have'} {words} {ends[words]} "
-    detail += f"in {name!r}" + "".join(f" and {_some(count).lower()} {words} {ends[words]}" for count, words in others)
+    detail = f"{first} record{' has' if first == 1 else 's have'} {words} {ends[words]} in {name!r}"
+    detail += "".join(f" and {count} {words} {ends[words]}" for count, words in others)
     yield FieldError(pointer("domains", name), f"{detail}: widen the domain or leave them out.")
-
-
-def _some(count: int) -> str:
-    return "Some" if count is True else str(count)
 
 
 def unfit(

@@ -5,17 +5,15 @@ from datetime import date
 from typing import Any, Final, cast
 
 from app.contracts.columns import EXACT_INTEGER, ColumnKind, Domain, plain_kind
-from app.contracts.datasets import ColumnType, DatasetColumn, Profile
+from app.contracts.datasets import DatasetColumn, Profile
 from app.errors import FieldError, pointer
 from app.methods.boxes.nominal import NominalColumn
 from app.methods.boxes.spec import BoxBounds, BoxesMissingPolicy, BoxesSpec, kinds_of
 from app.methods.columns import (
-    beyond,
     missing_values,
     mistyped,
     named,
     not_quasi_identifiers,
-    outside_domain,
     types_of,
     wrong_column,
     wrong_numbers,
@@ -48,15 +46,6 @@ def complete_records(spec: BoxesSpec, profile: Profile) -> int:
     columns, kinds = named(profile), kinds_of(spec, types_of(profile))
     missing = (columns[name].missing for name, kind in kinds.items() if lacks_values(spec, columns[name], kind))
     return profile.rows - max(missing, default=0)
-
-
-def _may_leave_out(spec: BoxesSpec, profile: Profile) -> bool:
-    """Return whether records may be left out for what they lack, or for a rare text: then only the job can count."""
-    texts = (
-        one.type is ColumnType.STRING and one.name in spec.quasi_identifiers and one.name not in spec.ordinal
-        for one in profile.columns
-    )
-    return complete_records(spec, profile) < profile.rows or (spec.max_suppressed_classes > 0 and any(texts))
 
 
 def wrong_columns(spec: BoxesSpec, profile: Profile) -> Iterator[FieldError]:
@@ -149,16 +138,14 @@ def _wrong_settings(spec: BoxesSpec, column: DatasetColumn, kind: ColumnKind, pr
 
 
 def _wrong_domain(spec: BoxesSpec, name: str, kind: ColumnKind, profile: Profile) -> Iterator[FieldError]:
-    """Refuse ends of another kind, and records outside where all take part; otherwise the job counts those that do."""
+    """Refuse ends of another kind. The job counts the records outside."""
     domain = spec.domains[name]
     if isinstance(domain[0], date) is not (kind is ColumnKind.DATE):
         expected = 'days as text, such as ["1990-01-01", "2020-12-31"]' if kind is ColumnKind.DATE else "two numbers"
         yield FieldError(pointer("domains", name), f"column {name!r} is {kind}: its domain is {expected}")
     elif name in profile.numeric:
         ends = cast("Domain", domain)
-        if any(beyond(profile.numeric[name], ends)) and not _may_leave_out(spec, profile):
-            yield from outside_domain(name, domain, *beyond(profile.numeric[name], ends))
-        elif kind is ColumnKind.INTEGER and any(abs(end) > EXACT_INTEGER for end in ends):
+        if kind is ColumnKind.INTEGER and any(abs(end) > EXACT_INTEGER for end in ends):
             yield FieldError(
                 pointer("domains", name), f"column {name!r} has whole numbers: its domain is within 2^53 of 0"
             )
