@@ -35,7 +35,7 @@ _EXACT: Final = 2.0**53
 _ROUNDING: Final = 1e-6
 
 
-def cell_hashes(path: Path, names: Iterable[str], *, key: bytes) -> dict[str, Hashes]:
+def cell_hashes(path: Path, names: Iterable[str] | None = None, *, key: bytes) -> dict[str, Hashes]:
     """Hash each cell of columns, shape (rows,) each: of numbers their bits, of all else a keyed hash of their text.
 
     Parameters
@@ -43,12 +43,12 @@ def cell_hashes(path: Path, names: Iterable[str], *, key: bytes) -> dict[str, Ha
     path
         The typed copy. It is opened once: to open it is to read the description of all its columns.
     names
-        The columns. A whole number is the same number in a column of either type, and zero has no sign.
+        The columns; None for all. A whole number is the same number in a column of either type, and zero has no sign.
     key
         The owner's.
     """
-    wanted = list(names)
     with pq.ParquetFile(path, pre_buffer=False) as file:
+        wanted = list(file.schema_arrow.names if names is None else names)
         step = max(1, _AT_ONCE // max(1, file.metadata.num_rows))
         parts = (wanted[at : at + step] for at in range(0, len(wanted), step))
         read = (column for part in parts for column in file.read(columns=part).select(part).columns)

@@ -18,7 +18,7 @@ from workers.algorithms.tables.identified import PersonSketch, person_sketch
 from workers.algorithms.tables.recognition import Table
 from workers.algorithms.tables.sketches import ColumnSketch, Kind, RowSample, TableSketch, Words, hashed_column
 from workers.algorithms.tables.splits import Cells
-from workers.frames.hashed_cells import cell_hashes, columns_of, hashes_of, lattice_of, space_of
+from workers.frames.hashed_cells import cell_hashes, hashes_of, lattice_of, space_of
 
 _ABOUT: Final = "about"
 #: The beginning of an archive.
@@ -35,7 +35,7 @@ def hashed_table(path: Path, *, key: bytes) -> Table:
     key
         The owner's.
     """
-    cells = cell_hashes(path, sorted(columns_of(path)), key=key)
+    cells = cell_hashes(path, key=key)
     words = key_words(key)
     return Table([
         hashed_column(

@@ -17,6 +17,8 @@ from workers.frames.codes import Coded, Codes
 
 #: Columns with more different values are not looked at when a file is uploaded: it would take longer than reading them.
 MOST_VALUES: Final = 1_000_000
+#: Values up to which each is looked at: that takes less than to sort out those that need not be.
+_FEW: Final = 100
 #: Blanks and control characters of ASCII, and its characters that look alike, as `spelling_keys` has them.
 _BLANK: Final = r"[\x00-\x20\x7f]"
 _SHAPED: Final = {"I": "1", "l": "1", "|": "1", "O": "0", "`": "'"}
@@ -72,6 +74,8 @@ def spelled_otherwise(values: pl.Series) -> int:
     -----
     About 0.4 microseconds a value; 6 for one with other characters than those of ASCII.
     """
+    if len(values) <= _FEW:
+        return len(values) - len(set(classes_of([spelling_keys(value) for value in values])))
     is_plain = pl.Series(pc.string_is_ascii(values.to_arrow()))
     plain, keys = values.filter(is_plain), [spelling_keys(value) for value in values.filter(~is_plain)]
     keys += map(spelling_keys, _suspects(plain, keys))

@@ -253,7 +253,8 @@ def _thresholded(columns: Sequence[HashedColumn], anchor: tuple[int, ...]) -> Ro
     hashes = anchored(columns, anchor)
     cells, counts = np.unique(hashes, return_counts=True)
     without = cells[counts > SAMPLE // 2][:_HEAVY]
-    counts[np.isin(cells, without)] = 0
+    if len(without):
+        counts[np.isin(cells, without)] = 0
     rows = np.cumsum(counts)
     full = np.flatnonzero(rows > SAMPLE)
     return sampled(columns, anchor, _rounded(cells, rows, int(full[0])) if len(full) else MOST, without)

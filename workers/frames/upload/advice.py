@@ -83,6 +83,13 @@ class Sent:
     samples: Mapping[str, pl.Series]
     dotted: Sequence[bool]
     source: Path | None = None
+    _counts: dict[str, pl.DataFrame] = field(default_factory=dict, init=False)
+
+    def counts(self, name: str) -> pl.DataFrame:
+        """Return the different values among the cells of a column of text, with their counts."""
+        if name not in self._counts:
+            self._counts[name] = counted(self.samples[name])
+        return self._counts[name]
 
     def groups(self, name: str) -> Iterator[pl.DataFrame]:
         """Yield the different values of a column with their counts (`word`, `cells`), of a group of rows at a time."""
@@ -165,7 +172,7 @@ def advice(sent: Sent) -> Iterator[JobWarning]:
 
 
 def _advised(sent: Sent, name: str) -> tuple[WarningCode, str] | None:
-    sample = counted(sent.samples[name])
+    sample = sent.counts(name)
     if not len(sample):
         return None
     leads, others = _tried(sample, sent)

@@ -5,6 +5,7 @@ The words are those of `app.contracts.advice`. The advice lists all words of a f
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import polars as pl
@@ -12,13 +13,14 @@ import polars as pl
 from app.contracts import advice
 from app.contracts.advice import LEAST_ORDERED, MISSING_WORDS, ORDERED, Ordered
 from app.contracts.warnings import JobWarning, WarningCode, warning
-from workers.frames.upload.advice import Sent, counted
+from workers.frames.upload.advice import Sent
 from workers.frames.upload.names import column_at
 
 #: Different words of a column beyond which they are no classes.
 _MOST: Final = 100
 _MEANT: Final = 0.5
 _STYLES: Final[tuple[Callable[[str], str], ...]] = (str, str.lower, str.upper)
+_DIGIT: Final = re.compile(r"\d")
 _ENDS: Final = re.compile(r"\s?(?:-|\u2013|to)\s?")
 
 
@@ -42,13 +44,14 @@ def ordered_words(sent: Sent, advised: Iterable[JobWarning]) -> Iterator[JobWarn
 
 
 def _order(sent: Sent, name: str) -> str | None:
-    sample = _without_missing(counted(sent.samples[name]))
+    sample = _without_missing(sent.counts(name))
     if not len(sample) or len(sample) > _MOST:
         return None
-    kind = next((each for each in ORDERED if _share(sample, each) > _MEANT), None)
+    seen = sample["word"].to_list()
+    kind = next((each for each in ORDERED if _some_may_be(each, seen) and _share(sample, each) > _MEANT), None)
     if kind is None:
         return None
-    cells = pl.concat([counted(sent.samples[name]).clear(), *sent.groups(name)])
+    cells = pl.concat([sent.counts(name).clear(), *sent.groups(name)])
     cells, total = cells.group_by("word").sum(), int(cells["cells"].sum())
     missing = sorted(set(cells["word"]) & set(MISSING_WORDS))
     cells = _without_missing(cells)
@@ -67,6 +70,16 @@ def _without_missing(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(~pl.col("word").is_in(MISSING_WORDS))
 
 
+@cache
+def _spelled(kind: Ordered) -> frozenset[str]:
+    return frozenset(style(word) for form in kind.forms for word in form for style in _STYLES)
+
+
+def _some_may_be(kind: Ordered, words: Sequence[str]) -> bool:
+    """Return whether a word may be of a kind: of most columns none is, which takes no time to see."""
+    return any(map(_DIGIT.search, words)) if kind.pattern is not None else not _spelled(kind).isdisjoint(words)
+
+
 def _share(cells: pl.DataFrame, kind: Ordered) -> float:
     """Return the share of cells that are words of a kind."""
     return int(cells.filter(_are(kind, cells["word"]))["cells"].sum()) / int(cells["cells"].sum())
@@ -76,7 +89,7 @@ def _are(kind: Ordered, words: pl.Series) -> pl.Series:
     """Return which words are of a kind."""
     if kind.pattern is not None:
         return words.str.contains(f"^(?:{kind.pattern})$") & words.map_elements(_ascends, pl.Boolean)
-    return words.is_in([style(word) for form in kind.forms for word in form for style in _STYLES])
+    return words.is_in(list(_spelled(kind)))
 
 
 def _ascends(word: str) -> bool:
