@@ -18,7 +18,7 @@ from app.contracts.statistics import StatisticKind
 from app.jobs.needs import Estimate
 from app.jobs.question_estimates import question_estimate, ranges
 from app.jobs.search_estimates import group_estimate
-from app.methods.boxes.spec import BoxesSpec, DistributionDistance, PartitionMethod
+from app.methods.boxes.spec import BoxesSpec, DistributionDistance, LeastWidths, PartitionMethod
 from app.methods.catalogue import METHODS
 from app.methods.composition.spec import CompositionSpec
 from app.methods.condensation.spec import CondensationSpec
@@ -65,6 +65,8 @@ _SWAPS: Final = 130
 _MASKED: Final = 30.0
 #: The middle of those and of the two that a search takes which ends at once: about as many times each.
 _HALFWAY: Final = 8.0
+#: Sides that boxes have of a column of numbers, where its least width is the default one.
+_BY_DEFAULT: Final = 12.0
 #: Records of which boxes are made again to see which statistics compete, and most that are compared.
 _COMPARED, _MOST_COMPARED = 3_000, 100
 #: Of those so many alone; without so many kinds of up to so many.
@@ -144,10 +146,7 @@ def _written(spec: JobSpec, each: Mapping[str, float], cells: float) -> float:
 
 
 def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
-    """A partition of N log(N / k) steps an axis; what is demanded and computed of the boxes; sets of values written.
-
-    Records whose texts are all alike are in one box: of texts alone there are no more boxes than combinations.
-    """
+    """A partition of N log(N / k) steps an axis; what is demanded and computed of the boxes; sets of values written."""
     width = len(spec.quasi_identifiers)
     values = {one.name: one for data in given.datasets.values() for one in data.columns}
 
@@ -155,7 +154,7 @@ def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
         return min(float(values[name].distinct), rows) if name in values else 1.0
 
     texts = [name for name in spec.quasi_identifiers if _is_text(spec, values, name)]
-    combined = math.prod(distinct(name) for name in texts) if len(texts) == width else math.inf
+    combined = math.prod(_sides(spec, given, name, distinct(name)) for name in spec.quasi_identifiers)
     boxes = max(2.0, min(rows / spec.k, combined))
     cut = Estimate(3e-8 * rows * width * math.log2(boxes) + _competing(spec, rows), 80 * boxes * width)
     own = frozenset(spec.quasi_identifiers)
@@ -164,9 +163,8 @@ def _boxes(spec: BoxesSpec, given: Given, rows: float) -> Estimate:
         return _not_rare(distinct(name), boxes) if name in own else distinct(name)
 
     followed = _followed(spec, rows, left) + ranges(spec.statistics or (), boxes, left, own=own)
-    return (
-        cut + _near_all(spec, rows, distinct) + followed + _sets(spec, rows, boxes, [distinct(name) for name in texts])
-    )
+    demanded = _near_all(spec, rows, boxes, distinct)
+    return cut + demanded + followed + _sets(spec, rows, boxes, [distinct(name) for name in texts])
 
 
 def _competing(spec: BoxesSpec, rows: float) -> float:
@@ -189,7 +187,18 @@ def _competing(spec: BoxesSpec, rows: float) -> float:
     return columns + again + 6e-4 * min(1.0, rows / _COMPARED) * numbers**2 * (1 + without)
 
 
-def _near_all(spec: BoxesSpec, rows: float, distinct: Callable[[str], float]) -> Estimate:
+def _sides(spec: BoxesSpec, given: Given, name: str, distinct: float) -> float:
+    """How many sides of boxes a column has at most: its values are as many, and sides that have a least width fewer."""
+    numeric = [data.profile.numeric[name] for data in given.datasets.values() if name in data.profile.numeric]
+    least = spec.min_width.get(name)
+    if not numeric or numeric[0].finite_minimum is None or numeric[0].finite_maximum is None or least == 0.0:
+        return distinct
+    if least is not None:
+        return min(distinct, 1.0 + (numeric[0].finite_maximum - numeric[0].finite_minimum) / least)
+    return min(distinct, _BY_DEFAULT) if spec.least_widths is LeastWidths.AUTO else distinct
+
+
+def _near_all(spec: BoxesSpec, rows: float, boxes: float, distinct: Callable[[str], float]) -> Estimate:
     """The distributions that `t` compares: in each set that is tried, of each value.
 
     Where all values are equally far apart, s records meet at most s of m values, so a box is within t only from
@@ -199,10 +208,10 @@ def _near_all(spec: BoxesSpec, rows: float, distinct: Callable[[str], float]) ->
         return Estimate(0.0, 0.0)
     looks = 0.0
     for name in spec.sensitive:
-        values, boxes = distinct(name), max(2.0, rows / spec.k)
+        values, most = distinct(name), boxes
         if spec.t_distance.get(name) is DistributionDistance.EQUAL:
-            boxes = min(boxes, max(2.0, rows / max(1.0, (1.0 - spec.t) * values)))
-        looks += boxes * values
+            most = min(boxes, max(2.0, rows / max(1.0, (1.0 - spec.t) * values)))
+        looks += most * values
     return Estimate(3e-8 * looks, 0.0)
 
 
