@@ -66,7 +66,7 @@ _MASKED: Final = 30.0
 #: The middle of those and of the two that a search takes which ends at once: about as many times each.
 _HALFWAY: Final = 8.0
 #: Sides that boxes have of a column of numbers, where its least width is the default one.
-_BY_DEFAULT: Final = 12.0
+_BY_DEFAULT: Final = 10.0
 #: Records of which boxes are made again to see which statistics compete, and most that are compared.
 _COMPARED, _MOST_COMPARED = 3_000, 100
 #: Of those so many alone; without so many kinds of up to so many.
