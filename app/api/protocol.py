@@ -2,6 +2,9 @@
 
 Whoever asks is known only once the head is whole, so these limits are valid for everyone. What exceeds them, and HTTP
 that cannot even be parsed, is answered like every other mistake: with a problem, not with a line of text.
+
+Clients that offer another protocol in a request (Java's and curl's HTTP/2) are answered in this one, as section 7.8 of
+RFC 9110 has it. The parser ends such a request with its head; another one takes its body.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ from asyncio.events import TimerHandle
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -23,9 +27,9 @@ from app.settings import Settings
 UVICORN: Final = {
     "protocol": (
         "_start_asgi_task", "_unset_keepalive_if_required", "connection_lost", "connection_made", "cycle",
-        "data_received", "flow", "loop", "on_body", "on_headers_complete", "on_message_complete",
-        "on_response_complete", "pipeline", "send_400_response", "timeout_keep_alive", "timeout_keep_alive_handler",
-        "timeout_keep_alive_task", "transport",
+        "data_received", "flow", "headers", "loop", "on_body", "on_header", "on_headers_complete", "on_message_begin",
+        "on_message_complete", "on_response_complete", "on_url", "parser", "pipeline", "send_400_response",
+        "timeout_keep_alive", "timeout_keep_alive_handler", "timeout_keep_alive_task", "transport",
     ),
     "cycle": (
         "disconnected", "keep_alive", "message_event", "more_body", "response_complete", "response_started",
@@ -41,6 +45,8 @@ _LINGER_SECONDS: Final = 2.0
 _LINGER_BYTES: Final = 64_000_000
 #: A connection is worth reading so much of a body that was answered before it had ended; after more it is closed.
 _WORTH_BYTES: Final = 65_536
+#: Headers that say where a body ends.
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ class ProblemProtocol(HttpToolsProtocol):
         self._limits = limits
         self._not_understood = 0
         self._receiving = False  # between the end of a head and the end of its message
+        self._offered = False  # another protocol, by the request whose head has ended
+        self._again = False  # the head of that request is parsed a second time
         self._refused = False
         self._dropped = 0
         self._heard_at = 0.0
@@ -115,7 +123,7 @@ class ProblemProtocol(HttpToolsProtocol):
                 return
             piece = data[start : start + PIECE_BYTES]
             self._not_understood += len(piece)
-            super().data_received(piece)
+            self._feed(piece)
             if self._not_understood > self._limits.head_bytes:
                 at_most = self._limits.head_bytes
                 self._refuse(
@@ -124,9 +132,45 @@ class ProblemProtocol(HttpToolsProtocol):
         if self._receiving and self._body_due is None and not self._refused:
             self._body_due = self.loop.call_later(self._limits.body_seconds, self._look_after_body)
 
+    def _feed(self, piece: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(piece)
+        except HttpParserError:
+            self.send_400_response("")
+        except HttpParserUpgrade as offer:
+            self._go_on(piece[offer.args[0] :])
+
+    def _go_on(self, rest: bytes) -> None:
+        """Parse what follows the head of a request that offered another protocol, as if it had not."""
+        framing = b"".join(b"%b: %b\r\n" % one for one in self.headers if one[0] in _FRAMING)
+        self.parser, self._offered, self._again = HttpRequestParser(self), False, True
+        self._feed(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
+        self._again = False
+        if rest:
+            self._feed(rest)
+
+    def on_message_begin(self) -> None:
+        """Take a new head, unless it is that of a request that is there."""
+        if not self._again:
+            super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the address."""
+        if not self._again:
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        if not self._again:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """End the clock of the head."""
+        if self._again:
+            return
         self._not_understood, self._receiving = 0, True
+        self._offered = self.parser.should_upgrade()
         self._cancel_head()
         super().on_headers_complete()
 
@@ -137,6 +181,8 @@ class ProblemProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Wait for the next request, if this one was answered before it had ended."""
+        if self._offered:  # it is the parser that ends here, not the message
+            return
         self._not_understood, self._receiving = 0, False
         super().on_message_complete()
         if self.cycle.response_complete and not self.transport.is_closing():

@@ -8,8 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.drawing import seeds
 from tests.processes import Processes, processes
 
 HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 1.0, 3.0, 2.0
@@ -128,6 +130,59 @@ def test_requests_on_one_connection_are_all_answered(service: Service) -> None:
     with service.connect() as connection:
         connection.sendall((ALIVE + b"\r\n") * 5 + ALIVE + b"Connection: close\r\n\r\n")
         assert rest(connection).count(b"HTTP/1.1 200 ") == 6
+
+
+OFFERS = (
+    "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB",
+    "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "connection: upgrade\r\nUPGRADE: TLS/1.3, other/7",
+)
+
+
+def body_of(draw: np.random.Generator, text: bytes) -> tuple[list[str], bytes]:
+    """Framing headers of a body, and it: declared at once, or in chunks."""
+    if draw.random() < 0.5:
+        return [f"Content-Length: {len(text)}"], text
+    cuts = sorted(draw.integers(1, len(text), 3).tolist())
+    parts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True) if a < b]
+    return ["Transfer-Encoding: chunked"], b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in parts) + b"0\r\n\r\n"
+
+
+def told(service: Service, sent: bytes, draw: np.random.Generator | None) -> list[tuple[int, Any]]:
+    """Statuses and problems of all answers to what is sent in pieces (None: whole) on one connection."""
+    cuts = [] if draw is None else sorted(draw.integers(1, len(sent), 4).tolist())
+    with service.connect() as connection:
+        for a, b in zip([0, *cuts], [*cuts, len(sent)], strict=True):
+            connection.sendall(sent[a:b])
+            time.sleep(0.01 if cuts else 0.0)  # else the pieces would arrive together
+        received = rest(connection)
+    answers = received.split(b"HTTP/1.1 ")[1:]
+    said = [json.loads(each.partition(b"\r\n\r\n")[2]) for each in answers]
+    return [
+        (int(each[:3]), {name: value for name, value in one.items() if name != "instance"})
+        for each, one in zip(answers, said, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_a_request_that_offers_another_protocol_is_answered_as_without_the_offer(service: Service, seed: int) -> None:
+    """Java's and curl's clients offer HTTP/2 in each request: a body and what follows it are read all the same."""
+    draw = np.random.default_rng([seed, 45])
+    plain, offering = b"", b""
+    for number in range(3):
+        text = json.dumps({"method": "boxes", "dataset_id": f"ds_{number}", "k": 0, "quasi_identifiers": []}).encode()
+        framing, body = body_of(draw, text)
+        offer = str(draw.choice(OFFERS))
+        if draw.random() < 0.3:
+            plain += ALIVE + b"\r\n"
+            offering += ALIVE + offer.encode() + b"\r\n\r\n"
+        else:
+            plain += service.submission(*framing) + body
+            offering += service.submission(*framing, offer) + body
+    expected = told(service, plain, None)
+    assert len(expected) == 3
+    assert told(service, offering, None) == expected
+    assert told(service, offering, draw) == expected
 
 
 def test_a_head_that_is_not_whole_in_time_is_told_so(service: Service) -> None:
