@@ -70,8 +70,8 @@ def test_halving_a_domain_ends_at_two_digits_of_the_columns_range(
     figures(least=least, largest=LARGEST)
     assert least % 1_000 == 0
     assert LARGEST < least <= LARGEST + 2_000
-    told = run(keeper, boxes(dataset_id, domains={"wage": [0, LARGEST - 1]}))
-    assert told["error"]["errors"][0]["detail"].startswith(f"1 record has more than {LARGEST - 1} in 'wage'")
+    refused = run(keeper, boxes(dataset_id, domains={"wage": [0, LARGEST - 1]}))
+    assert refused["error"]["errors"][0]["detail"].startswith(f"1 record has more than {LARGEST - 1} in 'wage'")
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def body_of(draw: np.random.Generator, text: bytes) -> tuple[list[str], bytes]:
     return ["Transfer-Encoding: chunked"], b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in parts) + b"0\r\n\r\n"
 
 
-def told(service: Service, sent: bytes, draw: np.random.Generator | None) -> list[tuple[int, Any]]:
+def answers_to(service: Service, sent: bytes, draw: np.random.Generator | None) -> list[tuple[int, Any]]:
     """Statuses and problems of all answers to what is sent in pieces (None: whole) on one connection."""
     cuts = [] if draw is None else sorted(draw.integers(1, len(sent), 4).tolist())
     with service.connect() as connection:
@@ -179,10 +179,10 @@ def test_a_request_that_offers_another_protocol_is_answered_as_without_the_offer
         else:
             plain += service.submission(*framing) + body
             offering += service.submission(*framing, offer) + body
-    expected = told(service, plain, None)
+    expected = answers_to(service, plain, None)
     assert len(expected) == 3
-    assert told(service, offering, None) == expected
-    assert told(service, offering, draw) == expected
+    assert answers_to(service, offering, None) == expected
+    assert answers_to(service, offering, draw) == expected
 
 
 def test_a_head_that_is_not_whole_in_time_is_told_so(service: Service) -> None:
