@@ -16,6 +16,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.api.deps import Require
+from app.api.portable import portable
 from app.api.problems import described
 from app.api.schema_names import name_bodies, renamed, with_open_answers
 from app.api.surface import include_routes
@@ -125,7 +126,7 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
         _show(made["paths"][path][method.lower()])
-    made = with_open_answers(made)
+    made = portable(with_open_answers(made))
     made["components"]["schemas"] = dict(sorted(made["components"]["schemas"].items()))
     return made
 

@@ -1,15 +1,19 @@
 """The document: valid, the same each time, the one that is served, and complete for a generated client."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app.api.openapi import document
+from app.contracts.statistics import StatisticKind
 from tests import patient
 from tests.api.conftest import Api
+from tests.meta.project import ROOT
 
 OPEN = {"get_health", "get_readiness", "get_metrics", "get_problem", "get_key_set"}
 
@@ -91,3 +95,78 @@ def test_the_page_of_the_document_loads_nothing_from_elsewhere(api: Api) -> None
             assert path.startswith("/"), path
             assert client.get(path).status_code == httpx.codes.OK
         assert 'persistAuthorization": false' in page
+
+
+def every_schema(value: Any) -> Iterator[dict[str, Any]]:
+    """All schemas of a part of the document, however deep; examples are no schemas."""
+    if isinstance(value, list):
+        for below in value:
+            yield from every_schema(below)
+    elif isinstance(value, dict):
+        if isinstance(value.get("type", ""), str | list) and value.keys() & {"type", "anyOf", "oneOf", "$ref"}:
+            yield value
+        for key, below in value.items():
+            if key not in {"example", "examples", "default", "mapping"}:
+                yield from every_schema(below)
+
+
+def ways(schema: dict[str, Any], made: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ways of a union, those of unions among them in their place; null is none."""
+    if "$ref" in schema:
+        return ways(made["components"]["schemas"][schema["$ref"].rpartition("/")[2]], made)
+    below = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if not below:
+        return [] if schema == {"type": "null"} else [schema]
+    return [way for one in below for way in ways(one, made)]
+
+
+def test_numbers_are_as_wide_as_the_service_has_them(made: dict[str, Any]) -> None:
+    wide = {"integer": "int64", "number": "double"}
+    schemas = [one for one in every_schema(made) if one.get("type") in ("integer", "number")]
+    assert len(schemas) > 300
+    assert [one for one in schemas if one.get("format") != wide[one["type"]]] == []
+
+
+def test_no_default_is_of_a_union_or_of_a_body_that_changes_something(made: dict[str, Any]) -> None:
+    assert [one for one in every_schema(made) if "default" in one and len(ways(one, made)) > 1] == []
+    bodies = [op["requestBody"] for _, method, op in every_operation(made) if method == "patch"]
+    named = {one["$ref"].rpartition("/")[2] for one in every_schema(bodies) if "$ref" in one}
+    assert len(named) >= 3
+    fields = [field for name in named for field in made["components"]["schemas"][name]["properties"].values()]
+    assert [field for field in fields if "default" in field] == []
+
+
+def test_lists_and_maps_among_the_ways_of_a_union_have_names(made: dict[str, Any]) -> None:
+    unions = [one for one in every_schema(made) if len(ways(one, made)) > 1]
+    assert len(unions) > 50
+    listed = [way for one in unions for way in [*one.get("anyOf", ()), *one.get("oneOf", ())]]
+    assert [way for way in listed if way.get("type") in ("array", "object")] == []
+    configured = yaml.safe_load((ROOT / "openapi" / "openapi-generator-java.yaml").read_text())["schemaMappings"]
+    schemas = made["components"]["schemas"]
+    named = {way["$ref"].rpartition("/")[2] for one in schemas.values() for way in listed_ways(one)}
+    expected = {
+        name: {"array": "List", "object": "Map"}[schemas[name]["type"]]
+        for name in named
+        if schemas[name].get("type") == "array" or ("properties" not in schemas[name] and "type" in schemas[name])
+    }
+    assert configured == {name: kind for name, kind in expected.items() if kind}
+
+
+def listed_ways(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The references among the ways of a union."""
+    return [way for way in [*schema.get("anyOf", ()), *schema.get("oneOf", ())] if "$ref" in way]
+
+
+def test_a_statistic_is_a_number_or_a_regression_as_its_kind_says(made: dict[str, Any]) -> None:
+    schemas = made["components"]["schemas"]
+    for name in ("ComputedStatistic", "StatisticResult", "RestrictedStatistic"):
+        mapping = schemas[name]["discriminator"]["mapping"]
+        assert set(mapping) == set(StatisticKind)
+        listed = {kind for kind, way in mapping.items() if way.endswith("OfRegression")}
+        assert listed == {"regression"}
+        for way in set(mapping.values()):
+            fields = schemas[way.rpartition("/")[2]]["properties"]
+            kinds = {fields["kind"].get("const")} | set(fields["kind"].get("enum", ()))
+            assert kinds - {None} == {kind for kind, one in mapping.items() if one == way}
+            types = {one.get("type") for one in ways(fields["estimate"], made)}
+            assert types == ({"array"} if way.endswith("OfRegression") else {"number"})

@@ -43,7 +43,10 @@ class BetaLikeness(TypedDict):
 BoxBounds: TypeAlias = Literal['cells', 'grid', 'tight']
 
 
-BoxDomain: TypeAlias = list[Any]
+BoxDomainListOfDate: TypeAlias = list[str]
+
+
+BoxDomainListOfNumber: TypeAlias = list[float]
 
 
 BoxMeans: TypeAlias = Literal['none', 'rounded', 'exact']
@@ -230,9 +233,6 @@ class EnvelopeSignature(TypedDict):
     sig: str
 
 
-EstimatedValue: TypeAlias = float | list[float | None]
-
-
 class EvolutionSearch(TypedDict):
     method: Literal['evolution']
     population: NotRequired[int]
@@ -365,10 +365,10 @@ class Health(TypedDict):
     status: Literal['ok']
 
 
-HiddenGroup: TypeAlias = GroupCondition | list[GroupCondition]
+HiddenGroupList: TypeAlias = list[GroupCondition]
 
 
-HiddenGroupSpec: TypeAlias = GroupConditionSpec | list[GroupConditionSpec]
+HiddenGroupSpecList: TypeAlias = list[GroupConditionSpec]
 
 
 class Hierarchy(TypedDict):
@@ -475,7 +475,10 @@ class JobWarning(TypedDict):
     detail: str
 
 
-JoiningColumns: TypeAlias = list[str] | dict[str, str]
+JoiningColumnsList: TypeAlias = list[str]
+
+
+JoiningColumnsMap: TypeAlias = dict[str, str]
 
 
 class JointMatching(TypedDict):
@@ -525,7 +528,7 @@ class LinkageRanks(TypedDict):
     share_rank_1: float
     share_below_k: float
     mean_posterior: float | None
-    intervals: dict[str, list[Any]] | None
+    intervals: dict[str, list[float]] | None
 
 
 class LinkageRequest(TypedDict):
@@ -598,10 +601,10 @@ class MeasuredDemand(TypedDict):
     met: bool
 
 
-MeasuredRows: TypeAlias = list[int] | Literal['all']
+MeasuredRowsList: TypeAlias = list[int]
 
 
-MinScale: TypeAlias = float | dict[str, float]
+MinScaleMap: TypeAlias = dict[str, float]
 
 
 MissingMatches: TypeAlias = Literal['own_value', 'matches_anything', 'drop_records']
@@ -610,7 +613,7 @@ MissingMatches: TypeAlias = Literal['own_value', 'matches_anything', 'drop_recor
 MissingPolicy: TypeAlias = Literal['refuse', 'drop']
 
 
-MutationProbability: TypeAlias = float | list[Any]
+MutationProbabilityList: TypeAlias = list[float]
 
 
 NamedClass = TypedDict(
@@ -770,7 +773,7 @@ class ProposedColumn(TypedDict):
 
 
 class ProposedPair(TypedDict):
-    columns: list[Any]
+    columns: list[str]
     unique: int
     sentence: str
 
@@ -785,8 +788,8 @@ class PublicationResult(TypedDict):
 
 class QuantileLabels(TypedDict):
     estimate: ColumnValue | None
-    guaranteed: list[Any] | None
-    attained: list[Any] | None
+    guaranteed: list[ColumnValue] | None
+    attained: list[ColumnValue] | None
 
 
 class QuasiIdentifierProposal(TypedDict):
@@ -800,7 +803,7 @@ class QuasiIdentifierProposal(TypedDict):
 class QueryCount(TypedDict):
     estimate: float
     standard_error: float | None
-    guaranteed: list[Any] | None
+    guaranteed: list[int] | None
 
 
 class Quota(TypedDict):
@@ -873,20 +876,7 @@ class RecursiveDiversity(TypedDict):
     c: float
 
 
-Region: TypeAlias = list[CellValue] | CellValue
-
-
-class RegionCeiling(TypedDict):
-    region: Region
-    at_most: int
-
-
-class RegionMask(TypedDict):
-    region: Region
-    at_most: NotRequired[int | None]
-    zero_at: NotRequired[int | None]
-    at_least: NotRequired[int | None]
-    zero_below: NotRequired[int | None]
+RegionList: TypeAlias = list[CellValue]
 
 
 class RegionPopulation(TypedDict):
@@ -938,7 +928,7 @@ class ReleaseColumn(TypedDict):
 ReleaseFormat: TypeAlias = Literal['csv', 'parquet', 'ndjson', 'csv.gz', 'csv.excel']
 
 
-ReleaseReaders: TypeAlias = list[str] | Literal['public']
+ReleaseReadersList: TypeAlias = list[str]
 
 
 class ReleaseReport(TypedDict):
@@ -1113,9 +1103,6 @@ class SuppressedRecords(TypedDict):
 
 
 SuppressionObjective: TypeAlias = Literal['bias_aware', 'paper']
-
-
-SwapMask: TypeAlias = Literal['outliers'] | list[RegionMask]
 
 
 class SwapRun(TypedDict):
@@ -1294,7 +1281,7 @@ ValueName: TypeAlias = ColumnValue | NamedValue | NamedClass
 ValueNameSpec: TypeAlias = ColumnValue | NamedValueSpec | NamedClassSpec
 
 
-ValueRange: TypeAlias = list[Any]
+ValueRange: TypeAlias = list[float]
 
 
 class ValueSet(TypedDict):
@@ -1346,20 +1333,6 @@ class TableOptions(TypedDict):
     require: NotRequired[TableDemands | None]
 
 
-class CompositionOptions(TypedDict):
-    seed: NotRequired[int | None]
-    tags: NotRequired[dict[str, str]]
-    release_ids: NotRequired[list[str]]
-    dataset_ids: NotRequired[list[str]]
-    dataset_id: NotRequired[str | None]
-    join_columns: NotRequired[JoiningColumns]
-    ordinal: NotRequired[dict[str, list[ColumnValue]]]
-    k_required: NotRequired[float | None]
-    sensitive: NotRequired[list[str]]
-    person_column: NotRequired[str | None]
-    require: NotRequired[CompositionDemands | None]
-
-
 class DeterminationOptions(TypedDict):
     seed: NotRequired[int | None]
     tags: NotRequired[dict[str, str]]
@@ -1396,6 +1369,9 @@ class UploadOptions(TypedDict):
     new_family: NotRequired[bool]
 
 
+BoxDomain: TypeAlias = BoxDomainListOfNumber | BoxDomainListOfDate
+
+
 class ClassCounts(TypedDict):
     count: int
     histogram: list[ClassSize]
@@ -1417,44 +1393,34 @@ class ClassifySpec(TypedDict):
     points: list[dict[str, ValueNameSpec]]
 
 
-ColumnRestriction: TypeAlias = list[Any] | ValueSet
+class CoreStatisticOfNumber(TypedDict):
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    estimate: float | None
+    first_order: ValueRange | None
+    guaranteed: ValueRange | None
+    attained: ValueRange | None
+    domain_may_be_empty: NotRequired[bool | None]
 
 
-ColumnRestrictionSpec: TypeAlias = list[Any] | ValueSetSpec
-
-
-class CompositionRequest(TypedDict):
-    method: Literal['composition']
-    seed: NotRequired[int | None]
-    tags: NotRequired[dict[str, str]]
-    release_ids: NotRequired[list[str]]
-    dataset_ids: NotRequired[list[str]]
-    dataset_id: NotRequired[str | None]
-    join_columns: NotRequired[JoiningColumns]
-    ordinal: NotRequired[dict[str, list[ColumnValue]]]
-    k_required: NotRequired[float | None]
-    sensitive: NotRequired[list[str]]
-    person_column: NotRequired[str | None]
-    require: NotRequired[CompositionDemands | None]
-
-
-class CompositionSpec(TypedDict):
-    method: Literal['composition']
-    seed: Literal['given'] | None
-    tags: dict[str, str]
-    release_ids: list[str]
-    dataset_ids: list[str]
-    dataset_id: str | None
-    join_columns: JoiningColumns
-    ordinal: dict[str, list[ColumnValue]]
-    k_required: float | None
-    sensitive: list[str]
-    person_column: str | None
-    require: CompositionDemandsSpec | None
-
-
-class CountRequest(TypedDict):
-    queries: list[dict[str, ColumnRestriction]]
+class CoreStatisticOfRegression(TypedDict):
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    estimate: list[float | None] | None
+    first_order: list[list[float] | None] | None
+    guaranteed: list[list[float] | None] | None
+    attained: list[list[float] | None] | None
+    domain_may_be_empty: NotRequired[bool | None]
 
 
 class CountResult(TypedDict):
@@ -1462,14 +1428,6 @@ class CountResult(TypedDict):
     counts: list[QueryCount]
     base: Literal['records']
     n: int | None
-
-
-class CountSpec(TypedDict):
-    method: Literal['count']
-    seed: Literal['given'] | None
-    tags: dict[str, str]
-    release_id: str
-    queries: list[dict[str, ColumnRestrictionSpec]]
 
 
 class CountSummary(TypedDict):
@@ -1575,13 +1533,13 @@ FuzzyTermSpec: TypeAlias = GaussianTermSpec | PointsTermSpec
 
 class FuzzyVariable(TypedDict):
     column: str
-    range: list[Any]
+    range: list[float]
     terms: NotRequired[list[FuzzyTerm]]
 
 
 class FuzzyVariableSpec(TypedDict):
     column: str
-    range: list[Any]
+    range: list[float]
     terms: list[FuzzyTermSpec]
 
 
@@ -1591,6 +1549,12 @@ GateDemand: TypeAlias = CompositionGate | TableGate | DeterminationGate | Linkag
 GateDemandSpec: TypeAlias = (
     CompositionGateSpec | TableGateSpec | DeterminationGateSpec | LinkageGateSpec
 )
+
+
+HiddenGroup: TypeAlias = GroupCondition | HiddenGroupList
+
+
+HiddenGroupSpec: TypeAlias = GroupConditionSpec | HiddenGroupSpecList
 
 
 class InfluencedStatistic(TypedDict):
@@ -1604,6 +1568,9 @@ class InfluencedStatistic(TypedDict):
 
 
 IntervalEnd: TypeAlias = NumericEnd | str
+
+
+JoiningColumns: TypeAlias = JoiningColumnsList | JoiningColumnsMap
 
 
 class LDiversity(TypedDict):
@@ -1627,7 +1594,7 @@ class LinkageAttack(TypedDict):
     share_rank_1: float
     share_below_k: float
     mean_posterior: float | None
-    intervals: dict[str, list[Any]] | None
+    intervals: dict[str, list[float]] | None
     adversary_knows_90_percent: LinkageRanks | None
 
 
@@ -1642,7 +1609,7 @@ class LinkageResult(TypedDict):
     share_rank_1: float
     share_below_k: float
     mean_posterior: float | None
-    intervals: dict[str, list[Any]] | None
+    intervals: dict[str, list[float]] | None
     adversary_knows_90_percent: LinkageRanks | None
     records: int
     candidates: int
@@ -1662,7 +1629,7 @@ class MaskedGroup(TypedDict):
     members: int
     signal_kind: SignalKind
     masked_regions: list[int]
-    bounds: list[list[Any]]
+    bounds: list[list[int | None]]
     signal_before: list[int]
     signal_after: list[int]
     outliers_before: list[int]
@@ -1670,30 +1637,10 @@ class MaskedGroup(TypedDict):
     valid: bool
 
 
-class MemeticSearch(TypedDict):
-    method: Literal['memetic']
-    population: NotRequired[int]
-    pairs: NotRequired[int]
-    tournament: NotRequired[int]
-    generations: NotRequired[int]
-    crossover: NotRequired[float]
-    mutation: NotRequired[MutationProbability]
-    local_search: NotRequired[float]
-    runs: NotRequired[int]
-    paper: NotRequired[bool]
+MeasuredRows: TypeAlias = MeasuredRowsList | Literal['all']
 
 
-class MemeticSearchSpec(TypedDict):
-    method: Literal['memetic']
-    population: int
-    pairs: int
-    tournament: int
-    generations: int
-    crossover: float
-    mutation: MutationProbability
-    local_search: float
-    runs: int
-    paper: bool
+MinScale: TypeAlias = float | MinScaleMap
 
 
 class MovedRecords(TypedDict):
@@ -1703,11 +1650,7 @@ class MovedRecords(TypedDict):
     precision_at_recall: list[PrecisionAtRecall]
 
 
-class OutlierOptions(TypedDict):
-    test: NotRequired[Literal['thompson_tau', 'grubbs']]
-    significance_level: NotRequired[float]
-    robust: NotRequired[bool]
-    ignore: NotRequired[list[Region]]
+MutationProbability: TypeAlias = float | MutationProbabilityList
 
 
 class OutlierOptionsSpec(TypedDict):
@@ -1749,21 +1692,6 @@ class PublicKey(TypedDict):
     revoked: NotRequired[RevokedKey | None]
 
 
-class PublicationSpec(TypedDict):
-    method: Literal['publication']
-    seed: Literal['given'] | None
-    tags: dict[str, str]
-    dataset_id: str
-    release_id: str
-    accept_findings: list[str]
-    readers: ReleaseReaders | None
-
-
-class PublishRequest(TypedDict):
-    accept_findings: NotRequired[list[str]]
-    readers: NotRequired[ReleaseReaders | None]
-
-
 class RecodeCase(TypedDict):
     when: dict[str, list[CellValue]]
     to: RecodedValue
@@ -1774,9 +1702,25 @@ class RecodeCaseSpec(TypedDict):
     to: RecodedValue
 
 
+Region: TypeAlias = RegionList | CellValue
+
+
+class RegionCeiling(TypedDict):
+    region: Region
+    at_most: int
+
+
 class RegionCeilingSpec(TypedDict):
     region: RegionSpec
     at_most: int
+
+
+class RegionMask(TypedDict):
+    region: Region
+    at_most: NotRequired[int | None]
+    zero_at: NotRequired[int | None]
+    at_least: NotRequired[int | None]
+    zero_below: NotRequired[int | None]
 
 
 class RegionMaskSpec(TypedDict):
@@ -1802,39 +1746,7 @@ class RegressionTerm(TypedDict):
     value: ValueNameSpec | None
 
 
-class Release(TypedDict):
-    id: str
-    owner: str
-    state: ReleaseState
-    name: str
-    job_id: str
-    method: str
-    created_at: str
-    published_at: str | None
-    expires_at: str | None
-    rows: int
-    columns: list[ReleaseColumn]
-    files: dict[ReleaseFormat, ReleasedFile]
-    flags: list[str]
-    tags: dict[str, str]
-    warnings: list[JobWarning]
-    base_release_id: str | None
-    previous_release_id: str | None
-    series_id: str
-    readers: ReleaseReaders | None
-    findings: list[Finding] | None
-    family_id: str | None
-
-
-class ReleaseChanges(TypedDict):
-    name: NotRequired[str]
-    tags: NotRequired[dict[str, str]]
-    readers: NotRequired[ReleaseReaders]
-
-
-class ReleaseList(TypedDict):
-    items: list[Release]
-    next_cursor: str | None
+ReleaseReaders: TypeAlias = ReleaseReadersList | Literal['public']
 
 
 class ReleaseReportJob(TypedDict):
@@ -1855,6 +1767,77 @@ class ReleaseReportJob(TypedDict):
     findings: list[Finding]
     error: Problem | None
     estimate: JobEstimate | None
+
+
+class RestrictedStatisticOfNumber(TypedDict):
+    kind: Literal[
+        'mean',
+        'variance',
+        'standard_deviation',
+        'covariance',
+        'correlation',
+        'prediction',
+        'share',
+        'crosstab',
+        'domain_mean',
+        'quantile',
+    ]
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: float | None
+    first_order: ValueRange | None
+    guaranteed: ValueRange | None
+    attained: ValueRange | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfNumber | None
+    true_value: float | None
+    true_label: ColumnValue | None
+    shift: float | None
+    delta_at_records: float | None
+
+
+class RestrictedStatisticOfRegression(TypedDict):
+    kind: Literal['regression']
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: list[float | None] | None
+    first_order: list[list[float] | None] | None
+    guaranteed: list[list[float] | None] | None
+    attained: list[list[float] | None] | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfRegression | None
+    true_value: list[float | None] | None
+    true_label: ColumnValue | None
+    shift: list[float | None] | None
+    delta_at_records: list[float | None] | None
 
 
 class SampleUniques(TypedDict):
@@ -1882,12 +1865,72 @@ class Statistic(TypedDict):
     of: list[str]
     weight: NotRequired[float | None]
     values: NotRequired[list[ValueName] | None]
-    interval: NotRequired[list[Any] | None]
+    interval: NotRequired[list[IntervalEnd] | None]
     p: NotRequired[float | None]
     at: NotRequired[list[ValueName] | None]
 
 
-StatisticRanges: TypeAlias = ValueRange | list[ValueRange | None]
+class StatisticResultOfNumber(TypedDict):
+    kind: Literal[
+        'mean',
+        'variance',
+        'standard_deviation',
+        'covariance',
+        'correlation',
+        'prediction',
+        'share',
+        'crosstab',
+        'domain_mean',
+        'quantile',
+    ]
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: float | None
+    first_order: ValueRange | None
+    guaranteed: ValueRange | None
+    attained: ValueRange | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfNumber | None
+
+
+class StatisticResultOfRegression(TypedDict):
+    kind: Literal['regression']
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: list[float | None] | None
+    first_order: list[list[float] | None] | None
+    guaranteed: list[list[float] | None] | None
+    attained: list[list[float] | None] | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfRegression | None
 
 
 class StatisticSpec(TypedDict):
@@ -1895,7 +1938,7 @@ class StatisticSpec(TypedDict):
     of: list[str]
     weight: float | None
     values: list[ValueNameSpec] | None
-    interval: list[Any] | None
+    interval: list[IntervalEnd] | None
     p: float | None
     at: list[ValueNameSpec] | None
 
@@ -1914,21 +1957,6 @@ class StatisticsSpec(TypedDict):
     ddof: int | None
 
 
-class SwapDetectionRequest(TypedDict):
-    method: Literal['swap_detection']
-    seed: NotRequired[int | None]
-    tags: NotRequired[dict[str, str]]
-    release_ids: NotRequired[list[str]]
-    dataset_ids: NotRequired[list[str]]
-    region_columns: NotRequired[list[str]]
-    masked_regions: NotRequired[list[Region] | None]
-    outliers: NotRequired[OutlierOptions]
-    model_job_id: str
-    auxiliary_dataset_id: NotRequired[str | None]
-    drop: NotRequired[list[str]]
-    sample: NotRequired[int]
-
-
 class SwapDetectionSpec(TypedDict):
     method: Literal['swap_detection']
     seed: Literal['given'] | None
@@ -1944,13 +1972,10 @@ class SwapDetectionSpec(TypedDict):
     sample: int
 
 
-SwapMaskSpec: TypeAlias = Literal['outliers'] | list[RegionMaskSpec]
+SwapMaskList: TypeAlias = list[RegionMask]
 
 
-SwapSearch: TypeAlias = MemeticSearch | AssignmentSearch
-
-
-SwapSearchSpec: TypeAlias = MemeticSearchSpec | AssignmentSearchSpec
+SwapMaskSpecList: TypeAlias = list[RegionMaskSpec]
 
 
 class TableResult(TypedDict):
@@ -1993,7 +2018,7 @@ class UncertainRequest(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: str
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2006,7 +2031,7 @@ class UncertainRequest(TypedDict):
     cell_size: NotRequired[int | None]
     axes: NotRequired[DensityAxes]
     min_scale: NotRequired[MinScale]
-    domains: NotRequired[dict[str, list[Any]]]
+    domains: NotRequired[dict[str, list[float]]]
     keep: NotRequired[list[str]]
     missing_policy: NotRequired[MissingPolicy]
 
@@ -2038,7 +2063,7 @@ class UncertainSpec(TypedDict):
     tags: dict[str, str]
     dataset_id: str
     formats: list[ReleaseFormat]
-    delimiter: Delimiter
+    delimiter: str
     publish: PublicationMode
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
@@ -2051,7 +2076,7 @@ class UncertainSpec(TypedDict):
     cell_size: int | None
     axes: DensityAxes
     min_scale: MinScale
-    domains: dict[str, list[Any]]
+    domains: dict[str, list[float]]
     keep: list[str]
     missing_policy: MissingPolicy
 
@@ -2061,7 +2086,7 @@ class BoxesOptions(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: NotRequired[str | None]
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2110,7 +2135,7 @@ class UncertainOptions(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: NotRequired[str]
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2123,7 +2148,7 @@ class UncertainOptions(TypedDict):
     cell_size: NotRequired[int | None]
     axes: NotRequired[DensityAxes]
     min_scale: NotRequired[MinScale]
-    domains: NotRequired[dict[str, list[Any]]]
+    domains: NotRequired[dict[str, list[float]]]
     keep: NotRequired[list[str]]
     missing_policy: NotRequired[MissingPolicy]
 
@@ -2133,7 +2158,7 @@ class CondensationOptions(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: NotRequired[str]
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2143,18 +2168,18 @@ class CondensationOptions(TypedDict):
     missing_policy: NotRequired[MissingPolicy]
 
 
-class SwapDetectionOptions(TypedDict):
+class CompositionOptions(TypedDict):
     seed: NotRequired[int | None]
     tags: NotRequired[dict[str, str]]
     release_ids: NotRequired[list[str]]
     dataset_ids: NotRequired[list[str]]
-    region_columns: NotRequired[list[str]]
-    masked_regions: NotRequired[list[Region] | None]
-    outliers: NotRequired[OutlierOptions]
-    model_job_id: NotRequired[str]
-    auxiliary_dataset_id: NotRequired[str | None]
-    drop: NotRequired[list[str]]
-    sample: NotRequired[int]
+    dataset_id: NotRequired[str | None]
+    join_columns: NotRequired[JoiningColumns]
+    ordinal: NotRequired[dict[str, list[ColumnValue]]]
+    k_required: NotRequired[float | None]
+    sensitive: NotRequired[list[str]]
+    person_column: NotRequired[str | None]
+    require: NotRequired[CompositionDemands | None]
 
 
 class FrontierOptions(TypedDict):
@@ -2207,7 +2232,7 @@ class BoxesRequest(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: NotRequired[str | None]
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2257,7 +2282,7 @@ class BoxesSpec(TypedDict):
     tags: dict[str, str]
     dataset_id: str | None
     formats: list[ReleaseFormat]
-    delimiter: Delimiter
+    delimiter: str
     publish: PublicationMode
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
@@ -2334,6 +2359,27 @@ class ClassifyJob(TypedDict):
     estimate: JobEstimate | None
 
 
+ColumnRestrictionList: TypeAlias = list[IntervalEnd]
+
+
+ColumnRestrictionSpecList: TypeAlias = list[IntervalEnd]
+
+
+class CompositionRequest(TypedDict):
+    method: Literal['composition']
+    seed: NotRequired[int | None]
+    tags: NotRequired[dict[str, str]]
+    release_ids: NotRequired[list[str]]
+    dataset_ids: NotRequired[list[str]]
+    dataset_id: NotRequired[str | None]
+    join_columns: NotRequired[JoiningColumns]
+    ordinal: NotRequired[dict[str, list[ColumnValue]]]
+    k_required: NotRequired[float | None]
+    sensitive: NotRequired[list[str]]
+    person_column: NotRequired[str | None]
+    require: NotRequired[CompositionDemands | None]
+
+
 class CompositionResult(TypedDict):
     method: Literal['composition']
     passed: bool | None
@@ -2359,11 +2405,37 @@ class CompositionResult(TypedDict):
     meaning: dict[str, str]
 
 
-class ComputedStatistic(TypedDict):
-    kind: StatisticKind
+class CompositionSpec(TypedDict):
+    method: Literal['composition']
+    seed: Literal['given'] | None
+    tags: dict[str, str]
+    release_ids: list[str]
+    dataset_ids: list[str]
+    dataset_id: str | None
+    join_columns: JoiningColumns
+    ordinal: dict[str, list[ColumnValue]]
+    k_required: float | None
+    sensitive: list[str]
+    person_column: str | None
+    require: CompositionDemandsSpec | None
+
+
+class ComputedStatisticOfNumber(TypedDict):
+    kind: Literal[
+        'mean',
+        'variance',
+        'standard_deviation',
+        'covariance',
+        'correlation',
+        'prediction',
+        'share',
+        'crosstab',
+        'domain_mean',
+        'quantile',
+    ]
     of: list[str]
     values: list[ValueNameSpec] | None
-    interval: NotRequired[list[Any] | None]
+    interval: NotRequired[list[IntervalEnd] | None]
     p: float | None
     at: NotRequired[list[ValueNameSpec] | None]
     called: NotRequired[str | None]
@@ -2376,23 +2448,35 @@ class ComputedStatistic(TypedDict):
     base: StatisticBase | None
     n: int | None
     ddof: int | None
-    estimate: EstimatedValue | None
-    first_order: StatisticRanges | None
-    guaranteed: StatisticRanges | None
-    attained: StatisticRanges | None
+    estimate: float | None
+    first_order: ValueRange | None
+    guaranteed: ValueRange | None
+    attained: ValueRange | None
     domain_may_be_empty: bool | None
 
 
-class ComputedStatistics(TypedDict):
-    method: Literal['statistics']
-    statistics: list[ComputedStatistic]
-    value_disclosure: dict[str, ValueDisclosure]
-
-
-class ComputedSummary(TypedDict):
-    method: Literal['statistics']
-    statistics: NotRequired[list[ComputedStatistic]]
-    value_disclosure: NotRequired[dict[str, ValueDisclosure]]
+class ComputedStatisticOfRegression(TypedDict):
+    kind: Literal['regression']
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: QuantileLabels | None
+    sharp: bool
+    gap: float | None
+    value_known: bool
+    reason: str | None
+    base: StatisticBase | None
+    n: int | None
+    ddof: int | None
+    estimate: list[float | None] | None
+    first_order: list[list[float] | None] | None
+    guaranteed: list[list[float] | None] | None
+    attained: list[list[float] | None] | None
+    domain_may_be_empty: bool | None
 
 
 class CondensationRequest(TypedDict):
@@ -2401,7 +2485,7 @@ class CondensationRequest(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: str
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2429,7 +2513,7 @@ class CondensationSpec(TypedDict):
     tags: dict[str, str]
     dataset_id: str
     formats: list[ReleaseFormat]
-    delimiter: Delimiter
+    delimiter: str
     publish: PublicationMode
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
@@ -2437,41 +2521,6 @@ class CondensationSpec(TypedDict):
     k: int
     keep: list[str]
     missing_policy: MissingPolicy
-
-
-class CoreStatistic(TypedDict):
-    labels: NotRequired[QuantileLabels | None]
-    sharp: bool
-    gap: float | None
-    value_known: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    base: NotRequired[StatisticBase | None]
-    n: NotRequired[int | None]
-    estimate: EstimatedValue | None
-    first_order: StatisticRanges | None
-    guaranteed: StatisticRanges | None
-    attained: StatisticRanges | None
-    domain_may_be_empty: NotRequired[bool | None]
-
-
-class CountJob(TypedDict):
-    id: str
-    kind: Literal['query']
-    method: Literal['count']
-    state: JobState
-    tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: CountSpec | None
-    result: CountSummary | None
-    warnings: list[JobWarning]
-    release_id: str | None
-    findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
 
 
 class Dataset(TypedDict):
@@ -2637,7 +2686,7 @@ class FrontierStatistic(TypedDict):
     kind: StatisticKind
     of: list[str]
     values: list[ValueNameSpec] | None
-    interval: NotRequired[list[Any] | None]
+    interval: NotRequired[list[IntervalEnd] | None]
     p: float | None
     at: NotRequired[list[ValueNameSpec] | None]
     called: NotRequired[str | None]
@@ -2779,24 +2828,52 @@ class LinkageJob(TypedDict):
     estimate: JobEstimate | None
 
 
-class PublicationJob(TypedDict):
-    id: str
-    kind: Literal['publication']
+class MemeticSearch(TypedDict):
+    method: Literal['memetic']
+    population: NotRequired[int]
+    pairs: NotRequired[int]
+    tournament: NotRequired[int]
+    generations: NotRequired[int]
+    crossover: NotRequired[float]
+    mutation: NotRequired[MutationProbability]
+    local_search: NotRequired[float]
+    runs: NotRequired[int]
+    paper: NotRequired[bool]
+
+
+class MemeticSearchSpec(TypedDict):
+    method: Literal['memetic']
+    population: int
+    pairs: int
+    tournament: int
+    generations: int
+    crossover: float
+    mutation: MutationProbability
+    local_search: float
+    runs: int
+    paper: bool
+
+
+class OutlierOptions(TypedDict):
+    test: NotRequired[Literal['thompson_tau', 'grubbs']]
+    significance_level: NotRequired[float]
+    robust: NotRequired[bool]
+    ignore: NotRequired[list[Region]]
+
+
+class PublicationSpec(TypedDict):
     method: Literal['publication']
-    state: JobState
+    seed: Literal['given'] | None
     tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: PublicationSpec | None
-    result: PublicationResult | None
-    warnings: list[JobWarning]
-    release_id: str | None
-    findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
+    dataset_id: str
+    release_id: str
+    accept_findings: list[str]
+    readers: ReleaseReaders | None
+
+
+class PublishRequest(TypedDict):
+    accept_findings: NotRequired[list[str]]
+    readers: NotRequired[ReleaseReaders | None]
 
 
 Recoding: TypeAlias = RecodedValues | DerivedColumn
@@ -2805,34 +2882,44 @@ Recoding: TypeAlias = RecodedValues | DerivedColumn
 RecodingSpec: TypeAlias = RecodedValues | DerivedColumnSpec
 
 
-class RestrictedStatistic(TypedDict):
-    kind: StatisticKind
-    of: list[str]
-    values: list[ValueNameSpec] | None
-    interval: NotRequired[list[Any] | None]
-    p: float | None
-    at: NotRequired[list[ValueNameSpec] | None]
-    called: NotRequired[str | None]
-    terms: list[RegressionTerm] | None
-    labels: NotRequired[QuantileLabels | None]
-    sharp: bool
-    gap: float | None
-    value_known: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    base: NotRequired[StatisticBase | None]
-    n: NotRequired[int | None]
-    weight: float
-    ddof: int | None
-    estimate: EstimatedValue | None
-    first_order: StatisticRanges | None
-    guaranteed: StatisticRanges | None
-    attained: StatisticRanges | None
-    domain_may_be_empty: NotRequired[bool | None]
-    core: CoreStatistic | None
-    true_value: EstimatedValue | None
-    true_label: ColumnValue | None
-    shift: EstimatedValue | None
-    delta_at_records: EstimatedValue | None
+class Release(TypedDict):
+    id: str
+    owner: str
+    state: ReleaseState
+    name: str
+    job_id: str
+    method: str
+    created_at: str
+    published_at: str | None
+    expires_at: str | None
+    rows: int
+    columns: list[ReleaseColumn]
+    files: dict[ReleaseFormat, ReleasedFile]
+    flags: list[str]
+    tags: dict[str, str]
+    warnings: list[JobWarning]
+    base_release_id: str | None
+    previous_release_id: str | None
+    series_id: str
+    readers: ReleaseReaders | None
+    findings: list[Finding] | None
+    family_id: str | None
+
+
+class ReleaseChanges(TypedDict):
+    name: NotRequired[str]
+    tags: NotRequired[dict[str, str]]
+    readers: NotRequired[ReleaseReaders]
+
+
+class ReleaseList(TypedDict):
+    items: list[Release]
+    next_cursor: str | None
+
+
+RestrictedStatistic: TypeAlias = (
+    RestrictedStatisticOfNumber | RestrictedStatisticOfRegression
+)
 
 
 class RulesModel(TypedDict):
@@ -2849,50 +2936,22 @@ class RulesModelSpec(TypedDict):
     recode: dict[str, RecodingSpec]
 
 
-class StatisticResult(TypedDict):
-    kind: StatisticKind
-    of: list[str]
-    values: list[ValueNameSpec] | None
-    interval: NotRequired[list[Any] | None]
-    p: float | None
-    at: NotRequired[list[ValueNameSpec] | None]
-    called: NotRequired[str | None]
-    terms: list[RegressionTerm] | None
-    labels: NotRequired[QuantileLabels | None]
-    sharp: bool
-    gap: float | None
-    value_known: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    base: NotRequired[StatisticBase | None]
-    n: NotRequired[int | None]
-    weight: float
-    ddof: int | None
-    estimate: EstimatedValue | None
-    first_order: StatisticRanges | None
-    guaranteed: StatisticRanges | None
-    attained: StatisticRanges | None
-    domain_may_be_empty: NotRequired[bool | None]
-    core: CoreStatistic | None
+StatisticResult: TypeAlias = StatisticResultOfNumber | StatisticResultOfRegression
 
 
-class StatisticsJob(TypedDict):
-    id: str
-    kind: Literal['query']
-    method: Literal['statistics']
-    state: JobState
-    tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: StatisticsSpec | None
-    result: ComputedSummary | None
-    warnings: list[JobWarning]
-    release_id: str | None
-    findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
+class SwapDetectionRequest(TypedDict):
+    method: Literal['swap_detection']
+    seed: NotRequired[int | None]
+    tags: NotRequired[dict[str, str]]
+    release_ids: NotRequired[list[str]]
+    dataset_ids: NotRequired[list[str]]
+    region_columns: NotRequired[list[str]]
+    masked_regions: NotRequired[list[Region] | None]
+    outliers: NotRequired[OutlierOptions]
+    model_job_id: str
+    auxiliary_dataset_id: NotRequired[str | None]
+    drop: NotRequired[list[str]]
+    sample: NotRequired[int]
 
 
 class SwapDetectionResult(TypedDict):
@@ -2915,13 +2974,25 @@ class SwapDetectionSummary(TypedDict):
     inputs: NotRequired[list[DetectedFile]]
 
 
+SwapMask: TypeAlias = Literal['outliers'] | SwapMaskList
+
+
+SwapMaskSpec: TypeAlias = Literal['outliers'] | SwapMaskSpecList
+
+
+SwapSearch: TypeAlias = MemeticSearch | AssignmentSearch
+
+
+SwapSearchSpec: TypeAlias = MemeticSearchSpec | AssignmentSearchSpec
+
+
 class SwapsRequest(TypedDict):
     method: Literal['swaps']
     seed: NotRequired[int | None]
     tags: NotRequired[dict[str, str]]
     dataset_id: str
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -2950,7 +3021,7 @@ class SwapsSpec(TypedDict):
     tags: dict[str, str]
     dataset_id: str
     formats: list[ReleaseFormat]
-    delimiter: Delimiter
+    delimiter: str
     publish: PublicationMode
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
@@ -3018,7 +3089,7 @@ class SwapsOptions(TypedDict):
     tags: NotRequired[dict[str, str]]
     dataset_id: NotRequired[str]
     formats: NotRequired[list[ReleaseFormat]]
-    delimiter: NotRequired[Delimiter]
+    delimiter: NotRequired[str]
     publish: NotRequired[PublicationMode]
     gate: NotRequired[list[GateDemand]]
     accept_findings: NotRequired[list[Literal['composition']]]
@@ -3052,6 +3123,20 @@ class GroupProfileOptions(TypedDict):
     model_job_id: NotRequired[str | None]
     rules_model: NotRequired[RulesModel | None]
     alphas: NotRequired[list[float]]
+
+
+class SwapDetectionOptions(TypedDict):
+    seed: NotRequired[int | None]
+    tags: NotRequired[dict[str, str]]
+    release_ids: NotRequired[list[str]]
+    dataset_ids: NotRequired[list[str]]
+    region_columns: NotRequired[list[str]]
+    masked_regions: NotRequired[list[Region] | None]
+    outliers: NotRequired[OutlierOptions]
+    model_job_id: NotRequired[str]
+    auxiliary_dataset_id: NotRequired[str | None]
+    drop: NotRequired[list[str]]
+    sample: NotRequired[int]
 
 
 AnonymizationRequest: TypeAlias = (
@@ -3096,6 +3181,12 @@ class BoxesResult(TypedDict):
     statistics: list[RestrictedStatistic]
 
 
+ColumnRestriction: TypeAlias = ColumnRestrictionList | ValueSet
+
+
+ColumnRestrictionSpec: TypeAlias = ColumnRestrictionSpecList | ValueSetSpec
+
+
 class CompositionJob(TypedDict):
     id: str
     kind: Literal['audit']
@@ -3116,6 +3207,21 @@ class CompositionJob(TypedDict):
     estimate: JobEstimate | None
 
 
+ComputedStatistic: TypeAlias = ComputedStatisticOfNumber | ComputedStatisticOfRegression
+
+
+class ComputedStatistics(TypedDict):
+    method: Literal['statistics']
+    statistics: list[ComputedStatistic]
+    value_disclosure: dict[str, ValueDisclosure]
+
+
+class ComputedSummary(TypedDict):
+    method: Literal['statistics']
+    statistics: NotRequired[list[ComputedStatistic]]
+    value_disclosure: NotRequired[dict[str, ValueDisclosure]]
+
+
 class CondensationJob(TypedDict):
     id: str
     kind: Literal['anonymization']
@@ -3134,6 +3240,18 @@ class CondensationJob(TypedDict):
     findings: list[Finding]
     error: Problem | None
     estimate: JobEstimate | None
+
+
+class CountRequest(TypedDict):
+    queries: list[dict[str, ColumnRestriction]]
+
+
+class CountSpec(TypedDict):
+    method: Literal['count']
+    seed: Literal['given'] | None
+    tags: dict[str, str]
+    release_id: str
+    queries: list[dict[str, ColumnRestrictionSpec]]
 
 
 class DeterminationJob(TypedDict):
@@ -3228,6 +3346,26 @@ class InfluenceResult(TypedDict):
     meaning: dict[str, str]
 
 
+class PublicationJob(TypedDict):
+    id: str
+    kind: Literal['publication']
+    method: Literal['publication']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: PublicationSpec | None
+    result: PublicationResult | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
+
+
 class Recode(TypedDict):
     auxiliary: NotRequired[dict[str, Recoding]]
     target: NotRequired[dict[str, Recoding]]
@@ -3243,6 +3381,26 @@ ReleaseStatistic: TypeAlias = StatisticResult | EstimatedStatistic
 
 class ReleaseStatistics(TypedDict):
     statistics: list[ReleaseStatistic]
+
+
+class StatisticsJob(TypedDict):
+    id: str
+    kind: Literal['query']
+    method: Literal['statistics']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: StatisticsSpec | None
+    result: ComputedSummary | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
 
 
 class SwapDetectionJob(TypedDict):
@@ -3288,7 +3446,7 @@ class SwapsResult(TypedDict):
     regions: list[list[CellValue]]
     region_sizes: list[int]
     masked_regions: list[int]
-    bounds: list[list[Any]]
+    bounds: list[list[int | None]]
     signal_before: list[int]
     signal_after: list[int]
     outliers_before: list[int]
@@ -3297,7 +3455,7 @@ class SwapsResult(TypedDict):
     generations: list[FitnessByGeneration]
     attack_again: AttackAgain
     telltale_columns: dict[str, int]
-    swap_list: list[list[Any]]
+    swap_list: list[list[int]]
     swap_list_complete: bool
 
 
@@ -3324,7 +3482,7 @@ class SwapsSummary(TypedDict):
     regions: list[list[CellValue]]
     region_sizes: list[int]
     masked_regions: list[int]
-    bounds: list[list[Any]]
+    bounds: list[list[int | None]]
     signal_before: list[int]
     signal_after: list[int]
     outliers_before: list[int]
@@ -3333,7 +3491,7 @@ class SwapsSummary(TypedDict):
     generations: NotRequired[list[FitnessByGeneration]]
     attack_again: AttackAgain
     telltale_columns: dict[str, int]
-    swap_list: NotRequired[list[list[Any]]]
+    swap_list: NotRequired[list[list[int]]]
     swap_list_complete: NotRequired[bool]
 
 
@@ -3369,6 +3527,26 @@ class BoxesJob(TypedDict):
     finished_at: str | None
     spec: BoxesSpec | None
     result: BoxesResult | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
+
+
+class CountJob(TypedDict):
+    id: str
+    kind: Literal['query']
+    method: Literal['count']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: CountSpec | None
+    result: CountSummary | None
     warnings: list[JobWarning]
     release_id: str | None
     findings: list[Finding]
