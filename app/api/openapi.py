@@ -70,6 +70,12 @@ _STATUSES: Final[Mapping[int, str]] = {
     429: "Too many requests or unfinished jobs of this owner; `Retry-After` gives the time to wait.",
     507: "The service has no room for files.",
 }
+#: Statuses whose answers say when to ask again, and how.
+_LATER: Final = ("429", "503")
+_RETRY_AFTER: Final[Mapping[str, Any]] = {
+    "schema": {"type": "integer", "minimum": 1},
+    "description": "Seconds to wait before you ask again; absent where waiting alone changes nothing.",
+}
 
 
 class DescribedApi(FastAPI):
@@ -122,6 +128,7 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     components = made.setdefault("components", {})
     components["schemas"] = dict(sorted((components["schemas"] | name_bodies(made["paths"])).items()))
     components["securitySchemes"] = {"bearer": dict(_BEARER)}
+    components["headers"] = {"RetryAfter": dict(_RETRY_AFTER)}
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
@@ -163,7 +170,7 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
             "415": described("The content type is not supported."),
         }
     merged = {**common, **responses}
-    operation["responses"] = {status: _worded(status, merged[status]) for status in sorted(merged)}
+    operation["responses"] = {status: _later(status, _worded(status, merged[status])) for status in sorted(merged)}
 
 
 def _show(operation: dict[str, Any]) -> None:
@@ -190,6 +197,16 @@ def _worded(status: str, response: dict[str, Any]) -> dict[str, Any]:
     if response["description"] in {"Successful Response", *PHRASES.values()}:
         return {**response, "description": _STATUSES[int(status)]}
     return response
+
+
+def _later(status: str, response: dict[str, Any]) -> dict[str, Any]:
+    """A response that says when to ask again, where there is such a time."""
+    if status not in _LATER:
+        return response
+    return {
+        **response,
+        "headers": {**response.get("headers", {}), "Retry-After": {"$ref": "#/components/headers/RetryAfter"}},
+    }
 
 
 def _is_fastapis(response: Mapping[str, Any] | None) -> bool:

@@ -1,5 +1,6 @@
 """The document: valid, the same each time, the one that is served, and complete for a generated client."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app.api.openapi import document
@@ -170,3 +172,34 @@ def test_a_statistic_is_a_number_or_a_regression_as_its_kind_says(made: dict[str
             assert kinds - {None} == {kind for kind, one in mapping.items() if one == way}
             types = {one.get("type") for one in ways(fields["estimate"], made)}
             assert types == ({"array"} if way.endswith("OfRegression") else {"number"})
+
+
+def test_answers_that_may_be_asked_again_say_when(made: dict[str, Any]) -> None:
+    later = [
+        op["responses"][status]
+        for _, _, op in every_operation(made)
+        for status in ("429", "503")
+        if status in op["responses"]
+    ]
+    assert len(later) > 80
+    assert {json.dumps(one["headers"]["Retry-After"]) for one in later} == {
+        '{"$ref": "#/components/headers/RetryAfter"}'
+    }
+    assert made["components"]["headers"]["RetryAfter"]["schema"]["type"] == "integer"
+
+
+def test_examples_are_what_their_schemas_say(made: dict[str, Any]) -> None:
+    """Of bodies and of answers, recorded ones among them."""
+    looked = 0
+    for path, method, operation in every_operation(made):
+        contents = [operation.get("requestBody", {}), *operation["responses"].values()]
+        for media in (
+            one for content in contents for name, one in content.get("content", {}).items() if "json" in name
+        ):
+            given = [each["value"] for each in media.get("examples", {}).values()]
+            given += [media["example"]] if "example" in media else []
+            validator = Draft202012Validator({**media["schema"], "components": made["components"]})
+            wrong = [next(validator.iter_errors(one), None) for one in given]
+            assert [error.message for error in wrong if error is not None] == [], (path, method)
+            looked += len(given)
+    assert looked > 60
