@@ -93,7 +93,7 @@ def accepted_format(accept: Sequence[str], available: Sequence[ReleaseFormat]) -
     NotAcceptableError
         If none of them suits; lists those that exist.
     """
-    ranges = [_media_range(text) for text in ",".join(accept).split(",") if text.strip()] or [("*/*", 1.0)]
+    ranges = _media_ranges(accept)
     offered = [one for one in PREFERENCE if one in available]
     quality = {one: _quality(MEDIA_TYPES[one].partition(";")[0], ranges) for one in offered}
     best = max(offered, key=lambda one: quality[one], default=None)
@@ -101,6 +101,16 @@ def accepted_format(accept: Sequence[str], available: Sequence[ReleaseFormat]) -
         there = ", ".join(f"{MEDIA_TYPES[one].partition(';')[0]} (format={one})" for one in offered)
         raise NotAcceptableError(f"Accept names no format of this release; there are: {there or 'none'}")
     return best
+
+
+def prefers_html(accept: Sequence[str]) -> bool:
+    """Return whether a page is preferred to JSON by the lines of `Accept`, as it is by browsers."""
+    ranges = _media_ranges(accept)
+    return _quality("text/html", ranges) > _quality("application/json", ranges)
+
+
+def _media_ranges(accept: Sequence[str]) -> list[tuple[str, float]]:
+    return [_media_range(text) for text in ",".join(accept).split(",") if text.strip()] or [("*/*", 1.0)]
 
 
 def _media_range(text: str) -> tuple[str, float]:

@@ -73,7 +73,7 @@ _STATUSES: Final[Mapping[int, str]] = {
 #: Statuses whose answers say when to ask again, and how.
 _LATER: Final = ("429", "503")
 _RETRY_AFTER: Final[Mapping[str, Any]] = {
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "format": "int64", "minimum": 1},
     "description": "Seconds to wait before you ask again; absent where waiting alone changes nothing.",
 }
 

@@ -322,6 +322,44 @@ def test_every_kind_of_error_of_pydantics_has_words_of_ours() -> None:
         assert failure.detail
 
 
+@pytest.mark.parametrize(
+    ("accept", "page"),
+    [
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),
+        ("text/*", True),
+        ("application/json", False),
+        ("*/*", False),
+        ("text/html;q=0.5, application/json", False),
+        (None, False),
+    ],
+)
+def test_a_kind_of_problem_is_a_page_for_who_accepts_that_more(
+    client: httpx.Client, accept: str | None, page: bool
+) -> None:
+    del client.headers["accept"]
+    answer = client.get("/problems/forbidden", headers={} if accept is None else {"Accept": accept})
+    kind = answer.headers["content-type"].partition(";")[0]
+    assert (kind, answer.headers["vary"]) == ("text/html" if page else "application/json", "Accept")
+    cause, remedy = CAUSE_AND_REMEDY["forbidden"]
+    if page:
+        assert f"<p>{cause}</p>" in answer.text
+        assert remedy.replace("`detail`", "<code>detail</code>") in answer.text
+    else:
+        assert (answer.json()["cause"], answer.json()["remedy"]) == (cause, remedy)
+
+
+def test_pages_of_problems_show_code_as_code_and_nothing_as_html(client: httpx.Client) -> None:
+    for code in CAUSE_AND_REMEDY:
+        page = client.get(f"/problems/{code}", headers={"Accept": "text/html"})
+        body = page.text.partition("<body>")[2]
+        assert "`" not in body
+        assert set(re.findall(r"</?(\w+)", body)) <= {"h1", "h2", "p", "code", "body", "html"}, code
+    assert (
+        "<code>Authorization: Bearer sb_...</code>"
+        in client.get("/problems/unauthorized", headers={"Accept": "text/html"}).text
+    )
+
+
 def test_every_kind_of_problem_has_a_cause_and_a_remedy(client: httpx.Client) -> None:
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:

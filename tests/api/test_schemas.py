@@ -65,7 +65,8 @@ def walk(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def referred(value: Any) -> set[str]:
-    return {str(node["$ref"]).removeprefix(REFERENCE) for _, node in walk(value) if isinstance(node.get("$ref"), str)}
+    named = (node["$ref"] for _, node in walk(value) if isinstance(node.get("$ref"), str))
+    return {name.removeprefix(REFERENCE) for name in named if name.startswith(REFERENCE)}
 
 
 def reached(made: Mapping[str, Any], todo: list[Any]) -> set[str]:

@@ -171,6 +171,14 @@ def test_a_refusal_says_where_and_what_to_do(sb: Surebox) -> None:
     assert "What to do: " in str(refusal.value)
 
 
+def test_who_has_no_key_reads_where_one_is_given(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUREBOX_API_KEY", raising=False)
+    with Surebox(service.address) as nobody, pytest.raises(errors.UnauthorizedError) as refusal:
+        nobody.dataset("ds_absent").refresh()
+    assert "SUREBOX_API_KEY" in str(refusal.value)
+    assert "`surebox login`" in str(refusal.value)
+
+
 def test_a_job_that_fails_or_is_cancelled_raises(sb: Surebox) -> None:
     dataset = sb.upload(people(6))
     with pytest.raises(JobFailed) as failed:

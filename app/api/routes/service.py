@@ -1,17 +1,22 @@
 """What operators and their tools ask: alive, ready, numbers. Open to all who reach the port; nothing of data."""
 
-from typing import Annotated
+import re
+from html import escape
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from prometheus_client.exposition import choose_encoder
 
 from app.api.bodies import JsonRoute
+from app.api.http_headers import prefers_html
 from app.api.kinds import CAUSE_AND_REMEDY
 from app.api.problems import described
 from app.api.readiness import Readiness, get_readiness
 from app.api.schemas.service import Health, ProblemKind, ServiceReady
 from app.errors import NotFoundError, SureboxError
 from app.observability.metrics import Metrics
+
+_CODE: Final = re.compile(r"`([^`]+)`")
 
 router = APIRouter(route_class=JsonRoute, tags=["administration"])
 
@@ -60,12 +65,22 @@ def metrics(request: Request) -> Response:
     "/problems/{code}",
     operation_id="get_problem",
     response_model=ProblemKind,
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
     summary="Explain a kind of problem",
 )
 async def get_problem(
     code: Annotated[str, Path(description="The last part of a problem's `type`, such as `not-found`.")],
-) -> ProblemKind:
-    """Explain the cause and the remedy of a kind of problem."""
+    request: Request,
+) -> Response:
+    """Explain the cause and the remedy of a kind of problem: as JSON, or as a page if you accept that more."""
+    kind = _explained(code)
+    page = prefers_html(request.headers.getlist("accept"))
+    body = _page(kind) if page else kind.model_dump_json()
+    headers = {"Vary": "Accept"} | ({"Content-Security-Policy": "default-src 'none'"} if page else {})
+    return Response(body, media_type="text/html; charset=utf-8" if page else "application/json", headers=headers)
+
+
+def _explained(code: str) -> ProblemKind:
     kinds: list[type[SureboxError]] = [SureboxError]
     for kind in kinds:
         if kind.code == code:
@@ -75,3 +90,15 @@ async def get_problem(
             )
         kinds.extend(kind.__subclasses__())
     raise NotFoundError("no problem of this service has this type")
+
+
+def _page(kind: ProblemKind) -> str:
+    """A kind of problem for people who follow its `type` in a browser."""
+    title, cause, remedy = (
+        _CODE.sub(r"<code>\1</code>", escape(text)) for text in (kind.title, kind.cause, kind.remedy)
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+        f"<h1>{title}</h1><p>Status {kind.status}, <code>{escape(kind.type)}</code></p>"
+        f"<h2>Cause</h2><p>{cause}</p><h2>What to do</h2><p>{remedy}</p></body></html>\n"
+    )
