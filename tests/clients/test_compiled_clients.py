@@ -22,9 +22,9 @@ ANNOTATIONS = {
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """A CSV of 500 people."""
+    """A CSV of 500 people, with as many digits as a number has."""
     path = tmp_path / "people.csv"
-    rows = "".join(f"{18 + row % 60},{1000 + (row * 7919) % 5003}\n" for row in range(500))
+    rows = "".join(f"{18 + row % 60},{1000 + (row * 7919) % 5003 / 7!r}\n" for row in range(500))
     path.write_text(f"age,wage\n{rows}")
     return path
 
