@@ -40,10 +40,10 @@ def shortened(value: Any) -> Any:
 
 def begun(text: str, media: str) -> str:
     """The first lines of a file, or the content of a page as far as its first section."""
-    if media == "text/html":
+    if media == "text/html" and "</section>" in text:
         content = re.sub(r"<style>.*?</style>", "<style>…</style>", text, flags=re.DOTALL)
         return content.split("</section>")[0] + "</section>\n…\n"
-    return "\n".join(text.split("\n")[:LINES]) + "\n"
+    return text if media == "text/html" else "\n".join(text.split("\n")[:LINES]) + "\n"
 
 
 def people() -> str:
@@ -174,7 +174,8 @@ def tell_of_the_service(ask: Recorder, folder: Path) -> None:
                 "/metrics"):  # fmt: skip
         ask("GET", one, one)
     owner = ask("PATCH", "/v1/owner", "/v1/owner", json={"jobs_publish": False})["owner"]
-    ask("GET", "/problems/infeasible", "/problems/{code}")
+    for accepted in ("application/json", "text/html"):
+        ask("GET", "/problems/infeasible", "/problems/{code}", headers={"Accept": accepted})
     command = [sys.executable, "-m", "app.cli", "keys", "create", "--owner", owner, "--name", "uploader"]
     command += ["--scope", "datasets:write", "--data-dir", str(folder)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
