@@ -98,7 +98,7 @@ def _page(kind: ProblemKind) -> str:
         _CODE.sub(r"<code>\1</code>", escape(text)) for text in (kind.title, kind.cause, kind.remedy)
     )
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
         f"<h1>{title}</h1><p>Status {kind.status}, <code>{escape(kind.type)}</code></p>"
         f"<h2>Cause</h2><p>{cause}</p><h2>What to do</h2><p>{remedy}</p></body></html>\n"
     )
