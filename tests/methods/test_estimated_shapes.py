@@ -129,7 +129,7 @@ def test_what_took_the_machine_is_expected_to(bench: Bench) -> None:
     ids = pl.DataFrame({"a": draw.integers(0, 1_000, 100_000), "b": draw.integers(0, 1_000, 100_000),
                         "id": np.arange(100_000)})  # fmt: skip
     ordered = {"quasi_identifiers": ["a", "b"], "sensitive": ["id"], "t": 0.3, "t_distance": {"id": "ordered"}}
-    assert 30 < sized(bench, ids, boxes | ordered).seconds < 267  # 89 s
+    assert 30 < sized(bench, ids, boxes | ordered | {"least_widths": "none"}).seconds < 267  # 89 s
     names = [f"g{at}" for at in range(8)]
     cells = pl.DataFrame(draw.random((100_000, 8)).round(4), schema=names).with_columns(
         region=pl.Series(draw.integers(0, 20_000, 100_000).astype(str)),
