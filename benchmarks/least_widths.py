@@ -78,7 +78,7 @@ class Made:
         return widths[self.boxes.box]
 
     def spans(self, x: FloatArray) -> FloatArray:
-        """What the records of each person's box span, (N, n)."""
+        """Extents of the records of each person's box, (N, n)."""
         lower: FloatArray = np.full(self.boxes.lower.shape, np.inf)
         upper: FloatArray = -lower
         np.minimum.at(lower, self.boxes.box, x)

@@ -40,10 +40,12 @@ def shortened(value: Any) -> Any:
 
 def begun(text: str, media: str) -> str:
     """The first lines of a file, or the content of a page as far as its first section."""
-    if media == "text/html" and "</section>" in text:
+    if media == "text/html":
+        if "</section>" not in text:
+            return text
         content = re.sub(r"<style>.*?</style>", "<style>…</style>", text, flags=re.DOTALL)
         return content.split("</section>")[0] + "</section>\n…\n"
-    return text if media == "text/html" else "\n".join(text.split("\n")[:LINES]) + "\n"
+    return "\n".join(text.split("\n")[:LINES]) + "\n"
 
 
 def people() -> str:

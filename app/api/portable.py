@@ -13,9 +13,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.api.schema_names import MORE, REFERENCE, referred
 from app.contracts.statistics import StatisticKind
 
-_REFERENCE: Final = "#/components/schemas/"
 _FORMATS: Final = {"integer": "int64", "number": "double"}
 _SCALARS: Final = ("string", "integer", "number", "boolean")
 _UNIONS: Final = ("anyOf", "oneOf")
@@ -28,7 +28,6 @@ _WAYS: Final = {"array": "List", "object": "Map"}
 _VALUE, _RANGES = "EstimatedValue", "StatisticRanges"
 _NUMBER, _REGRESSION = "OfNumber", "OfRegression"
 _LISTED: Final = StatisticKind.REGRESSION
-_MORE: Final = "More may come."
 _NULL: Final = {"type": "null"}
 
 
@@ -55,29 +54,23 @@ def _by_kind(given: Mapping[str, Any]) -> dict[str, Any]:
     """The schemas, with two for each answer about a statistic."""
     schemas = dict(given)
     value, ranges = (schemas.pop(name) for name in (_VALUE, _RANGES))
-    answers = {name: schemas.pop(name) for name in list(schemas) if _refers(schemas[name], {_VALUE, _RANGES})}
+    answers = {name: schemas.pop(name) for name in list(schemas) if {_VALUE, _RANGES} & set(referred(schemas[name]))}
     either = {_VALUE: value["anyOf"], _RANGES: ranges["anyOf"]}
-    for at, suffix in enumerate((_NUMBER, _REGRESSION)):
-        put = {name: one[at] for name, one in either.items()}
-        put |= {name: {"$ref": f"{_REFERENCE}{name}{suffix}"} for name, schema in answers.items() if not _kind(schema)}
+    for listed, suffix in ((False, _NUMBER), (True, _REGRESSION)):
+        put = {name: one[listed] for name, one in either.items()}
+        put |= {
+            name: {"$ref": f"{REFERENCE}{name}{suffix}"} for name, schema in answers.items() if not _has_kind(schema)
+        }
         for name, schema in answers.items():
-            schemas[name + suffix] = {**_of_kind(_put(schema, put), at), "title": name + suffix}
+            schemas[name + suffix] = {**_of_kind(_put(schema, put), listed), "title": name + suffix}
     for name, schema in answers.items():
-        if _kind(schema):
+        if _has_kind(schema):
             schemas[name] = _one_of(name, schema)
     return schemas
 
 
-def _kind(schema: Mapping[str, Any]) -> bool:
+def _has_kind(schema: Mapping[str, Any]) -> bool:
     return "kind" in schema["properties"]
-
-
-def _refers(value: Any, names: set[str]) -> bool:
-    if isinstance(value, Mapping):
-        return any(_refers(below, names) for below in value.values())
-    if isinstance(value, list):
-        return any(_refers(below, names) for below in value)
-    return isinstance(value, str) and value.startswith(_REFERENCE) and value.removeprefix(_REFERENCE) in names
 
 
 def _put(value: Any, put: Mapping[str, Any]) -> Any:
@@ -86,24 +79,24 @@ def _put(value: Any, put: Mapping[str, Any]) -> Any:
         return [_put(below, put) for below in value]
     if not isinstance(value, Mapping):
         return value
-    name = str(value.get("$ref", "")).removeprefix(_REFERENCE)
+    name = str(value.get("$ref", "")).removeprefix(REFERENCE)
     if name in put:
         return {**put[name], **{key: below for key, below in value.items() if key != "$ref"}}
     return {key: _put(below, put) for key, below in value.items()}
 
 
-def _of_kind(schema: Mapping[str, Any], regression: int) -> dict[str, Any]:
+def _of_kind(schema: Mapping[str, Any], listed: bool) -> dict[str, Any]:
     """A schema whose `kind` is that of a regression, or any other."""
-    if not _kind(schema):
+    if not _has_kind(schema):
         return dict(schema)
-    said = f"{schema['properties']['kind']['description']} {_MORE}"
-    kinds = [str(one) for one in StatisticKind if (one is _LISTED) == bool(regression)]
+    said = f"{schema['properties']['kind']['description']} {MORE}"
+    kinds = [str(one) for one in StatisticKind if (one is _LISTED) == listed]
     kind = {"type": "string", "enum": kinds, "description": said}
     return {**schema, "properties": {**schema["properties"], "kind": kind}}
 
 
 def _one_of(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    ways = {False: f"{_REFERENCE}{name}{_NUMBER}", True: f"{_REFERENCE}{name}{_REGRESSION}"}
+    ways = {False: f"{REFERENCE}{name}{_NUMBER}", True: f"{REFERENCE}{name}{_REGRESSION}"}
     return {
         "title": name,
         "description": schema["description"],
@@ -124,7 +117,7 @@ def _with_named_ways(schemas: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             named = _names(union, schema[key])
             made |= {name: _called(name, way, union) for name, way in zip(named, schema[key], strict=True) if name}
-            ways = [{"$ref": _REFERENCE + name} if name else way for name, way in zip(named, schema[key], strict=True)]
+            ways = [{"$ref": REFERENCE + name} if name else way for name, way in zip(named, schema[key], strict=True)]
             made[union] = {**made[union], key: ways}
     return made
 
@@ -151,7 +144,7 @@ def _bodies_that_change(paths: Mapping[str, Any]) -> set[str]:
     """Names of the schemas of bodies of PATCH."""
     bodies = (one["patch"].get("requestBody", {}).get("content", {}) for one in paths.values() if "patch" in one)
     named = (str(media["schema"].get("$ref", "")) for body in bodies for media in body.values())
-    return {name.removeprefix(_REFERENCE) for name in named}
+    return {name.removeprefix(REFERENCE) for name in named}
 
 
 def _without_defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,7 +172,7 @@ def _rewritten(value: Any, schemas: Mapping[str, Any]) -> Any:
 
 
 def _rewritten_at(key: str, below: Any, schemas: Mapping[str, Any]) -> Any:
-    """What stands at a key; fields are no schema together, whatever they are called."""
+    """Rewrite what stands at a key; fields are no schema together, whatever they are called."""
     if key in _NAMED and isinstance(below, Mapping):
         return {name: _rewritten(one, schemas) for name, one in below.items()}
     return _rewritten(below, schemas)
@@ -189,7 +182,7 @@ def _with_default(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[st
     """A schema that has a default: without it where it is a union, itself where it names a text or a number."""
     if _is_union(schema, schemas):
         return {key: below for key, below in schema.items() if key != "default"}
-    named = schemas.get(str(schema.get("$ref", "")).removeprefix(_REFERENCE), {})
+    named = schemas.get(str(schema.get("$ref", "")).removeprefix(REFERENCE), {})
     if named.get("type") not in _SCALARS or "enum" in named:
         return schema
     return {
@@ -200,7 +193,7 @@ def _with_default(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[st
 def _is_union(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> bool:
     """Return whether a schema is of more than one type, null apart."""
     if "$ref" in schema:
-        return _is_union(schemas[schema["$ref"].removeprefix(_REFERENCE)], schemas)
+        return _is_union(schemas[schema["$ref"].removeprefix(REFERENCE)], schemas)
     ways = [way for key in _UNIONS for way in schema.get(key, ()) if way != _NULL]
     return len(ways) > 1 or any(_is_union(way, schemas) for way in ways)
 
@@ -218,7 +211,7 @@ def _both_types(items: Any, schemas: Mapping[str, Any]) -> Any:
 
 def _plain(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """A schema itself, where it is a reference to an array."""
-    named = schemas.get(str(schema.get("$ref", "")).removeprefix(_REFERENCE), {})
+    named = schemas.get(str(schema.get("$ref", "")).removeprefix(REFERENCE), {})
     if named.get("type") != "array":
         return dict(schema)
     return dict(_rewritten({key: one for key, one in named.items() if key not in ("title", "description")}, schemas))

@@ -12,9 +12,9 @@ values of enums, that came later.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-_REFERENCE: Final = "#/components/schemas/"
+REFERENCE: Final = "#/components/schemas/"
 _INPUT, _OUTPUT, _SPEC = "-Input", "-Output", "Spec"
-_MORE: Final = "More may come."
+MORE: Final = "More may come."
 #: Of FastAPI's own errors, which no route answers with.
 _UNUSED: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
@@ -53,7 +53,7 @@ def name_bodies(paths: Mapping[str, Any]) -> dict[str, Any]:
                 schema = body["schema"] = only
             if "oneOf" in schema:
                 schemas[schema["title"]] = schema
-                body["schema"] = {"$ref": _REFERENCE + schema["title"]}
+                body["schema"] = {"$ref": REFERENCE + schema["title"]}
     return schemas
 
 
@@ -106,22 +106,23 @@ def with_open_answers(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reached(start: Any, schemas: Mapping[str, Any]) -> set[str]:
     """Names of the schemas that a part of the document refers to, directly or not; from a name, that one too."""
-    pending = [start] if isinstance(start, str) else list(_referred(start))
+    pending = [start] if isinstance(start, str) else list(referred(start))
     reached: set[str] = set()
     while pending:
         name = pending.pop()
         if name not in reached:
             reached.add(name)
-            pending.extend(_referred(schemas[name]))
+            pending.extend(referred(schemas[name]))
     return reached
 
 
-def _referred(value: Any) -> Iterator[str]:
-    if isinstance(value, str) and value.startswith(_REFERENCE):
-        yield value.removeprefix(_REFERENCE)
+def referred(value: Any) -> Iterator[str]:
+    """Yield the names of the schemas that a part of the document refers to itself."""
+    if isinstance(value, str) and value.startswith(REFERENCE):
+        yield value.removeprefix(REFERENCE)
     elif isinstance(value, Mapping | list):
         for below in value.values() if isinstance(value, Mapping) else value:
-            yield from _referred(below)
+            yield from referred(below)
 
 
 def _closed(schema: Any) -> bool:
@@ -141,14 +142,14 @@ def _opened(schema: Any) -> Any:
     }
     if isinstance(made.get("enum"), list) and made.get("type") == "string":
         description = str(made.get("description") or "").rstrip()
-        made["description"] = f"{description} {_MORE}" if description else _MORE
+        made["description"] = f"{description} {MORE}" if description else MORE
     return made
 
 
 def _with_references(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, str) and value.startswith(_REFERENCE):
-        name = value.removeprefix(_REFERENCE)
-        return _REFERENCE + names.get(name, name)
+    if isinstance(value, str) and value.startswith(REFERENCE):
+        name = value.removeprefix(REFERENCE)
+        return REFERENCE + names.get(name, name)
     if isinstance(value, Mapping):
         return {key: _with_references(below, names) for key, below in value.items()}
     if isinstance(value, list):

@@ -188,7 +188,7 @@ def _competing(spec: BoxesSpec, rows: float) -> float:
 
 
 def _sides(spec: BoxesSpec, given: Given, name: str, distinct: float) -> float:
-    """How many sides of boxes a column has at most: its values are as many, and sides that have a least width fewer."""
+    """The most sides that boxes have of a column: as many as its values, fewer where they have a least width."""
     numeric = [data.profile.numeric[name] for data in given.datasets.values() if name in data.profile.numeric]
     least = spec.min_width.get(name)
     if not numeric or numeric[0].finite_minimum is None or numeric[0].finite_maximum is None or least == 0.0:

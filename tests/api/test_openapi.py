@@ -189,7 +189,7 @@ def test_answers_that_may_be_asked_again_say_when(made: dict[str, Any]) -> None:
 
 
 def test_examples_are_what_their_schemas_say(made: dict[str, Any]) -> None:
-    """Of bodies and of answers, recorded ones among them."""
+    """Check bodies and answers, recorded ones among them."""
     looked = 0
     for path, method, operation in every_operation(made):
         contents = [operation.get("requestBody", {}), *operation["responses"].values()]

@@ -173,7 +173,7 @@ def test_later_releases_have_the_widths_of_the_first(client: httpx.Client) -> No
 
 
 def test_widths_outlive_the_release_that_had_them_first(client: httpx.Client) -> None:
-    """Of these rows a family of its own would have other widths: what was published once counts for all later ones."""
+    """A family of its own would have other widths of these rows: those published once count for all later releases."""
     dataset = upload(client, ROWS.write_csv(), new_family=True)
     body = anonymization("boxes", dataset["id"], ["x", "y"], k=5, publish="auto", min_width={"x": 300.0})
     first = succeed(client, body)

@@ -21,8 +21,8 @@ FIRST_WAIT, LONGEST_WAIT, PATIENCE = 0.5, 8.0, 120.0
 #: How often a request is sent that the service is still answering: it forgets one that broke off within a minute.
 IN_FLIGHT_TRIES: Final = 24
 #: Statuses that a proxy before the service answers with pages of its own.
-_SEND_A_KEY: Final = "Set SUREBOX_API_KEY, or run `surebox login` once."
 _OF_PROXIES: Final = (401, 403, 407, 413, 429, 500, 502, 503, 504)
+_SEND_A_KEY: Final = "Set SUREBOX_API_KEY, or run `surebox login` once."
 _NOT_SUREBOX: Final = "The server at this address answers, but is not Surebox: check the address (--url, SUREBOX_URL)."
 
 
