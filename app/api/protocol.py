@@ -147,7 +147,7 @@ class ProblemProtocol(HttpToolsProtocol):
         self.parser, self._offered, self._again = HttpRequestParser(self), False, True
         self._feed(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
         self._again = False
-        if rest:
+        if rest and not self._refused:
             self._feed(rest)
 
     def on_message_begin(self) -> None:

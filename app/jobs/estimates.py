@@ -103,9 +103,9 @@ def _fetched(given: Given, share: float) -> float:
     return _coarse(share * (copies + releases))
 
 
-def _coarse(rows: float) -> float:
-    """Rows to two digits: a refusal, or its absence, reveals no more of how many there are."""
-    return float(f"{rows:.1e}")
+def _coarse(figure: float) -> float:
+    """Rows, bytes or a range to two digits: a refusal, or its absence, reveals no more of them."""
+    return float(f"{figure:.1e}")
 
 
 def columns_field(spec: JobSpec) -> str | None:
@@ -194,7 +194,7 @@ def _sides(spec: BoxesSpec, given: Given, name: str, distinct: float) -> float:
     if not numeric or numeric[0].finite_minimum is None or numeric[0].finite_maximum is None or least == 0.0:
         return distinct
     if least is not None:
-        return min(distinct, 1.0 + (numeric[0].finite_maximum - numeric[0].finite_minimum) / least)
+        return min(distinct, 1.0 + _coarse(numeric[0].finite_maximum - numeric[0].finite_minimum) / least)
     return min(distinct, _BY_DEFAULT) if spec.least_widths is LeastWidths.AUTO else distinct
 
 
