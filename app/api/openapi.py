@@ -16,6 +16,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.api.deps import Require
+from app.api.open_values import with_words
 from app.api.portable import portable
 from app.api.problems import described
 from app.api.schema_names import name_bodies, renamed, with_open_answers
@@ -126,7 +127,8 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     )
     made = renamed(made)
     components = made.setdefault("components", {})
-    components["schemas"] = dict(sorted((components["schemas"] | name_bodies(made["paths"])).items()))
+    schemas = with_words(components["schemas"] | name_bodies(made["paths"]))
+    components["schemas"] = dict(sorted(schemas.items()))
     components["securitySchemes"] = {"bearer": dict(_BEARER)}
     components["headers"] = {"RetryAfter": dict(_RETRY_AFTER)}
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))

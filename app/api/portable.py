@@ -13,7 +13,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from app.api.schema_names import MORE, REFERENCE, referred
+from app.api.open_values import MORE, WORDS
+from app.api.schema_names import REFERENCE, referred
 from app.contracts.statistics import StatisticKind
 
 _FORMATS: Final = {"integer": "int64", "number": "double"}
@@ -89,9 +90,8 @@ def _of_kind(schema: Mapping[str, Any], listed: bool) -> dict[str, Any]:
     """A schema whose `kind` is that of a regression, or any other."""
     if not _has_kind(schema):
         return dict(schema)
-    said = f"{schema['properties']['kind']['description']} {MORE}"
-    kinds = [str(one) for one in StatisticKind if (one is _LISTED) == listed]
-    kind = {"type": "string", "enum": kinds, "description": said}
+    words = [str(one) for one in StatisticKind if (one is _LISTED) == listed]
+    kind = {"type": "string", "enum": words, "description": f"{schema['properties']['kind']['description']} {MORE}"}
     return {**schema, "properties": {**schema["properties"], "kind": kind}}
 
 
@@ -180,14 +180,22 @@ def _rewritten_at(key: str, below: Any, schemas: Mapping[str, Any]) -> Any:
 
 def _with_default(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """A schema that has a default: without it where it is a union, itself where it names a text or a number."""
-    if _is_union(schema, schemas):
+    if _is_union(schema, schemas) or _lists_words(schema, schemas):
         return {key: below for key, below in schema.items() if key != "default"}
     named = schemas.get(str(schema.get("$ref", "")).removeprefix(REFERENCE), {})
     if named.get("type") not in _SCALARS or "enum" in named:
         return schema
-    return {
+    made = {
         key: below for key, below in {**_rewritten(named, schemas), **schema}.items() if key not in ("$ref", "title")
     }
+    if WORDS in made and "description" in schema:
+        made["description"] = f"{schema['description']} {MORE}"
+    return made
+
+
+def _lists_words(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> bool:
+    """Return whether a schema is of a list of words of answers, which Java does not quote in a default."""
+    return WORDS in schemas.get(str(schema.get("items", {}).get("$ref", "")).removeprefix(REFERENCE), {})
 
 
 def _is_union(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> bool:

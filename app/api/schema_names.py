@@ -6,15 +6,16 @@ both the one in bodies keeps its name, and the one in answers is called `...Spec
 writes out in place, become schemas under their titles.
 
 Bodies are closed: a field that the service does not know is refused. Answers are open: a client must expect fields, and
-values of enums, that came later.
+words, that came later. A parameter writes out words that only answers name.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from app.api.open_values import is_words, opened
+
 REFERENCE: Final = "#/components/schemas/"
 _INPUT, _OUTPUT, _SPEC = "-Input", "-Output", "Spec"
-MORE: Final = "More may come."
 #: Of FastAPI's own errors, which no route answers with.
 _UNUSED: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
@@ -94,9 +95,15 @@ def with_open_answers(document: Mapping[str, Any]) -> dict[str, Any]:
     for name in in_answers:
         opened = _with_references(_opened(schemas[name]), names)
         schemas[names.get(name, name)] = {**opened, "title": names.get(name, name)}
+    answered = {name: document["components"]["schemas"][name] for name in in_answers - closed}
+    words = {REFERENCE + name: schema for name, schema in answered.items() if is_words(schema)}
     paths = {
         path: {
-            method: {**operation, "responses": _with_references(operation["responses"], names)}
+            method: {
+                **operation,
+                **({"parameters": _written_out(operation["parameters"], words)} if "parameters" in operation else {}),
+                "responses": _with_references(operation["responses"], names),
+            }
             for method, operation in operations.items()
         }
         for path, operations in document["paths"].items()
@@ -127,12 +134,23 @@ def referred(value: Any) -> Iterator[str]:
 
 def _closed(schema: Any) -> bool:
     if isinstance(schema, Mapping):
-        return schema.get("additionalProperties") is False or any(map(_closed, schema.values()))
+        return schema.get("additionalProperties") is False or is_words(schema) or any(map(_closed, schema.values()))
     return isinstance(schema, list) and any(map(_closed, schema))
 
 
+def _written_out(value: Any, words: Mapping[str, Any]) -> Any:
+    """Return a part of the document with enumerations in the place of references to them."""
+    if isinstance(value, list):
+        return [_written_out(below, words) for below in value]
+    if not isinstance(value, Mapping):
+        return value
+    if (named := words.get(str(value.get("$ref")))) is not None:
+        return {"type": "string", "enum": named["enum"], **{key: one for key, one in value.items() if key != "$ref"}}
+    return {key: _written_out(below, words) for key, below in value.items()}
+
+
 def _opened(schema: Any) -> Any:
-    """A schema of an answer: fields may be added, and so may values of enums."""
+    """A schema of an answer: fields may be added, and so may words."""
     if isinstance(schema, list):
         return [_opened(below) for below in schema]
     if not isinstance(schema, Mapping):
@@ -140,10 +158,7 @@ def _opened(schema: Any) -> Any:
     made = {
         key: _opened(below) for key, below in schema.items() if not (key == "additionalProperties" and below is False)
     }
-    if isinstance(made.get("enum"), list) and made.get("type") == "string":
-        description = str(made.get("description") or "").rstrip()
-        made["description"] = f"{description} {MORE}" if description else MORE
-    return made
+    return opened(made) if is_words(made) else made
 
 
 def _with_references(value: Any, names: Mapping[str, str]) -> Any:

@@ -3,7 +3,7 @@
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -39,6 +39,11 @@ def may_lack(*names: str) -> Callable[[dict[str, Any]], None]:
         schema["required"] = [name for name in schema.get("required", ()) if name not in names]
 
     return amend
+
+
+def one_of(values: Iterable[str]) -> WithJsonSchema:
+    """Describe a text of an answer by what it may be now; processes that are older or newer write other texts."""
+    return WithJsonSchema({"type": "string", "enum": list(values)})
 
 
 class MisplacedError(ValueError):

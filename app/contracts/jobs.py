@@ -1,11 +1,11 @@
 """Jobs: states, the table of allowed transitions, and what every job's specification shares."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field, WithJsonSchema
 
-from app.contracts.base import Contract, Instant, Tags
+from app.contracts.base import Contract, Instant, Tags, one_of
 from app.contracts.examples import Examples
 from app.contracts.findings import Finding
 from app.contracts.gate import GateDemand
@@ -60,6 +60,18 @@ class Queue(StrEnum):
     INTERACTIVE = "interactive"
     BATCH = "batch"
 
+
+#: What is done of a job now: before, while and after a worker has it, and the parts of the methods' work.
+JobStage: TypeAlias = Literal[
+    "queued", "starting", "waiting", "parts", "done", "failed", "cancelled",
+    "read", "check", "gate", "composition", "release", "report",
+    "influence", "partition", "bounds", "uncertainty", "ranges", "boxes", "places", "unions",
+    "calibration", "groups", "records", "draw", "anonymity",
+    "patterns", "search", "rules", "profile", "scores", "classifiers",
+    "attack", "attack_again", "joint_attack", "assignment", "who_leaves", "nearest_partners", "generations",
+    "classes", "classify", "count", "statistics", "uniques",
+]  # fmt: skip
+_DETAIL: Final = ": "
 
 #: An attacker who knows a seed can undo the noise it makes: answers show that there was one.
 Seed = Annotated[
@@ -124,7 +136,21 @@ class JobProgress(Contract):
     """How far a job has come."""
 
     fraction: float = Field(ge=0, le=1, description="Share of the work that is done, by estimate.")
-    stage: str = Field(description="Current stage of the job.")
+    stage: Annotated[str, one_of(get_args(JobStage))] = Field(description="Current stage of the job.")
+    detail: str | None = Field(
+        default=None, description="More of the stage, such as the newest generation or what the job waits for."
+    )
+
+    @classmethod
+    def read(cls, fraction: float, text: str) -> Self:
+        """Return the progress whose stage and detail were kept as one text."""
+        stage, _, detail = text.partition(_DETAIL)
+        return cls(fraction=fraction, stage=stage, detail=detail or None)
+
+    @property
+    def text(self) -> str:
+        """Stage and detail as one text."""
+        return self.stage if self.detail is None else f"{self.stage}{_DETAIL}{self.detail}"
 
 
 class JobEstimate(Contract):

@@ -6,9 +6,10 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, Instant, Short, Tags
-from app.contracts.datasets import DatasetChanges
+from app.contracts.base import Contract, Instant, Short, Tags, one_of
+from app.contracts.datasets import ColumnType, DatasetChanges
 from app.contracts.findings import Finding
+from app.contracts.flags import Flag
 from app.contracts.warnings import JobWarning
 
 
@@ -129,7 +130,7 @@ class ReleaseColumn(Contract):
     """One column of a release."""
 
     name: str = Field(description="Name of the column, as in the files.")
-    type: str = Field(description="`integer`, `number`, `string`, `boolean` or `date`.")
+    type: Annotated[str, one_of(ColumnType)] = Field(description="Type of its values.")
 
 
 class Release(Contract):
@@ -150,7 +151,7 @@ class Release(Contract):
     rows: int = Field(description="Number of rows of each file.")
     columns: tuple[ReleaseColumn, ...] = Field(description="Columns, in the order of the files.")
     files: dict[ReleaseFormat, ReleasedFile] = Field(description="The file in each format.")
-    flags: tuple[str, ...] = Field(description="Facts that a reader must know, in fixed words such as `reproducible`.")
+    flags: tuple[Annotated[str, one_of(Flag)], ...] = Field(description="Facts that a reader must know.")
     tags: Tags = Field(description="As given with the job's specification.")
     warnings: tuple[JobWarning, ...] = Field(
         default=(), description="Warnings: successes that will disappoint or expose."

@@ -1,11 +1,11 @@
 """Warnings: what succeeded but will disappoint or expose, on datasets, jobs and releases."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field
 
-from app.contracts.base import Contract, Sentence
+from app.contracts.base import Contract, Sentence, one_of
 
 
 class WarningCode(StrEnum):
@@ -212,7 +212,7 @@ class WarningCode(StrEnum):
 class JobWarning(Contract):
     """Warnings: successes that will disappoint or expose."""
 
-    code: str = Field(description="Stable code, listed in docs/reference/warnings.md; more may be added.")
+    code: Annotated[str, one_of(WarningCode)] = Field(description="Stable code, listed in docs/reference/warnings.md.")
     pointer: str | None = Field(description="JSON pointer to what it is about, in the object that carries it.")
     detail: Sentence = Field(description="The problem, and how to solve it.")
 

@@ -12,7 +12,7 @@ from typing import Any
 from orjson import Fragment, dumps, loads
 
 from app.contracts.base import rfc3339
-from app.contracts.jobs import JobState
+from app.contracts.jobs import JobProgress, JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import JobSnapshot, StateChange
 from app.jobs.refusals import problem_without_figures
@@ -71,10 +71,12 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
 
 def _progress(record: JobRecord) -> dict[str, Any]:
     if record.state == JobState.SUCCEEDED:
-        return {"fraction": 1.0, "stage": "done"}
-    if record.state == JobState.QUEUED:  # the row still contains how far an earlier attempt has come
-        return {"fraction": 0.0, "stage": record.stage or "queued"}
-    return {"fraction": float(record.fraction or 0.0), "stage": record.stage or ""}
+        fraction, text = 1.0, "done"
+    elif record.state == JobState.QUEUED:  # the row still contains how far an earlier attempt has come
+        fraction, text = 0.0, record.stage or "queued"
+    else:
+        fraction, text = float(record.fraction or 0.0), record.stage or ""
+    return JobProgress.read(fraction, text).model_dump()
 
 
 def _estimate(record: JobRecord) -> dict[str, float | int | None] | None:

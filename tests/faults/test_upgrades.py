@@ -16,7 +16,7 @@ from tests.probe.contract import NewerProbeSpec
 from tests.servers import wait_until
 from tests.stored import stored
 
-WAITING = "waiting for a worker that knows version 2 of probe"
+WAITING = "waiting: no worker knows version 2 of probe"
 STRANDED = 'surebox_jobs_stranded{method="probe",version="2"} 1.0'
 
 
@@ -28,7 +28,8 @@ def test_a_job_of_a_version_that_no_worker_knows_waits_says_so_and_is_run_by_the
     with rig.client(address) as client:
 
         def stage() -> str:
-            return str(client.get(f"/v1/jobs/{newer}").raise_for_status().json()["progress"]["stage"])
+            progress = client.get(f"/v1/jobs/{newer}").raise_for_status().json()["progress"]
+            return f"{progress['stage']}: {progress['detail']}"
 
         wait_until(lambda: stage() == WAITING, what="the stage of a job that nobody knows")
         assert STRANDED in patient.get(f"{address}/metrics").text

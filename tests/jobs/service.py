@@ -45,7 +45,8 @@ def settings_of(database_url: str, redis_url: str, folder: Path, **more: Any) ->
         requests_per_minute=more.pop("requests_per_minute", 1_000_000),
         signing_key=SIGNING_KEY,
         public_releases=more.pop("public_releases", True),
-        database_timeout_seconds=more.pop("database_timeout_seconds", 60.0),  # a test says what is answered, not how soon
+        # A test says what is answered, not how soon.
+        database_timeout_seconds=more.pop("database_timeout_seconds", 60.0),
         **more,
     )
 

@@ -46,16 +46,16 @@ def test_a_job_is_told_as_it_goes(service: Service) -> None:
         service.progress(claimed, 0.25)
         running = client.get(f"/v1/jobs/{job_id}").json()
         assert (running["state"], running["attempts"]) == ("running", 1)
-        assert running["progress"] == {"fraction": 0.25, "stage": "partition"}
+        assert running["progress"] == {"fraction": 0.25, "stage": "partition", "detail": None}
         assert running["started_at"] >= running["created_at"]
         service.release_claim(claimed)
         queued = client.get(f"/v1/jobs/{job_id}").json()
         assert (queued["state"], queued["attempts"]) == ("queued", 0)
-        assert queued["progress"] == {"fraction": 0.0, "stage": "queued"}
+        assert queued["progress"] == {"fraction": 0.0, "stage": "queued", "detail": None}
         service.run(job_id)
         ended = client.get(f"/v1/jobs/{job_id}").json()
         assert (ended["state"], ended["attempts"], ended["result"]) == ("succeeded", 1, {"box_count": 3})
-        assert ended["progress"] == {"fraction": 1.0, "stage": "done"}
+        assert ended["progress"] == {"fraction": 1.0, "stage": "done", "detail": None}
         assert ended["finished_at"] >= ended["started_at"]
 
 

@@ -25,7 +25,7 @@ def test_a_job_is_accepted_with_the_envelope_of_the_contract(service: Service, r
         assert job["kind"] == "anonymization"
         assert job["state"] == "queued"
         assert job["tags"] == {"for": "test"}
-        assert job["progress"] == {"fraction": 0.0, "stage": "queued"}
+        assert job["progress"] == {"fraction": 0.0, "stage": "queued", "detail": None}
         assert (job["attempts"], job["result"], job["release_id"], job["error"]) == (0, None, None, None)
         assert job["created_at"].endswith("Z")
         assert job["spec"].items() >= (spec | {"seed": "given"}).items()

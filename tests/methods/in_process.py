@@ -5,14 +5,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from app.contracts.datasets import ColumnType, DatasetColumn, FileFormat, NumericSummary, Profile, ReadOptions
 from app.contracts.ids import Named, references
 from app.contracts.inputs import DatasetInput, Given, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import JobProgress, JobSpec, JobState
+from app.contracts.jobs import JobProgress, JobSpec, JobStage, JobState
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.contracts.stored import settled_spec
 from app.errors import FieldError
@@ -141,6 +141,7 @@ class Bench:
         ticks: list[JobProgress] = []
 
         def tick(progress: JobProgress) -> None:
+            assert progress.stage in get_args(JobStage), progress
             ticks.append(progress)
             on_tick(len(ticks))
 

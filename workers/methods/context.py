@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from app.contracts.inputs import DatasetInput, Inputs, JobInput, ReleaseInput
-from app.contracts.jobs import JobProgress, JobSpec
+from app.contracts.jobs import JobProgress, JobSpec, JobStage
 from app.errors import InvalidError
 
 J = TypeVar("J", bound=JobSpec)
@@ -171,7 +171,7 @@ class JobContext:
             raise InvalidError.at(f"/{field}", absent)
         return path
 
-    def through(self, work: Generator[float, None, T], stage: str) -> T:
+    def through(self, work: Generator[float, None, T], stage: JobStage) -> T:
         """What some work returns; the shares done that it yields are ticked."""
         share = 0.0
         while True:
@@ -182,7 +182,7 @@ class JobContext:
                 result: T = end.value
                 return result
 
-    def tick(self, fraction: float, stage: str) -> None:
+    def tick(self, fraction: float, stage: JobStage) -> None:
         """Report progress from inside a long step.
 
         Raises

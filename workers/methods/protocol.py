@@ -88,7 +88,7 @@ def last_state(runner: Stepwise[S], job: JobContext) -> S:
     while not runner.done(state):
         state = runner.step(state, job)
         now = runner.progress(state)
-        job.tick(now.fraction, now.stage)
+        job.on_tick(now)
     return state
 
 

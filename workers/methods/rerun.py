@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.contracts.inputs import DatasetInput, Inputs
+from app.contracts.jobs import JobStage
 from workers.methods.context import InputFile, JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.protocol import AnyRunner, Keyed, run_through
@@ -39,7 +40,7 @@ class Again:
     scratch: Path
 
 
-def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: str) -> Outcome:
+def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: JobStage) -> Outcome:
     """Run a method to its end, as a `context_of` it; nothing of it leaves the audit.
 
     Parameters
@@ -54,7 +55,7 @@ def run_again(runner: AnyRunner, job: JobContext, again: Again, *, fraction: flo
     return run_through(runner, context_of(runner, job, again, fraction=fraction, stage=stage))
 
 
-def context_of(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: str) -> JobContext:
+def context_of(runner: AnyRunner, job: JobContext, again: Again, *, fraction: float, stage: JobStage) -> JobContext:
     """The context of a run inside an audit.
 
     Random choices are the same in every run, so that runs differ by their records and their specifications alone:

@@ -159,7 +159,7 @@ def heartbeat(connection: Connection, *, job_id: str, attempt: int, progress: Jo
         return HeartbeatReply(fenced=True)
     values: dict[str, Any] = {"beat_at": func.clock_timestamp()}
     if progress is not None:
-        values |= {"fraction": progress.fraction, "stage": progress.stage, "version": change.next_value()}
+        values |= {"fraction": progress.fraction, "stage": progress.text, "version": change.next_value()}
         notify(connection, job_id=job_id)
     connection.execute(update(job_progress).where(job_progress.c.job_id == job_id).values(**values))
     return HeartbeatReply(cancel_requested=row.at is not None)

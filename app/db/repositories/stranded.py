@@ -21,7 +21,7 @@ class Version:
     @property
     def waiting(self) -> str:
         """The stage of a job that no one can run yet."""
-        return f"waiting for a worker that knows version {self.spec_version} of {self.method}"
+        return f"waiting: no worker knows version {self.spec_version} of {self.method}"
 
 
 def queued(connection: Connection) -> list[Version]:

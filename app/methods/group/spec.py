@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, MisplacedError, may_lack
+from app.contracts.base import Contract, MisplacedError, may_lack, one_of
 from app.contracts.columns import ColumnName, check_different
 from app.contracts.examples import DATASET, VARIABLES, Examples
 from app.contracts.findings import AuditResult
@@ -302,7 +302,7 @@ class GroupResult(AuditResult):
     )
     rules_over_thresholds: int = Field(description="All rules that were found, the less general ones included.")
     evaluation_count: int = Field(description="Rules that were looked at.")
-    search: str = Field(description="The method of the search.")
+    search: Annotated[str, one_of(("evolution", "exhaustive"))] = Field(description="The method of the search.")
     denominator_floor: float = Field(description="Least denominator of the relative confidence in a rule's fitness.")
     region_columns: tuple[str, ...] = Field(description="As in the specification.")
     regions: tuple[tuple[CellValue, ...], ...] = Field(

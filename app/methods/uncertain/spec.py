@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from app.contracts.base import Contract, MisplacedError
+from app.contracts.base import Contract, MisplacedError, one_of
 from app.contracts.columns import (
     LARGEST,
     ColumnName,
@@ -70,6 +70,7 @@ class DensityAxes(StrEnum):
 DISMISS = 0.01
 #: Kind of the entry among the public statistics that gives a column's unit in scaled space.
 SCALING_UNIT = "scaling_unit"
+_ESTIMATED = ("mean", "variance", "covariance", "correlation", SCALING_UNIT)
 #: Least number of records in a cell of `shared`, in units of k.
 CELL = 8
 
@@ -182,7 +183,9 @@ class UncertainResult(ProtectionResult):
 class EstimatedStatistic(Contract):
     """A statistic of the original, estimated from the published data alone."""
 
-    kind: str = Field(description="Which statistic; `scaling_unit`: a column's unit in scaled space.")
+    kind: Annotated[str, one_of(_ESTIMATED)] = Field(
+        description="Which statistic; `scaling_unit`: a column's unit in scaled space."
+    )
     of: tuple[str, ...] = Field(description="Columns of the statistic.")
     estimate: float | None = Field(description="Unbiased; null where it is undefined.")
     standard_error: float | None = Field(description="Of the noise: how far the released records' own value may be.")

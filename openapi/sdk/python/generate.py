@@ -52,6 +52,7 @@ class AsyncMethods(Generic[J]):
         raise NotImplementedError
 '''
 #: Parameters of an upload that the client has in a form of its own.
+_WORDS: Final = "x-extensible-enum"
 _OWN: Final = ("name", "tag", "type")
 _HEAD: Final = '"""Types of answers and bodies: written by `make sdk` from openapi/openapi.json, never edited."""'
 
@@ -62,6 +63,18 @@ def plain(node: Any, *, named: bool = False) -> Any:
         kept = {key: value for key, value in node.items() if named or key not in _BOUNDS}
         return {key: plain(value, named=key in ("properties", "schemas")) for key, value in kept.items()}
     return [plain(each) for each in node] if isinstance(node, list) else node
+
+
+def words(node: Any) -> Any:
+    """A part of the document in which a text that lists words is one of them, or any other."""
+    if isinstance(node, list):
+        return [words(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: words(value) for key, value in node.items()}
+    if (known := made.pop(_WORDS, None)) is not None:
+        made["anyOf"] = [{"type": made.pop("type"), "enum": known}, {"type": "string"}]
+    return made
 
 
 def options(request: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +90,7 @@ def options(request: dict[str, Any]) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """The document as the generator is given it."""
-    whole: dict[str, Any] = plain(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+    whole: dict[str, Any] = words(plain(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
     schemas = whole["components"]["schemas"]
     for name in ("AnonymizationRequest", "AuditRequest"):
         for reference in schemas[name]["discriminator"]["mapping"].values():

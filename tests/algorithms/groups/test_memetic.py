@@ -40,7 +40,7 @@ def ended(given: Problem, request: MemeticRequest, seed: int = 0, **budget: int)
     while not memetic.done(state):
         state = memetic.step(state, **budget)
         stage, fraction = memetic.progress(state)
-        assert stage in {"nearest partners", "generations"}
+        assert stage in {"nearest_partners", "generations"}
         assert before <= fraction <= 1.0
         before = fraction
     assert before == pytest.approx(1.0)

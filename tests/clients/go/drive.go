@@ -45,7 +45,7 @@ func main() {
 	need(err)
 	text, err := os.ReadFile(path)
 	need(err)
-	dataset, _, err := client.DatasetsAPI.CreateDataset(ctx).Body(file).Format(surebox.FILEFORMAT_CSV).Name("go").Execute()
+	dataset, _, err := client.DatasetsAPI.CreateDataset(ctx).Body(file).Format("csv").Name("go").Execute()
 	need(err)
 	same("the digest", dataset.GetSha256(), digest(text))
 	same("the columns", len(dataset.GetColumns()), 2)
@@ -74,7 +74,7 @@ func main() {
 			need(json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &last))
 		}
 	}
-	same("the last state", string(last.BoxesJob.GetState()), "succeeded")
+	same("the last state", last.BoxesJob.GetState(), "succeeded")
 
 	job, _, err := client.JobsAPI.GetJob(ctx, submitted.GetId()).Execute()
 	need(err)

@@ -57,7 +57,7 @@ class Drive {
         for (String line : (Iterable<String>) http.send(request, HttpResponse.BodyHandlers.ofLines()).body()::iterator) {
             if (line.startsWith("data: ")) last[0] = client.getObjectMapper().readValue(line.substring(6), Job.class);
         }
-        same("the last state", last[0].getBoxesJob().getState(), JobState.SUCCEEDED);
+        same("the last state", last[0].getBoxesJob().getState(), "succeeded");
 
         BoxesJob job = new JobsApi(client).getJob(submitted.getId(), null).getBoxesJob();
         same("the records", job.getResult().getRecords(), 500L);

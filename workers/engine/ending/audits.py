@@ -10,7 +10,7 @@ import numpy as np
 from app.contracts.datasets import NUMERIC
 from app.contracts.findings import Finding, FindingSeverity
 from app.contracts.inputs import DatasetInput, Inputs, ReleaseInput
-from app.contracts.jobs import JobSpec
+from app.contracts.jobs import JobSpec, JobStage
 from app.contracts.quasi_identifiers import all_understood, understood
 from app.errors import InfeasibleError, InvalidError
 from app.methods.catalogue import METHODS
@@ -25,7 +25,7 @@ from workers.methods.protocol import run_through
 _TOGETHER: Final = "composition"
 
 
-def unmet(job: JobContext, candidate: Candidate, *, fraction: float, stage: str) -> tuple[Finding, ...]:
+def unmet(job: JobContext, candidate: Candidate, *, fraction: float, stage: JobStage) -> tuple[Finding, ...]:
     """Findings of the gate's audits that keep a release a draft; that an audit does not apply to it is one too.
 
     Parameters
@@ -46,7 +46,7 @@ def unmet(job: JobContext, candidate: Candidate, *, fraction: float, stage: str)
 
 
 def _unmet(
-    job: JobContext, candidate: Candidate, demand: Mapping[str, Any], *, fraction: float, stage: str
+    job: JobContext, candidate: Candidate, demand: Mapping[str, Any], *, fraction: float, stage: JobStage
 ) -> list[Finding]:
     name = demand["method"]
     role, named = ("release_ids/0", "release_ids") if name == "determination" else ("release_id", "release_id")
@@ -108,7 +108,7 @@ def _known(release: ReleaseInput) -> list[str]:
 
 
 def _findings(
-    job: JobContext, candidate: Candidate, spec: JobSpec, role: str, *, fraction: float, stage: str
+    job: JobContext, candidate: Candidate, spec: JobSpec, role: str, *, fraction: float, stage: JobStage
 ) -> list[Finding]:
     """What the audit finds; its result goes nowhere else."""
     scratch = job.scratch / f"gate-{spec.method}"

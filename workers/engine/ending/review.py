@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.inputs import ReleaseInput
+from app.contracts.jobs import JobStage
 from app.contracts.releases import ReleaseColumn, ReleaseFormat
 from app.db.repositories import recognition
 from app.db.repositories.claims import Claim
@@ -33,7 +34,7 @@ from workers.engine.resources import WorkerResources
 from workers.methods.context import JobContext
 from workers.methods.released.earlier import LEDGERED, OPAQUE
 
-STAGE: Final = "gate"
+STAGE: Final[JobStage] = "gate"
 _SHARE: Final = 0.97
 #: Methods whose releases are composed.
 COMPOSED: Final = LEDGERED | OPAQUE

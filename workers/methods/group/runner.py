@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.contracts.jobs import JobProgress
+from app.contracts.jobs import JobProgress, JobStage
 from app.methods.group.spec import EvolutionSearch, GroupLikeness, GroupSpec, UnreachedTerm
 from surebox_core.types import BoolArray
 from workers.algorithms.groups.rules.fuzzified import Fuzzified
@@ -179,7 +179,7 @@ def _attacking(reading: _Reading, search: Search) -> Attacking:
     )
 
 
-def _ticking(job: JobContext, stage: str, start: float) -> Callable[[float], None]:
+def _ticking(job: JobContext, stage: JobStage, start: float) -> Callable[[float], None]:
     return lambda share: job.tick(start + (1.0 - start) * share, stage)
 
 

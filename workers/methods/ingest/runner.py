@@ -9,7 +9,7 @@ from workers.frames.upload.read import read_upload
 from workers.methods.context import JobContext
 from workers.methods.outcome import DatasetDraft, Outcome
 
-_STAGE: Final = "reading"
+_STAGE: Final = "read"
 
 
 class IngestRunner:

@@ -24,7 +24,7 @@ def matched(job: JobContext, release: Attacked, knowledge: Knowledge, linkage: L
     state = joint.init(release.densities, knowledge.values, knowledge.of_row, linkage.rows)
     alone: Matched | None = None
     while not joint.done(state):
-        job.tick(0.9 + 0.09 * joint.progress(state), "joint attack")
+        job.tick(0.9 + 0.09 * joint.progress(state), "joint_attack")
         if alone is None and state.place == len(linkage.rows):
             alone = joint.alone(state)
         state = joint.step(state)

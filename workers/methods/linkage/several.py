@@ -109,7 +109,7 @@ def _attacked(
     cuts = np.unique(np.searchsorted(ends, np.arange(0, int(ends[-1]), _AT_ONCE), side="right"))
     parts: list[Ranked] = []
     for part in np.split(tried, cuts[cuts > 0]):
-        job.tick(begun + 0.4 * len(parts) / (len(cuts) + 1), "joint attack")
+        job.tick(begun + 0.4 * len(parts) / (len(cuts) + 1), "joint_attack")
         if len(part):
             parts.append(attack(noisy, groups, part))
     made = Ranked(

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.contracts.jobs import JobStage
 from app.errors import FieldError, InvalidError, pointer
 from app.methods.queries.check import classes_estimated
 from surebox_core.errors import UndefinedStatisticError
@@ -106,7 +107,7 @@ class ClassifyRunner:
         return Outcome(summary={}, result=result, warnings=(classes_estimated(target),))
 
 
-def _batches(job: JobContext, questions: Sequence[S], work: float, stage: str) -> Iterator[Sequence[S]]:
+def _batches(job: JobContext, questions: Sequence[S], work: float, stage: JobStage) -> Iterator[Sequence[S]]:
     """The questions in batches of about a fifth of a second; `work` is that of one question."""
     size = max(1, ceil(_STEP_WORK / max(work, 1.0)))
     for first in range(0, len(questions), size):

@@ -81,15 +81,15 @@ class SwapsRunner:
     def progress(self, state: Swapping) -> JobProgress:
         """Stage of the current step."""
         if not state.search.done or state.again is None:
-            stage, share = state.search.progress
-            return JobProgress(fraction=READ + (_SWAPPED - READ) * share, stage=stage)
-        stage, share = state.again.progress
-        return JobProgress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage=f"attack again: {stage}")
+            stage, detail, share = state.search.progress
+            return JobProgress(fraction=READ + (_SWAPPED - READ) * share, stage=stage, detail=detail)
+        detail, share = state.again.progress
+        return JobProgress(fraction=_SWAPPED + (_LEARNED - _SWAPPED) * share, stage="attack_again", detail=detail)
 
     def finish(self, state: Swapping, job: JobContext) -> Outcome:
         """Exchange the regions, attack the file again, and write it, rows in random order."""
         setting, ran, decoys = state.setting, state.search.result(), state.search.decoys()
-        job.tick(_LEARNED, "attack again")
+        job.tick(_LEARNED, "attack_again")
         exchange = Exchange.of(setting.spec, setting.model, job, setting.microfile, ran.chosen.swaps, decoys)
         classifiers, warnings = seen_through(
             setting, job, exchange, ran.chosen.swaps, rng=job.rng, stage=((_LEARNED + _WRITTEN) / 2, _WRITTEN)
@@ -176,7 +176,7 @@ def _view(state: Swapping, job: JobContext) -> View | None:
         rules,
         setting.alpha,
         lowest_of(setting.spec, setting.alpha),
-        tick=lambda done: job.tick(_LEARNED + (1.0 - _LEARNED) / 2 * done, "attack again"),
+        tick=lambda done: job.tick(_LEARNED + (1.0 - _LEARNED) / 2 * done, "attack_again"),
     )
     membership = np.where(members(fits.grade, setting.alpha), fits.grade, 0.0)
     return View(rules, membership, families_of(fits, setting.alpha, hiding.alphas))

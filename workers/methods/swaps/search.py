@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from app.contracts.jobs import JobStage
 from app.errors import InfeasibleError
 from app.methods.swaps.spec import MemeticSearch, SwapsSpec
 from surebox_core.types import FloatArray, IntArray
@@ -105,19 +106,19 @@ class SwapSearch:
         return self.ran is not None
 
     @property
-    def progress(self) -> tuple[str, float]:
-        """Stage with the figures of the newest generation, and share of the search that is done."""
+    def progress(self) -> tuple[JobStage, str | None, float]:
+        """Stage, the figures of the newest generation, and share of the search that is done."""
         if self.leaving is not None:
-            return "who leaves", 0.0
+            return "who_leaves", None, 0.0
         if self.state is None:
-            return "assignment", 1.0 if self.done else 0.0
+            return "assignment", None, 1.0 if self.done else 0.0
         stage, share = memetic.progress(self.state)
         newest = max(range(len(self.state.runs)), key=lambda run: self.state.runs[run].generation if self.state else 0)
         generation = self.state.runs[newest].generation
         if generation < 0:
-            return stage, share
+            return stage, None, share
         best, mean, spread = self.state.history[newest, generation].tolist()
-        return f"generation {generation}: best {best:.4f}, mean {mean:.4f}, spread {spread:.4f}", share
+        return stage, f"generation {generation}: best {best:.4f}, mean {mean:.4f}, spread {spread:.4f}", share
 
     def step(self) -> "SwapSearch":
         """Advance; the result is taken as soon as it is there.

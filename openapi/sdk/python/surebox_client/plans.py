@@ -108,9 +108,10 @@ class _Following:
         return self._deadline - time.monotonic()
 
     def _heard(self, job: "types.Job") -> Emit:
-        self.job, stage = job, job["progress"]["stage"] or job["state"]
+        self.job, progress = job, job["progress"]
         if self._progress is not None:
-            self._progress.update(job["progress"]["fraction"], f"{job['method']}: {stage}")
+            parts = (job["method"], progress["stage"] or job["state"], progress.get("detail"))
+            self._progress.update(progress["fraction"], ": ".join(str(part) for part in parts if part))
         return Emit(job)
 
     def ask(self) -> Plan[None]:

@@ -27,7 +27,7 @@ its own: results depend neither on the number of runs beside it nor on threads.
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ from workers.algorithms.groups.memetic.stream import new_stream
 from workers.algorithms.groups.memetic.variation import fill
 from workers.algorithms.groups.swaps.metric import nearest_lists
 from workers.algorithms.groups.swaps.problem import Problem, shuffled
+
+Stage: TypeAlias = Literal["nearest_partners", "generations"]
 
 #: Attributes compared, or rows searched, in a step of about a tenth of a second.
 STEP_COMPARED, STEP_SEARCHED = 30_000_000, 80_000
@@ -100,10 +102,10 @@ def done(state: MemeticState) -> bool:
     return all(run.generation >= state.request.generations for run in state.runs)
 
 
-def progress(state: MemeticState) -> tuple[str, float]:
+def progress(state: MemeticState) -> tuple[Stage, float]:
     """Stage, and share of the whole search that is done, in [0, 1]."""
     if state.listed < len(state.problem.source_rows):
-        return "nearest partners", 0.05 * state.listed / len(state.problem.source_rows)
+        return "nearest_partners", 0.05 * state.listed / len(state.problem.source_rows)
     bred = sum(run.generation + 1 for run in state.runs)
     return "generations", 0.05 + 0.95 * bred / (len(state.runs) * (state.request.generations + 1))
 

@@ -43,6 +43,9 @@ class BetaLikeness(TypedDict):
 BoxBounds: TypeAlias = Literal['cells', 'grid', 'tight']
 
 
+BoxBoundsSpec: TypeAlias = Literal['cells', 'grid', 'tight'] | str
+
+
 BoxDomainListOfDate: TypeAlias = list[str]
 
 
@@ -52,7 +55,13 @@ BoxDomainListOfNumber: TypeAlias = list[float]
 BoxMeans: TypeAlias = Literal['none', 'rounded', 'exact']
 
 
+BoxMeansSpec: TypeAlias = Literal['none', 'rounded', 'exact'] | str
+
+
 BoxesMissingPolicy: TypeAlias = Literal['refuse', 'drop', 'pattern']
+
+
+BoxesMissingPolicySpec: TypeAlias = Literal['refuse', 'drop', 'pattern'] | str
 
 
 CellValue: TypeAlias = str | int | float | bool
@@ -92,7 +101,7 @@ class ColumnLikeness(TypedDict):
     members_by_chance: float | None
 
 
-ColumnType: TypeAlias = Literal['integer', 'number', 'string', 'boolean', 'date']
+ColumnType: TypeAlias = Literal['integer', 'number', 'string', 'boolean', 'date'] | str
 
 
 ColumnValue: TypeAlias = bool | int | float | str | None
@@ -148,7 +157,7 @@ class DatasetChanges(TypedDict):
     tags: NotRequired[dict[str, str]]
 
 
-DatasetState: TypeAlias = Literal['ingesting', 'ready', 'failed', 'deleted']
+DatasetState: TypeAlias = Literal['ingesting', 'ready', 'failed', 'deleted'] | str
 
 
 Delimiter: TypeAlias = str
@@ -157,7 +166,13 @@ Delimiter: TypeAlias = str
 DensityAxes: TypeAlias = Literal['global', 'local', 'rotated']
 
 
+DensityAxesSpec: TypeAlias = Literal['global', 'local', 'rotated'] | str
+
+
 DensityFamily: TypeAlias = Literal['gaussian', 'uniform']
+
+
+DensityFamilySpec: TypeAlias = Literal['gaussian', 'uniform'] | str
 
 
 class DeterminationDemands(TypedDict):
@@ -211,6 +226,9 @@ class DeterminedColumn(TypedDict):
 
 
 DistributionDistance: TypeAlias = Literal['equal', 'ordered']
+
+
+DistributionDistanceSpec: TypeAlias = Literal['equal', 'ordered'] | str
 
 
 class DominanceRule(TypedDict):
@@ -285,10 +303,10 @@ class FieldProblem(TypedDict):
     detail: str
 
 
-FileFormat: TypeAlias = Literal['csv', 'tsv', 'parquet', 'ndjson']
+FileFormat: TypeAlias = Literal['csv', 'tsv', 'parquet', 'ndjson'] | str
 
 
-FindingSeverity: TypeAlias = Literal['high', 'medium', 'low']
+FindingSeverity: TypeAlias = Literal['high', 'medium', 'low'] | str
 
 
 class FitnessByGeneration(TypedDict):
@@ -445,7 +463,56 @@ JobKind: TypeAlias = Literal['anonymization', 'audit', 'query', 'publication', '
 
 class JobProgress(TypedDict):
     fraction: float
-    stage: str
+    stage: (
+        Literal[
+            'queued',
+            'starting',
+            'waiting',
+            'parts',
+            'done',
+            'failed',
+            'cancelled',
+            'read',
+            'check',
+            'gate',
+            'composition',
+            'release',
+            'report',
+            'influence',
+            'partition',
+            'bounds',
+            'uncertainty',
+            'ranges',
+            'boxes',
+            'places',
+            'unions',
+            'calibration',
+            'groups',
+            'records',
+            'draw',
+            'anonymity',
+            'patterns',
+            'search',
+            'rules',
+            'profile',
+            'scores',
+            'classifiers',
+            'attack',
+            'attack_again',
+            'joint_attack',
+            'assignment',
+            'who_leaves',
+            'nearest_partners',
+            'generations',
+            'classes',
+            'classify',
+            'count',
+            'statistics',
+            'uniques',
+        ]
+        | str
+    )
+    detail: str | None
 
 
 class JobReport(TypedDict):
@@ -466,11 +533,53 @@ class JobReportSummary(TypedDict):
     method: Literal['job_report']
 
 
-JobState: TypeAlias = Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+JobState: TypeAlias = (
+    Literal['queued', 'running', 'succeeded', 'failed', 'cancelled'] | str
+)
 
 
 class JobWarning(TypedDict):
-    code: str
+    code: (
+        Literal[
+            'one_column',
+            'charset_found',
+            'header_like_data',
+            'nearly_numeric',
+            'nearly_date',
+            'nearly_boolean',
+            'two_readings',
+            'ordered_words',
+            'rows_of_nobody',
+            'whole_numbers',
+            'empty_texts',
+            'spreadsheet_cells',
+            'other_spellings',
+            'normal_form',
+            'column_never_cut',
+            'least_width_lowered',
+            'one_box',
+            'range_says_nothing',
+            'range_stays_wide',
+            'classes_estimated',
+            'statistics_compete',
+            'kept_below_k',
+            'counts_as_withheld',
+            'values_certain',
+            'most_records_left_out',
+            'values_merged',
+            'rare_values_left_out',
+            'most_changes_wait',
+            'types_inferred',
+            'k_of_one',
+            'linkage',
+            'zero_scale',
+            'scale_of_few',
+            'wide_noise',
+            'classifiers_not_trained',
+            'much_anonymity',
+        ]
+        | str
+    )
     pointer: str | None
     detail: str
 
@@ -491,9 +600,12 @@ class JointMatching(TypedDict):
 LeastWidths: TypeAlias = Literal['auto', 'none']
 
 
-LimitedResource: TypeAlias = Literal[
-    'rows', 'bytes', 'datasets', 'releases', 'jobs', 'cpu_seconds'
-]
+LeastWidthsSpec: TypeAlias = Literal['auto', 'none'] | str
+
+
+LimitedResource: TypeAlias = (
+    Literal['rows', 'bytes', 'datasets', 'releases', 'jobs', 'cpu_seconds'] | str
+)
 
 
 class LinkageDemands(TypedDict):
@@ -553,30 +665,33 @@ class LinkageSpec(TypedDict):
     require: LinkageDemandsSpec | None
 
 
-LogAction: TypeAlias = Literal[
-    'published',
-    'accepted',
-    'withdrawn',
-    'shared',
-    'read',
-    'erased',
-    'declared',
-    'confirmed',
-    'configured',
-    'uploaded',
-    'submitted',
-    'cancelled',
-    'ended',
-    'deleted',
-    'downloaded',
-    'refused',
-    'key_created',
-    'key_revoked',
-    'signing_key_rotated',
-    'signing_key_revoked',
-    'secret_rotated',
-    'quota_changed',
-]
+LogAction: TypeAlias = (
+    Literal[
+        'published',
+        'accepted',
+        'withdrawn',
+        'shared',
+        'read',
+        'erased',
+        'declared',
+        'confirmed',
+        'configured',
+        'uploaded',
+        'submitted',
+        'cancelled',
+        'ended',
+        'deleted',
+        'downloaded',
+        'refused',
+        'key_created',
+        'key_revoked',
+        'signing_key_rotated',
+        'signing_key_revoked',
+        'secret_rotated',
+        'quota_changed',
+    ]
+    | str
+)
 
 
 class LogEntry(TypedDict):
@@ -610,7 +725,15 @@ MinScaleMap: TypeAlias = dict[str, float]
 MissingMatches: TypeAlias = Literal['own_value', 'matches_anything', 'drop_records']
 
 
+MissingMatchesSpec: TypeAlias = (
+    Literal['own_value', 'matches_anything', 'drop_records'] | str
+)
+
+
 MissingPolicy: TypeAlias = Literal['refuse', 'drop']
+
+
+MissingPolicySpec: TypeAlias = Literal['refuse', 'drop'] | str
 
 
 MutationProbabilityList: TypeAlias = list[float]
@@ -673,12 +796,18 @@ class OwnerSettings(TypedDict):
 PartitionMethod: TypeAlias = Literal['optimal', 'fast', 'mondrian']
 
 
+PartitionMethodSpec: TypeAlias = Literal['optimal', 'fast', 'mondrian'] | str
+
+
 class PendingChanges(TypedDict):
     boxes: int
     records_in_no_box: int
 
 
 People: TypeAlias = Literal['same', 'other']
+
+
+PeopleSpec: TypeAlias = Literal['same', 'other'] | str
 
 
 class PointsTerm(TypedDict):
@@ -689,7 +818,7 @@ class PointsTerm(TypedDict):
 
 class PointsTermSpec(TypedDict):
     name: str
-    shape: Literal['trapezoid', 'triangle', 'pi', 's', 'z', 'range']
+    shape: Literal['trapezoid', 'triangle', 'pi', 's', 'z', 'range'] | str
     points: list[float]
 
 
@@ -714,7 +843,54 @@ class PrecisionAtRecall(TypedDict):
 
 
 class ProblemKind(TypedDict):
-    type: str
+    type: (
+        Literal[
+            '/problems/internal-error',
+            '/problems/bad-request',
+            '/problems/unauthorized',
+            '/problems/forbidden',
+            '/problems/quota-exceeded',
+            '/problems/not-found',
+            '/problems/method-not-allowed',
+            '/problems/not-acceptable',
+            '/problems/request-timeout',
+            '/problems/conflict',
+            '/problems/job-unfinished',
+            '/problems/job-without-result',
+            '/problems/dataset-in-use',
+            '/problems/release-in-use',
+            '/problems/job-in-use',
+            '/problems/findings-stand',
+            '/problems/published-meanwhile',
+            '/problems/publishing-held',
+            '/problems/request-in-flight',
+            '/problems/gone',
+            '/problems/result-erased',
+            '/problems/too-large',
+            '/problems/unsupported-media-type',
+            '/problems/range-not-satisfiable',
+            '/problems/invalid',
+            '/problems/unreadable',
+            '/problems/infeasible',
+            '/problems/idempotency-mismatch',
+            '/problems/too-many-requests',
+            '/problems/too-many-jobs',
+            '/problems/head-too-large',
+            '/problems/job-too-large',
+            '/problems/too-much-work',
+            '/problems/storage-full',
+            '/problems/storage-unavailable',
+            '/problems/storage-damaged',
+            '/problems/unavailable',
+            '/problems/not-trusted',
+            '/problems/attempts-exhausted',
+            '/problems/time-limit',
+            '/problems/memory-limit',
+            '/problems/fenced',
+            '/problems/cannot-start',
+        ]
+        | str
+    )
     title: str
     status: int
     cause: str
@@ -722,28 +898,31 @@ class ProblemKind(TypedDict):
 
 
 class ProfiledSignal(TypedDict):
-    name: Literal[
-        'members',
-        'sum',
-        'near',
-        'near_ratio',
-        'rules',
-        'confident',
-        'members_share',
-        'rules_share',
-        'confident_share',
-        'outlier_count',
-        'mean_rank',
-        'best_rank',
-        'worst_rank',
-        'rank_spread',
-        'top_count',
-        'below_top',
-        'rules_contrast',
-        'confident_contrast',
-        'grade_contrast',
-        'number_contrast',
-    ]
+    name: (
+        Literal[
+            'members',
+            'sum',
+            'near',
+            'near_ratio',
+            'rules',
+            'confident',
+            'members_share',
+            'rules_share',
+            'confident_share',
+            'outlier_count',
+            'mean_rank',
+            'best_rank',
+            'worst_rank',
+            'rank_spread',
+            'top_count',
+            'below_top',
+            'rules_contrast',
+            'confident_contrast',
+            'grade_contrast',
+            'number_contrast',
+        ]
+        | str
+    )
     alpha: float
     rules: int | None
     outliers: list[int]
@@ -781,6 +960,9 @@ class ProposedPair(TypedDict):
 PublicationMode: TypeAlias = Literal['auto', 'draft']
 
 
+PublicationModeSpec: TypeAlias = Literal['auto', 'draft'] | str
+
+
 class PublicationResult(TypedDict):
     method: Literal['publication']
     release_id: str
@@ -816,6 +998,9 @@ class Quota(TypedDict):
 
 
 RareRecords: TypeAlias = Literal['keep', 'mark', 'suppress', 'weigh']
+
+
+RareRecordsSpec: TypeAlias = Literal['keep', 'mark', 'suppress', 'weigh'] | str
 
 
 class ReadOptions(TypedDict):
@@ -898,7 +1083,7 @@ class RegionSplitPart(TypedDict):
 
 class RegionalChange(TypedDict):
     column: str
-    statistic: Literal['mean', 'shares']
+    statistic: Literal['mean', 'shares'] | str
     largest: float
     region: int
     before: float | None
@@ -922,10 +1107,15 @@ class ReidentificationRisks(TypedDict):
 
 class ReleaseColumn(TypedDict):
     name: str
-    type: str
+    type: Literal['integer', 'number', 'string', 'boolean', 'date'] | str
 
 
 ReleaseFormat: TypeAlias = Literal['csv', 'parquet', 'ndjson', 'csv.gz', 'csv.excel']
+
+
+ReleaseFormatSpec: TypeAlias = (
+    Literal['csv', 'parquet', 'ndjson', 'csv.gz', 'csv.excel'] | str
+)
 
 
 ReleaseReadersList: TypeAlias = list[str]
@@ -948,7 +1138,7 @@ class ReleaseReportSummary(TypedDict):
     method: Literal['release_report']
 
 
-ReleaseState: TypeAlias = Literal['draft', 'published', 'withdrawn']
+ReleaseState: TypeAlias = Literal['draft', 'published', 'withdrawn'] | str
 
 
 class ReleasedFile(TypedDict):
@@ -958,6 +1148,9 @@ class ReleasedFile(TypedDict):
 
 
 ReleasedWeights: TypeAlias = Literal['box', 'row']
+
+
+ReleasedWeightsSpec: TypeAlias = Literal['box', 'row'] | str
 
 
 class RevokedKey(TypedDict):
@@ -974,6 +1167,9 @@ class RulesModelRuleSpec(TypedDict):
 
 
 ScaleSharing: TypeAlias = Literal['common', 'levels', 'shared', 'per_record']
+
+
+ScaleSharingSpec: TypeAlias = Literal['common', 'levels', 'shared', 'per_record'] | str
 
 
 class ServiceReady(TypedDict):
@@ -999,28 +1195,31 @@ class SignalAdequacy(TypedDict):
 
 
 class SignalCheck(TypedDict):
-    name: Literal[
-        'members',
-        'sum',
-        'near',
-        'near_ratio',
-        'rules',
-        'confident',
-        'members_share',
-        'rules_share',
-        'confident_share',
-        'outlier_count',
-        'mean_rank',
-        'best_rank',
-        'worst_rank',
-        'rank_spread',
-        'top_count',
-        'below_top',
-        'rules_contrast',
-        'confident_contrast',
-        'grade_contrast',
-        'number_contrast',
-    ]
+    name: (
+        Literal[
+            'members',
+            'sum',
+            'near',
+            'near_ratio',
+            'rules',
+            'confident',
+            'members_share',
+            'rules_share',
+            'confident_share',
+            'outlier_count',
+            'mean_rank',
+            'best_rank',
+            'worst_rank',
+            'rank_spread',
+            'top_count',
+            'below_top',
+            'rules_contrast',
+            'confident_contrast',
+            'grade_contrast',
+            'number_contrast',
+        ]
+        | str
+    )
     alpha: float
     rules: int | None
     outliers: list[int]
@@ -1038,6 +1237,9 @@ class SignalCheck(TypedDict):
 SignalKind: TypeAlias = Literal['quantity', 'concentration']
 
 
+SignalKindSpec: TypeAlias = Literal['quantity', 'concentration'] | str
+
+
 class SignedEnvelope(TypedDict):
     payload: str
     payloadType: str
@@ -1051,9 +1253,9 @@ class SpecialUniques(TypedDict):
     risk_quantiles: dict[str, float] | None
 
 
-StatisticBase: TypeAlias = Literal[
-    'records', 'records_with_value', 'weighted', 'weighted_with_value'
-]
+StatisticBase: TypeAlias = (
+    Literal['records', 'records_with_value', 'weighted', 'weighted_with_value'] | str
+)
 
 
 StatisticKind: TypeAlias = Literal[
@@ -1069,6 +1271,24 @@ StatisticKind: TypeAlias = Literal[
     'domain_mean',
     'quantile',
 ]
+
+
+StatisticKindSpec: TypeAlias = (
+    Literal[
+        'mean',
+        'variance',
+        'standard_deviation',
+        'covariance',
+        'correlation',
+        'regression',
+        'prediction',
+        'share',
+        'crosstab',
+        'domain_mean',
+        'quantile',
+    ]
+    | str
+)
 
 
 class SumsAudit(TypedDict):
@@ -1103,6 +1323,9 @@ class SuppressedRecords(TypedDict):
 
 
 SuppressionObjective: TypeAlias = Literal['bias_aware', 'paper']
+
+
+SuppressionObjectiveSpec: TypeAlias = Literal['bias_aware', 'paper'] | str
 
 
 class SwapRun(TypedDict):
@@ -1188,7 +1411,7 @@ class TableGateSpec(TypedDict):
     require: TableDemandsSpec
     quasi_identifiers: list[str]
     sensitive: list[str]
-    missing_matches: MissingMatches
+    missing_matches: Literal['own_value', 'matches_anything', 'drop_records'] | str
     sampling_fraction: float | None
     survey_weight_column: str | None
     person_column: str | None
@@ -1223,7 +1446,7 @@ class TableSpec(TypedDict):
     release_id: str | None
     quasi_identifiers: list[str]
     sensitive: list[str]
-    missing_matches: MissingMatches
+    missing_matches: Literal['own_value', 'matches_anything', 'drop_records'] | str
     sampling_fraction: float | None
     person_column: str | None
     survey_weight_column: str | None
@@ -1243,7 +1466,7 @@ class TableUtility(TypedDict):
     not_measured: list[str]
 
 
-TypeSource: TypeAlias = Literal['declared', 'file', 'data']
+TypeSource: TypeAlias = Literal['declared', 'file', 'data'] | str
 
 
 class Uncertainty(TypedDict):
@@ -1260,7 +1483,7 @@ class UniqueCombination(TypedDict):
 class UnreachedTerm(TypedDict):
     column: str
     term: str
-    dataset: Literal['auxiliary', 'target']
+    dataset: Literal['auxiliary', 'target'] | str
 
 
 class Usage(TypedDict):
@@ -1292,12 +1515,12 @@ class ValueSetSpec(TypedDict):
     values: list[ValueNameSpec]
 
 
-WidthExemption: TypeAlias = Literal[
-    'few_values', 'one_value', 'settings', 'family', 'not_demanded'
-]
+WidthExemption: TypeAlias = (
+    Literal['few_values', 'one_value', 'settings', 'family', 'not_demanded'] | str
+)
 
 
-WidthSource: TypeAlias = Literal['named', 'scale', 'family']
+WidthSource: TypeAlias = Literal['named', 'scale', 'family'] | str
 
 
 class WithdrawRequest(TypedDict):
@@ -1351,7 +1574,7 @@ class InfluenceOptions(TypedDict):
 
 
 class UploadOptions(TypedDict):
-    format: NotRequired[FileFormat | None]
+    format: NotRequired[Literal['csv', 'tsv', 'parquet', 'ndjson'] | None]
     delimiter: NotRequired[str | None]
     quote: NotRequired[str | None]
     header: NotRequired[bool]
@@ -1453,7 +1676,7 @@ class DeterminedRelease(TypedDict):
 
 
 class EstimatedStatistic(TypedDict):
-    kind: str
+    kind: Literal['mean', 'variance', 'covariance', 'correlation', 'scaling_unit'] | str
     of: list[str]
     estimate: float | None
     standard_error: float | None
@@ -1485,7 +1708,7 @@ class FamilyComposition(TypedDict):
 
 class FamilyPublication(TypedDict):
     release_id: str
-    method: str
+    method: Literal['boxes', 'uncertain', 'condensation', 'swaps'] | str
     published_at: str
     base_release_id: str | None
     previous_release_id: str | None
@@ -1499,12 +1722,33 @@ class FamilyQuestion(TypedDict):
     columns: list[str]
     share_agreeing: float
     share_by_chance: float
-    people: People | None
+    people: PeopleSpec | None
     answered_at: str | None
 
 
 class Finding(TypedDict):
-    audit: str
+    audit: (
+        Literal[
+            'boxes',
+            'composition',
+            'condensation',
+            'determination',
+            'frontier',
+            'group',
+            'group_profile',
+            'influence',
+            'job_report',
+            'linkage',
+            'publication',
+            'publishing',
+            'recognition',
+            'swap_detection',
+            'swaps',
+            'table',
+            'uncertain',
+        ]
+        | str
+    )
     severity: FindingSeverity
     detail: str
     measured: float | None
@@ -1627,7 +1871,7 @@ class MaskedGroup(TypedDict):
     model_job_id: str
     rule_count: int
     members: int
-    signal_kind: SignalKind
+    signal_kind: SignalKindSpec
     masked_regions: list[int]
     bounds: list[list[int | None]]
     signal_before: list[int]
@@ -1654,14 +1898,61 @@ MutationProbability: TypeAlias = float | MutationProbabilityList
 
 
 class OutlierOptionsSpec(TypedDict):
-    test: Literal['thompson_tau', 'grubbs']
+    test: Literal['thompson_tau', 'grubbs'] | str
     significance_level: float
     robust: bool
     ignore: list[RegionSpec]
 
 
 class Problem(TypedDict):
-    type: str
+    type: (
+        Literal[
+            '/problems/internal-error',
+            '/problems/bad-request',
+            '/problems/unauthorized',
+            '/problems/forbidden',
+            '/problems/quota-exceeded',
+            '/problems/not-found',
+            '/problems/method-not-allowed',
+            '/problems/not-acceptable',
+            '/problems/request-timeout',
+            '/problems/conflict',
+            '/problems/job-unfinished',
+            '/problems/job-without-result',
+            '/problems/dataset-in-use',
+            '/problems/release-in-use',
+            '/problems/job-in-use',
+            '/problems/findings-stand',
+            '/problems/published-meanwhile',
+            '/problems/publishing-held',
+            '/problems/request-in-flight',
+            '/problems/gone',
+            '/problems/result-erased',
+            '/problems/too-large',
+            '/problems/unsupported-media-type',
+            '/problems/range-not-satisfiable',
+            '/problems/invalid',
+            '/problems/unreadable',
+            '/problems/infeasible',
+            '/problems/idempotency-mismatch',
+            '/problems/too-many-requests',
+            '/problems/too-many-jobs',
+            '/problems/head-too-large',
+            '/problems/job-too-large',
+            '/problems/too-much-work',
+            '/problems/storage-full',
+            '/problems/storage-unavailable',
+            '/problems/storage-damaged',
+            '/problems/unavailable',
+            '/problems/not-trusted',
+            '/problems/attempts-exhausted',
+            '/problems/time-limit',
+            '/problems/memory-limit',
+            '/problems/fenced',
+            '/problems/cannot-start',
+        ]
+        | str
+    )
     title: str
     status: int
     detail: str
@@ -1934,7 +2225,7 @@ class StatisticResultOfRegression(TypedDict):
 
 
 class StatisticSpec(TypedDict):
-    kind: StatisticKind
+    kind: StatisticKindSpec
     of: list[str]
     weight: float | None
     values: list[ValueNameSpec] | None
@@ -1987,7 +2278,7 @@ class TableResult(TypedDict):
     records: int
     suppressed: SuppressedRecords
     quasi_identifiers: list[str]
-    missing_matches: MissingMatches
+    missing_matches: MissingMatchesSpec
     k: int
     k_records: int
     classes: ClassCounts
@@ -2044,9 +2335,9 @@ class UncertainResult(TypedDict):
     released: int
     suppressed: SuppressedRecords
     k: float | None
-    density: DensityFamily
-    scales: ScaleSharing
-    axes: DensityAxes
+    density: DensityFamilySpec
+    scales: ScaleSharingSpec
+    axes: DensityAxesSpec
     expected_anonymity: Anonymity
     certified_error: float
     zero_scale_records: int
@@ -2062,23 +2353,23 @@ class UncertainSpec(TypedDict):
     seed: Literal['given'] | None
     tags: dict[str, str]
     dataset_id: str
-    formats: list[ReleaseFormat]
+    formats: list[ReleaseFormatSpec]
     delimiter: str
-    publish: PublicationMode
+    publish: Literal['auto', 'draft'] | str
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
     quasi_identifiers: list[str]
     k: float | None
     k_column: str | None
-    density: DensityFamily
-    scales: ScaleSharing
+    density: Literal['gaussian', 'uniform'] | str
+    scales: Literal['common', 'levels', 'shared', 'per_record'] | str
     suppress_share: float | None
     cell_size: int | None
-    axes: DensityAxes
+    axes: Literal['global', 'local', 'rotated'] | str
     min_scale: MinScale
     domains: dict[str, list[float]]
     keep: list[str]
-    missing_policy: MissingPolicy
+    missing_policy: Literal['refuse', 'drop'] | str
 
 
 class BoxesOptions(TypedDict):
@@ -2281,9 +2572,9 @@ class BoxesSpec(TypedDict):
     seed: Literal['given'] | None
     tags: dict[str, str]
     dataset_id: str | None
-    formats: list[ReleaseFormat]
+    formats: list[ReleaseFormatSpec]
     delimiter: str
-    publish: PublicationMode
+    publish: Literal['auto', 'draft'] | str
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
     base_release_id: str | None
@@ -2298,36 +2589,36 @@ class BoxesSpec(TypedDict):
     ddof: int
     l: int | None
     t: float | None
-    t_distance: dict[str, DistributionDistance]
+    t_distance: dict[str, DistributionDistanceSpec]
     alpha: float | None
     min_separation: dict[str, float]
     sensitive: list[str]
     withheld: list[str]
     domains: dict[str, BoxDomain]
-    bounds: BoxBounds
+    bounds: Literal['cells', 'grid', 'tight'] | str
     value_step: dict[str, float]
     min_records_at_bound: int | None
     min_width: dict[str, float]
     spikes: dict[str, ColumnValue]
-    least_widths: LeastWidths
-    box_means: BoxMeans
+    least_widths: Literal['auto', 'none'] | str
+    box_means: Literal['none', 'rounded', 'exact'] | str
     mean_interval_in_boxes: float
     p_percent: float
-    rare_records: RareRecords
+    rare_records: Literal['keep', 'mark', 'suppress', 'weigh'] | str
     max_suppressed: float
-    objective: SuppressionObjective
+    objective: Literal['bias_aware', 'paper'] | str
     confidence: float
-    partition: PartitionMethod
+    partition: Literal['optimal', 'fast', 'mondrian'] | str
     keep: list[str]
     k_counts_kept: bool
     max_suppressed_classes: float
     survey_weight_column: str | None
-    released_weights: ReleasedWeights
-    missing_policy: BoxesMissingPolicy
+    released_weights: Literal['box', 'row'] | str
+    missing_policy: Literal['refuse', 'drop', 'pattern'] | str
 
 
 class ClassifierReport(TypedDict):
-    name: Literal['naive_bayes', 'gradient_boosting']
+    name: Literal['naive_bayes', 'gradient_boosting'] | str
     columns: list[str]
     trained_on: int
     of_the_group: int
@@ -2512,15 +2803,15 @@ class CondensationSpec(TypedDict):
     seed: Literal['given'] | None
     tags: dict[str, str]
     dataset_id: str
-    formats: list[ReleaseFormat]
+    formats: list[ReleaseFormatSpec]
     delimiter: str
-    publish: PublicationMode
+    publish: Literal['auto', 'draft'] | str
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
     quasi_identifiers: list[str]
     k: int
     keep: list[str]
-    missing_policy: MissingPolicy
+    missing_policy: Literal['refuse', 'drop'] | str
 
 
 class Dataset(TypedDict):
@@ -2651,39 +2942,39 @@ class FrontierSpec(TypedDict):
     ddof: int
     l: int | None
     t: float | None
-    t_distance: dict[str, DistributionDistance]
+    t_distance: dict[str, DistributionDistanceSpec]
     alpha: float | None
     min_separation: dict[str, float]
     sensitive: list[str]
     withheld: list[str]
     domains: dict[str, BoxDomain]
-    bounds: BoxBounds
+    bounds: Literal['cells', 'grid', 'tight'] | str
     value_step: dict[str, float]
     min_records_at_bound: int | None
     min_width: dict[str, float]
     spikes: dict[str, ColumnValue]
-    least_widths: LeastWidths
-    box_means: BoxMeans
+    least_widths: Literal['auto', 'none'] | str
+    box_means: Literal['none', 'rounded', 'exact'] | str
     mean_interval_in_boxes: float
     p_percent: float
-    rare_records: RareRecords
+    rare_records: Literal['keep', 'mark', 'suppress', 'weigh'] | str
     max_suppressed: float
-    objective: SuppressionObjective
+    objective: Literal['bias_aware', 'paper'] | str
     confidence: float
-    partition: PartitionMethod
+    partition: Literal['optimal', 'fast', 'mondrian'] | str
     keep: list[str]
     k_counts_kept: bool
     max_suppressed_classes: float
     survey_weight_column: str | None
-    released_weights: ReleasedWeights
-    missing_policy: BoxesMissingPolicy
+    released_weights: Literal['box', 'row'] | str
+    missing_policy: Literal['refuse', 'drop', 'pattern'] | str
     k: list[int]
     records: MeasuredRows | None
     compare_means: bool
 
 
 class FrontierStatistic(TypedDict):
-    kind: StatisticKind
+    kind: StatisticKindSpec
     of: list[str]
     values: list[ValueNameSpec] | None
     interval: NotRequired[list[IntervalEnd] | None]
@@ -2732,12 +3023,12 @@ class GroupResult(TypedDict):
     likeness: GroupLikeness | None
     rules_over_thresholds: int
     evaluation_count: int
-    search: str
+    search: Literal['evolution', 'exhaustive'] | str
     denominator_floor: float
     region_columns: list[str]
     regions: list[list[CellValue]]
     region_sizes: list[int]
-    signal_kind: SignalKind
+    signal_kind: SignalKindSpec
     signal: list[float] | None
     auxiliary_signal: list[float]
     crisp_auxiliary_signal: list[float]
@@ -2761,12 +3052,12 @@ class GroupSummary(TypedDict):
     likeness: GroupLikeness | None
     rules_over_thresholds: int
     evaluation_count: int
-    search: str
+    search: Literal['evolution', 'exhaustive'] | str
     denominator_floor: float
     region_columns: NotRequired[list[str]]
     regions: NotRequired[list[list[CellValue]]]
     region_sizes: NotRequired[list[int]]
-    signal_kind: SignalKind
+    signal_kind: SignalKindSpec
     signal: NotRequired[list[float] | None]
     auxiliary_signal: NotRequired[list[float]]
     crisp_auxiliary_signal: NotRequired[list[float]]
@@ -2888,14 +3179,39 @@ class Release(TypedDict):
     state: ReleaseState
     name: str
     job_id: str
-    method: str
+    method: Literal['boxes', 'uncertain', 'condensation', 'swaps'] | str
     created_at: str
     published_at: str | None
     expires_at: str | None
     rows: int
     columns: list[ReleaseColumn]
-    files: dict[ReleaseFormat, ReleasedFile]
-    flags: list[str]
+    files: dict[ReleaseFormatSpec, ReleasedFile]
+    flags: list[
+        Literal[
+            'reproducible',
+            'kept-columns-not-counted',
+            'rare-records-suppressed',
+            'tight-bounds',
+            'grid-bounds',
+            'codebook-from-data',
+            'outer-bounds-from-data',
+            'types-from-data',
+            'means-inside-boxes',
+            'survey-weights',
+            'weighed',
+            'scales-per-record',
+            'zero-scale',
+            'repeated-release',
+            'composition-accepted',
+            'protection-failed',
+            'declared-data',
+            'new-version',
+            'groups-of-one',
+            'regions-swapped',
+            'records-not-anonymous',
+        ]
+        | str
+    ]
     tags: dict[str, str]
     warnings: list[JobWarning]
     base_release_id: str | None
@@ -3020,9 +3336,9 @@ class SwapsSpec(TypedDict):
     seed: Literal['given'] | None
     tags: dict[str, str]
     dataset_id: str
-    formats: list[ReleaseFormat]
+    formats: list[ReleaseFormatSpec]
     delimiter: str
-    publish: PublicationMode
+    publish: Literal['auto', 'draft'] | str
     gate: list[GateDemandSpec]
     accept_findings: list[Literal['composition']]
     region_columns: list[str]
@@ -3034,7 +3350,7 @@ class SwapsSpec(TypedDict):
     mask: SwapMaskSpec
     protected_alphas: list[float]
     decoys: float
-    signal: SignalKind | None
+    signal: SignalKindSpec | None
     sources: list[RegionSpec] | None
     targets: list[RegionSpec] | None
     ceilings: list[RegionCeilingSpec]
@@ -3441,7 +3757,7 @@ class SwapsResult(TypedDict):
     protected_alphas: list[float]
     fitness: float | None
     more_groups: list[MaskedGroup]
-    signal_kind: SignalKind
+    signal_kind: SignalKindSpec
     utility: RegionalUtility
     regions: list[list[CellValue]]
     region_sizes: list[int]
@@ -3477,7 +3793,7 @@ class SwapsSummary(TypedDict):
     protected_alphas: list[float]
     fitness: float | None
     more_groups: list[MaskedGroup]
-    signal_kind: SignalKind
+    signal_kind: SignalKindSpec
     utility: RegionalUtility
     regions: list[list[CellValue]]
     region_sizes: list[int]
@@ -3629,7 +3945,7 @@ class GroupSpec(TypedDict):
     min_support: float
     search: GroupSearchSpec
     outliers: OutlierOptionsSpec
-    signal: SignalKind
+    signal: Literal['quantity', 'concentration'] | str
     split_column: str | None
     min_split_share: float
 
