@@ -152,6 +152,7 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
     common = {"default": described("Any other problem.")}
     if required is None:
         operation["security"] = []
+        common["400"] = described("The head of the request cannot be read.")
     else:
         operation["security"] = [{"bearer": sorted(scopes)} for scopes in required.ways]
         common |= {str(status): described(text) for status, text in _COMMON.items()}

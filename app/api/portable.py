@@ -7,6 +7,7 @@
 - Lists and maps that are ways of a union have names, for Java has no class of a list of something.
 - A pair of one type is a list of two, not a tuple, of which generators make lists of anything.
 - An answer about a statistic is one of two schemas by its kind: of a regression lists, of all others numbers.
+- What is described in place everywhere is not described again by itself.
 - A list whose items may be null names both types of its items: some generators cannot name a union of one with nothing.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.api.open_values import MORE, WORDS
-from app.api.schema_names import REFERENCE, referred
+from app.api.schema_names import REFERENCE, reached, referred
 from app.contracts.statistics import StatisticKind
 
 _FORMATS: Final = {"integer": "int64", "number": "double"}
@@ -47,7 +48,8 @@ def portable(document: Mapping[str, Any]) -> dict[str, Any]:
         for name, schema in schemas.items()
     }
     paths = _rewritten(document["paths"], schemas)
-    components = {**document["components"], "schemas": dict(sorted(made.items()))}
+    used = reached(paths, made)
+    components = {**document["components"], "schemas": {name: made[name] for name in sorted(made) if name in used}}
     return {**document, "paths": paths, "components": components}
 
 

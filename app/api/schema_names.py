@@ -85,9 +85,9 @@ def with_open_answers(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     schemas = dict(document["components"]["schemas"])
     every = [operation for operations in document["paths"].values() for operation in operations.values()]
-    in_bodies = _reached([operation.get("requestBody") for operation in every], schemas)
-    in_answers = _reached([operation["responses"] for operation in every], schemas)
-    closed = {name for name in in_answers & in_bodies if any(_closed(schemas[one]) for one in _reached(name, schemas))}
+    in_bodies = reached([operation.get("requestBody") for operation in every], schemas)
+    in_answers = reached([operation["responses"] for operation in every], schemas)
+    closed = {name for name in in_answers & in_bodies if any(_closed(schemas[one]) for one in reached(name, schemas))}
     names = {name: name + _SPEC for name in closed}
     if twice := schemas.keys() & names.values():
         msg = f"two schemas would be called {min(twice)}"
@@ -111,7 +111,7 @@ def with_open_answers(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "paths": paths, "components": {**document["components"], "schemas": schemas}}
 
 
-def _reached(start: Any, schemas: Mapping[str, Any]) -> set[str]:
+def reached(start: Any, schemas: Mapping[str, Any]) -> set[str]:
     """Names of the schemas that a part of the document refers to, directly or not; from a name, that one too."""
     pending = [start] if isinstance(start, str) else list(referred(start))
     reached: set[str] = set()

@@ -90,6 +90,8 @@ class JobSpec(Contract):
     version: ClassVar[int] = 1
     #: The oldest version that is still understood, for jobs that were accepted before an upgrade.
     oldest: ClassVar[int] = 1
+    #: Fields that the specification carries for the worker, and no answer shows.
+    carried: ClassVar[frozenset[str]] = frozenset()
     #: Bodies as someone might send them: the document shows them, tests send them.
     examples: ClassVar[Examples] = {}
 

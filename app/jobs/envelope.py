@@ -16,6 +16,7 @@ from app.contracts.jobs import JobProgress, JobState
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import JobSnapshot, StateChange
 from app.jobs.refusals import problem_without_figures
+from app.methods.catalogue import METHODS
 
 
 def job_json(record: JobRecord, *, whole: bool = True) -> str:
@@ -34,7 +35,7 @@ def job_json(record: JobRecord, *, whole: bool = True) -> str:
         "created_at": rfc3339(record.created_at),
         "started_at": _instant(record.started_at),
         "finished_at": _instant(record.finished_at),
-        "spec": Fragment(record.spec_json) if whole else None,
+        "spec": _spec(record) if whole else None,
         "result": _spliced(record.result_json) if whole else None,
         "warnings": Fragment(record.warnings_json if whole else "[]"),
         "release_id": record.release_id,
@@ -67,6 +68,14 @@ def as_of(record: JobRecord, change: StateChange) -> JobRecord:
         findings_json="[]",
         error_json=None,
     )
+
+
+def _spec(record: JobRecord) -> Fragment | dict[str, Any]:
+    """The specification, without what it carries for the worker alone."""
+    carried = METHODS[record.method].spec.carried if record.method in METHODS else frozenset()
+    if not carried:
+        return Fragment(record.spec_json)
+    return {name: value for name, value in loads(record.spec_json).items() if name not in carried}
 
 
 def _progress(record: JobRecord) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 
 from app.contracts.base import MisplacedError
 from app.contracts.columns import (
-    Bound,
+    LARGEST,
     ColumnKind,
     ColumnName,
     ColumnValue,
@@ -54,7 +54,7 @@ BoxDomain = TypeAliasType(
     ],
 )
 
-Width = Annotated[Bound, Field(gt=0)]
+Width = Annotated[float, Field(strict=True, gt=0, le=LARGEST)]
 
 
 class OfKinds(Protocol):

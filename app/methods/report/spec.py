@@ -1,6 +1,6 @@
 """Reports: pages for people. That of a release is for its readers; that of a job shows true values, to its owner.
 
-What the jobs carry for themselves is left out of the document: no client needs it.
+What the jobs carry for themselves is in no answer, and not in the document: no client needs it.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -49,6 +49,7 @@ class ReleaseReportSpec(JobSpec):
 
     kind: ClassVar[JobKind] = JobKind.QUERY
     queue: ClassVar[Queue] = Queue.INTERACTIVE
+    carried: ClassVar[frozenset[str]] = frozenset({"release", "statistics", "parameters", "software"})
 
     method: Literal["release_report"] = Field(default="release_report", description="Name of the method.")
     release_id: ReleaseId = Field(description="The release.")
@@ -70,6 +71,7 @@ class JobReportSpec(JobSpec):
     kind: ClassVar[JobKind] = JobKind.REPORT
     queue: ClassVar[Queue] = Queue.INTERACTIVE
     version: ClassVar[int] = 2  # 2: `release_id`
+    carried: ClassVar[frozenset[str]] = frozenset({"job", "release"})
 
     method: Literal["job_report"] = Field(default="job_report", description="Name of the method.")
     job_id: JobId = Field(description="The job.")

@@ -43,9 +43,6 @@ class BetaLikeness(TypedDict):
 BoxBounds: TypeAlias = Literal['cells', 'grid', 'tight']
 
 
-BoxBoundsSpec: TypeAlias = Literal['cells', 'grid', 'tight'] | str
-
-
 BoxDomainListOfDate: TypeAlias = list[str]
 
 
@@ -55,13 +52,7 @@ BoxDomainListOfNumber: TypeAlias = list[float]
 BoxMeans: TypeAlias = Literal['none', 'rounded', 'exact']
 
 
-BoxMeansSpec: TypeAlias = Literal['none', 'rounded', 'exact'] | str
-
-
 BoxesMissingPolicy: TypeAlias = Literal['refuse', 'drop', 'pattern']
-
-
-BoxesMissingPolicySpec: TypeAlias = Literal['refuse', 'drop', 'pattern'] | str
 
 
 CellValue: TypeAlias = str | int | float | bool
@@ -158,9 +149,6 @@ class DatasetChanges(TypedDict):
 
 
 DatasetState: TypeAlias = Literal['ingesting', 'ready', 'failed', 'deleted'] | str
-
-
-Delimiter: TypeAlias = str
 
 
 DensityAxes: TypeAlias = Literal['global', 'local', 'rotated']
@@ -600,9 +588,6 @@ class JointMatching(TypedDict):
 LeastWidths: TypeAlias = Literal['auto', 'none']
 
 
-LeastWidthsSpec: TypeAlias = Literal['auto', 'none'] | str
-
-
 LimitedResource: TypeAlias = (
     Literal['rows', 'bytes', 'datasets', 'releases', 'jobs', 'cpu_seconds'] | str
 )
@@ -733,9 +718,6 @@ MissingMatchesSpec: TypeAlias = (
 MissingPolicy: TypeAlias = Literal['refuse', 'drop']
 
 
-MissingPolicySpec: TypeAlias = Literal['refuse', 'drop'] | str
-
-
 MutationProbabilityList: TypeAlias = list[float]
 
 
@@ -794,9 +776,6 @@ class OwnerSettings(TypedDict):
 
 
 PartitionMethod: TypeAlias = Literal['optimal', 'fast', 'mondrian']
-
-
-PartitionMethodSpec: TypeAlias = Literal['optimal', 'fast', 'mondrian'] | str
 
 
 class PendingChanges(TypedDict):
@@ -960,9 +939,6 @@ class ProposedPair(TypedDict):
 PublicationMode: TypeAlias = Literal['auto', 'draft']
 
 
-PublicationModeSpec: TypeAlias = Literal['auto', 'draft'] | str
-
-
 class PublicationResult(TypedDict):
     method: Literal['publication']
     release_id: str
@@ -998,9 +974,6 @@ class Quota(TypedDict):
 
 
 RareRecords: TypeAlias = Literal['keep', 'mark', 'suppress', 'weigh']
-
-
-RareRecordsSpec: TypeAlias = Literal['keep', 'mark', 'suppress', 'weigh'] | str
 
 
 class ReadOptions(TypedDict):
@@ -1148,9 +1121,6 @@ class ReleasedFile(TypedDict):
 
 
 ReleasedWeights: TypeAlias = Literal['box', 'row']
-
-
-ReleasedWeightsSpec: TypeAlias = Literal['box', 'row'] | str
 
 
 class RevokedKey(TypedDict):
@@ -1323,9 +1293,6 @@ class SuppressedRecords(TypedDict):
 
 
 SuppressionObjective: TypeAlias = Literal['bias_aware', 'paper']
-
-
-SuppressionObjectiveSpec: TypeAlias = Literal['bias_aware', 'paper'] | str
 
 
 class SwapRun(TypedDict):
