@@ -7,7 +7,7 @@
 - Lists and maps that are ways of a union have names, for Java has no class of a list of something.
 - A pair of one type is a list of two, not a tuple, of which generators make lists of anything.
 - An answer about a statistic is one of two schemas by its kind: of a regression lists, of all others numbers.
-- What is described in place everywhere is not described again by itself.
+- No schema is there that nothing refers to.
 - A list whose items may be null names both types of its items: some generators cannot name a union of one with nothing.
 """
 

@@ -61,7 +61,7 @@ class Queue(StrEnum):
     BATCH = "batch"
 
 
-#: What is done of a job now: before, while and after a worker has it, and the parts of the methods' work.
+#: Stages of a job: before, while and after a worker has it, among them parts of the methods' work.
 JobStage: TypeAlias = Literal[
     "queued", "starting", "waiting", "parts", "done", "failed", "cancelled",
     "read", "check", "gate", "composition", "release", "report",

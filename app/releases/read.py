@@ -80,11 +80,16 @@ def read_file(*, database: Database, viewer: Viewer, release_id: str, release_fo
 
 def read_statistics(*, database: Database, viewer: Viewer, release_id: str) -> list[dict[str, Any]]:
     """What the release states about its statistics, without what only the job's result may state."""
+    return read_statistics_of(database=database, viewer=viewer, release_id=release_id)[1]
+
+
+def read_statistics_of(*, database: Database, viewer: Viewer, release_id: str) -> tuple[str, list[dict[str, Any]]]:
+    """The release's method, and what the release states about its statistics."""
     with database.read() as connection:
         stored = releases.get_statistics(connection, viewer=viewer, release_id=release_id)
     if stored is None:
         raise _absent()
-    return public_statistics(stored.method, stored.statistics)
+    return stored.method, public_statistics(stored.method, stored.statistics)
 
 
 def read_parameters(*, database: Database, viewer: Viewer, release_id: str) -> dict[str, Any]:

@@ -82,14 +82,13 @@ def test_every_operation_has_a_function(served: dict[str, Any], generated: Path)
     assert operations <= {path.stem for path in generated.glob("api/*/*.py")}
 
 
-def test_a_field_that_came_later_is_kept(generated: Path) -> None:
-    """Of values of enums this generator makes closed enums: they are refused by name, not taken for another."""
+def test_a_field_and_a_word_that_came_later_are_kept(generated: Path) -> None:
     models = part("models")
     late = {"type": "/problems/late", "title": "Late", "status": 409, "detail": "", "instance": "/", "since": 3}
     problem = models.Problem.from_dict(late)
     assert problem.additional_properties == {"since": 3}
-    with pytest.raises(ValueError, match="'paused'"):
-        models.JobState("paused")
+    progress = models.JobProgress.from_dict({"fraction": 0.5, "stage": "of a later version", "detail": None})
+    assert progress.stage == "of a later version"
 
 
 def test_upload_job_release(client: Any, generated: Path) -> None:
@@ -99,12 +98,12 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
         client=client,
         body=types.File(payload=BytesIO(CSV)),
         name="generated",
-        format_=models.FileFormat.CSV,
+        format_=models.CreateDatasetFormatType0.CSV,
         idempotency_key="generated-1",
     )
     assert isinstance(dataset, models.Dataset), dataset
     assert dataset.sha256 == hashlib.sha256(CSV).hexdigest()
-    assert [column.type_ for column in dataset.columns] == [models.ColumnType.INTEGER] * 2
+    assert [column.type_ for column in dataset.columns] == ["integer"] * 2
 
     spec = models.BoxesRequest(
         method="boxes",
@@ -118,10 +117,10 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
     tag = next(path.parent.name for path in generated.glob("api/*/create_anonymization.py"))
     submission = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec)
     assert isinstance(submission, models.BoxesJob), submission
-    assert [event.state for event in followed(client, submission.id)][-1] == models.JobState.SUCCEEDED
+    assert [event.state for event in followed(client, submission.id)][-1] == "succeeded"
     job = part("api.jobs.get_job").sync(submission.id, client=client)
     assert isinstance(job, models.BoxesJob), job
-    assert job.state == models.JobState.SUCCEEDED
+    assert job.state == "succeeded"
     assert isinstance(job.result, models.BoxesResult)
     assert (job.result.method, job.result.records, job.result.suppressed.missing) == ("boxes", 500, 0)
     assert job.result.smallest_box >= 5
@@ -151,17 +150,19 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
     assert "Restricted report" in part("api.jobs.get_job_report").sync(job.id, client=client)
 
     withdrawn = part("api.releases.withdraw_release").sync(job.release_id, client=client)
-    assert withdrawn.state == models.ReleaseState.WITHDRAWN
+    assert withdrawn.state == "withdrawn"
     listed = part("api.jobs.list_jobs").sync(client=client, dataset_id=dataset.id)
     assert [item.id for item in listed.items] == [job.id]
-    assert part("api.jobs.cancel_job").sync(job.id, client=client).state == models.JobState.SUCCEEDED
+    assert part("api.jobs.cancel_job").sync(job.id, client=client).state == "succeeded"
     assert part("api.datasets.delete_dataset").sync_detailed(dataset.id, client=client).status_code == 204
 
 
 def test_a_draft_is_published_without_a_body(client: Any, generated: Path) -> None:
     models, types = part("models"), part("types")
     file = types.File(payload=BytesIO(b"wage\n" + b"".join(b"%d\n" % (i * i % 7919) for i in range(700))))
-    dataset = part("api.datasets.create_dataset").sync(client=client, body=file, format_=models.FileFormat.CSV)
+    dataset = part("api.datasets.create_dataset").sync(
+        client=client, body=file, format_=models.CreateDatasetFormatType0.CSV
+    )
     spec = models.BoxesRequest(
         method="boxes", dataset_id=dataset.id, quasi_identifiers=["wage"], k=50, publish=models.PublicationMode.DRAFT
     )
@@ -169,7 +170,7 @@ def test_a_draft_is_published_without_a_body(client: Any, generated: Path) -> No
     submission = part(f"api.{tag}.create_anonymization").sync(client=client, body=spec, prefer="wait=30")
     job = followed(client, submission.id)[-1]
     release = part("api.releases.publish_release").sync(job.release_id, client=client)
-    assert release.state == models.ReleaseState.PUBLISHED, release
+    assert release.state == "published", release
 
 
 def followed(client: Any, job_id: str) -> list[Any]:

@@ -207,8 +207,9 @@ def get_release_statistics(
     release_id: ReleaseId, resources: ResourcesDep, principal: Reader, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Get the statistics that the release publishes, with their guaranteed ranges."""
-    statistics = read.read_statistics(database=resources.database, viewer=viewer_of(principal), release_id=release_id)
-    return _artifact({"statistics": statistics}, if_none_match)
+    mine: dict[str, Any] = {"database": resources.database, "viewer": viewer_of(principal), "release_id": release_id}
+    method, statistics = read.read_statistics_of(**mine)
+    return _artifact({"method": method, "statistics": statistics}, if_none_match)
 
 
 @router.get(

@@ -1,25 +1,38 @@
 """What releases look like on the wire."""
 
-import inspect
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, create_model
 from typing_extensions import TypeAliasType
 
 from app.contracts.base import Contract
+from app.contracts.jobs import JobKind
 from app.contracts.releases import MEDIA_TYPES, Release
-from app.methods.catalogue import METHODS
+from app.methods.catalogue import Method, methods_of
+
+
+def _statistics_of(method: Method) -> type[Contract]:
+    """What releases of a method state: statistics of its own kind, or none."""
+    listed = Field(description="In the order of the specification.", max_length=None if method.statistic else 0)
+    fields: Any = {
+        "method": (Literal[method.name], Field(description="Method that made the release.")),
+        "statistics": (tuple[method.statistic or dict[str, Any], ...], listed),
+    }
+    name = method.spec.__name__.removesuffix("Spec") + "Statistics"
+    return create_model(name, __base__=Contract, __doc__=f"Statistics of a release of `{method.name}`.", **fields)
+
 
 if TYPE_CHECKING:
-    ReleaseStatistic = Contract
+    ReleaseStatistics = Contract
 else:
-    _BY_METHOD = {name: method.statistic for name, method in METHODS.items() if method.statistic is not None}
-    _OF_EACH = "".join(f" `{name}`: {inspect.getdoc(kind)}" for name, kind in _BY_METHOD.items())
-    _ANY = reduce(or_, dict.fromkeys(_BY_METHOD.values()))
-    ReleaseStatistic = TypeAliasType(
-        "ReleaseStatistic", Annotated[_ANY, Field(description=f"By the release's method.{_OF_EACH}")]
+    _ANY = reduce(or_, map(_statistics_of, methods_of(JobKind.ANONYMIZATION)))
+    ReleaseStatistics = TypeAliasType(
+        "ReleaseStatistics",
+        Annotated[
+            _ANY, Discriminator("method"), Field(description="Statistics that a release publishes, by its method.")
+        ],
     )
 
 
@@ -28,12 +41,6 @@ class ReleaseList(Contract):
 
     items: tuple[Release, ...] = Field(description="Objects of this page, newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null: this is the last.")
-
-
-class ReleaseStatistics(Contract):
-    """Statistics that a release publishes."""
-
-    statistics: tuple[ReleaseStatistic, ...] = Field(description="In the order of the specification.")
 
 
 _ETAG: Final = {"schema": {"type": "string"}, "description": "SHA-256 of the bytes; they never change."}

@@ -331,7 +331,7 @@ class BoxesSpec(ReleasingSpec):
         description="Means are left out where the largest value could be estimated within this percentage.",
     )
     rare_records: RareRecords = Field(
-        default=RareRecords.KEEP, description="What becomes of records that make the statistics wide."
+        default=RareRecords.KEEP, description="Treatment of records that make the statistics wide."
     )
     max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.05,

@@ -233,7 +233,7 @@ class OutlierOptions(Contract):
 
     test: Literal["thompson_tau", "grubbs"] = Field(
         default="thompson_tau",
-        description="What decides: the modified Thompson tau, which the paper takes, or Grubbs' test, the other one of "
+        description="Test that decides: the modified Thompson tau, which the paper takes, or Grubbs' test, the other one of "
         "its standard. That allows for the number of regions, and points at fewer.",
     )
 

@@ -85,7 +85,7 @@ class TableSpec(JobSpec):
     )
     missing_matches: MissingMatches = Field(
         default=MissingMatches.OWN_VALUE,
-        description="What a missing quasi-identifier is to an adversary: a value as others, possibly any value, or a "
+        description="Meaning of a missing quasi-identifier to an adversary: a value as others, possibly any value, or a "
         "reason to leave the record out.",
     )
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(

@@ -81,7 +81,7 @@ func main() {
 	release := job.BoxesJob.GetReleaseId()
 	statistics, _, err := client.ReleasesAPI.GetReleaseStatistics(ctx, release).Execute()
 	need(err)
-	estimate := statistics.GetStatistics()[0].StatisticResult.StatisticResultOfNumber.GetEstimate()
+	estimate := statistics.BoxesStatistics.GetStatistics()[0].StatisticResultOfNumber.GetEstimate()
 
 	files, _, err := client.ReleasesAPI.GetRelease(ctx, release).Execute()
 	need(err)

@@ -143,6 +143,11 @@ class CompositionGateSpec(TypedDict):
     join_columns: dict[str, str]
 
 
+class CondensationStatistics(TypedDict):
+    method: Literal['condensation']
+    statistics: list[dict[str, Any]]
+
+
 class DatasetChanges(TypedDict):
     name: NotRequired[str]
     tags: NotRequired[dict[str, str]]
@@ -1305,6 +1310,11 @@ class SwapRun(TypedDict):
     completed: int
 
 
+class SwapsStatistics(TypedDict):
+    method: Literal['swaps']
+    statistics: list[dict[str, Any]]
+
+
 class TCloseness(TypedDict):
     value: float
     equal: float
@@ -2337,6 +2347,11 @@ class UncertainSpec(TypedDict):
     domains: dict[str, list[float]]
     keep: list[str]
     missing_policy: Literal['refuse', 'drop'] | str
+
+
+class UncertainStatistics(TypedDict):
+    method: Literal['uncertain']
+    statistics: list[EstimatedStatistic]
 
 
 class BoxesOptions(TypedDict):
@@ -3464,6 +3479,11 @@ class BoxesResult(TypedDict):
     statistics: list[RestrictedStatistic]
 
 
+class BoxesStatistics(TypedDict):
+    method: Literal['boxes']
+    statistics: list[StatisticResult]
+
+
 ColumnRestriction: TypeAlias = ColumnRestrictionList | ValueSet
 
 
@@ -3659,11 +3679,9 @@ class RecodeSpec(TypedDict):
     target: dict[str, RecodingSpec]
 
 
-ReleaseStatistic: TypeAlias = StatisticResult | EstimatedStatistic
-
-
-class ReleaseStatistics(TypedDict):
-    statistics: list[ReleaseStatistic]
+ReleaseStatistics: TypeAlias = (
+    BoxesStatistics | UncertainStatistics | CondensationStatistics | SwapsStatistics
+)
 
 
 class StatisticsJob(TypedDict):
