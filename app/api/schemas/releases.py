@@ -15,10 +15,11 @@ from app.methods.catalogue import Method, methods_of
 
 def _statistics_of(method: Method) -> type[Contract]:
     """What releases of a method state: statistics of its own kind, or none."""
+    stated: Any = method.statistic or dict[str, Any]
     listed = Field(description="In the order of the specification.", max_length=None if method.statistic else 0)
     fields: Any = {
         "method": (Literal[method.name], Field(description="Method that made the release.")),
-        "statistics": (tuple[method.statistic or dict[str, Any], ...], listed),
+        "statistics": (tuple[stated, ...], listed),
     }
     name = method.spec.__name__.removesuffix("Spec") + "Statistics"
     return create_model(name, __base__=Contract, __doc__=f"Statistics of a release of `{method.name}`.", **fields)

@@ -233,8 +233,8 @@ class OutlierOptions(Contract):
 
     test: Literal["thompson_tau", "grubbs"] = Field(
         default="thompson_tau",
-        description="Test that decides: the modified Thompson tau, which the paper takes, or Grubbs' test, the other of its "
-        "standard. That allows for the number of regions, and points at fewer.",
+        description="Test that decides: the modified Thompson tau, which the paper takes, or Grubbs' test, the other "
+        "of its standard. That allows for the number of regions, and points at fewer.",
     )
 
     significance_level: float = Field(

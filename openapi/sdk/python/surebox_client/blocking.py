@@ -113,7 +113,7 @@ class Release(Resource["types.Release"]):
 
     _folder = "releases"
 
-    def download(self, path: Place, format: "types.ReleaseFormat | None" = None) -> Path:  # noqa: A002
+    def download(self, path: Place, format: "types.ReleaseFormatSpec | None" = None) -> Path:  # noqa: A002
         """Download a file of it, in the format that is named or that the path's ending names; checked by SHA-256."""
         form = plans.chosen_format(self.data, Path(path).name, format)
         return self._client.run(plans.download(self._session, self.data, form, Path(path), Progress()))

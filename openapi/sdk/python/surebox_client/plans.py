@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from surebox_client import errors
@@ -156,7 +156,7 @@ def download(session: Session, release: "types.Release", form: str, path: Path, 
     ConnectionFailedError
         Nothing more came, however often it was tried.
     """
-    file = cast("dict[str, types.ReleasedFile]", release["files"])[form]
+    file = release["files"][form]
     part = path.with_name(f".{path.name}.{file['sha256'][:16]}.part")
     headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
     send = Send("GET", f"/v1/releases/{quote(release['id'])}/data", {"format": form}, headers, stream=True)
@@ -215,7 +215,7 @@ def latest(session: Session, params: Mapping[str, Any]) -> Plan[Any]:
     return (yield from session.get(f"/v1/releases/{answer.headers.get('location', '').rpartition('/')[2]}"))
 
 
-def chosen_format(release: "types.Release", name: str, wanted: str | None) -> "types.ReleaseFormat":
+def chosen_format(release: "types.Release", name: str, wanted: str | None) -> "types.ReleaseFormatSpec":
     """The format of a file that is wanted, or that its name has.
 
     Raises
