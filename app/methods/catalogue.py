@@ -8,7 +8,7 @@ from app.contracts.base import Contract
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, JobSpec, Queue
 from app.errors import InvalidError, meant
-from app.methods.boxes.result import BoxesResult, StatisticResult
+from app.methods.boxes.result import BoxesResult, BoxStatistic
 from app.methods.boxes.spec import BoxesSpec
 from app.methods.composition.spec import CompositionResult, CompositionSpec
 from app.methods.condensation.spec import CondensationResult, CondensationSpec
@@ -21,21 +21,21 @@ from app.methods.ingest.spec import IngestSpec
 from app.methods.linkage.spec import LinkageResult, LinkageSpec
 from app.methods.publication.spec import PublicationResult, PublicationSpec
 from app.methods.queries.spec import (
-    Classification,
-    ClassificationSummary,
+    ClassifyResult,
     ClassifySpec,
-    ComputedStatistics,
-    ComputedSummary,
+    ClassifySummary,
     CountResult,
     CountSpec,
     CountSummary,
+    StatisticsResult,
     StatisticsSpec,
+    StatisticsSummary,
 )
 from app.methods.report.spec import (
-    JobReport,
+    JobReportResult,
     JobReportSpec,
     JobReportSummary,
-    ReleaseReport,
+    ReleaseReportResult,
     ReleaseReportSpec,
     ReleaseReportSummary,
 )
@@ -112,7 +112,7 @@ METHODS: Final[dict[str, Method]] = {
         Method(
             BoxesSpec,
             BoxesResult,
-            statistic=StatisticResult,
+            statistic=BoxStatistic,
             flags=(
                 Flag.TIGHT_BOUNDS,
                 Flag.GRID_BOUNDS,
@@ -170,10 +170,10 @@ METHODS: Final[dict[str, Method]] = {
         Method(FrontierSpec, FrontierResult, summary=FrontierSummary),
         Method(PublicationSpec, PublicationResult),
         Method(CountSpec, CountResult, summary=CountSummary),
-        Method(ClassifySpec, Classification, summary=ClassificationSummary),
-        Method(StatisticsSpec, ComputedStatistics, summary=ComputedSummary),
-        Method(ReleaseReportSpec, ReleaseReport, summary=ReleaseReportSummary),
-        Method(JobReportSpec, JobReport, summary=JobReportSummary),
+        Method(ClassifySpec, ClassifyResult, summary=ClassifySummary),
+        Method(StatisticsSpec, StatisticsResult, summary=StatisticsSummary),
+        Method(ReleaseReportSpec, ReleaseReportResult, summary=ReleaseReportSummary),
+        Method(JobReportSpec, JobReportResult, summary=JobReportSummary),
     )
 }
 

@@ -162,7 +162,7 @@ def listed_ways(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_statistic_is_a_number_or_a_regression_as_its_kind_says(made: dict[str, Any]) -> None:
     schemas = made["components"]["schemas"]
-    for name in ("ComputedStatistic", "StatisticResult", "RestrictedStatistic"):
+    for name in ("ComputedStatistic", "BoxStatistic", "RestrictedStatistic"):
         mapping = schemas[name]["discriminator"]["mapping"]
         assert set(mapping) == set(StatisticKind)
         listed = {kind for kind, way in mapping.items() if way.endswith("OfRegression")}

@@ -19,13 +19,13 @@ ABSENT = {
     "Quota": {"requested"},
     "PublicKey": {"exp", "revoked"},
     "CountSummary": {"counts", "base", "n"},
-    "ClassificationSummary": {"classes", "probabilities"},
+    "ClassifySummary": {"classes", "probabilities"},
     "SwapsSummary": {"generations", "swap_list", "swap_list_complete"},
     "GroupSummary": {
         "rules", "common", "unreached_terms", "region_columns", "regions", "region_sizes", "signal",
         "auxiliary_signal", "crisp_auxiliary_signal", "outliers", "auxiliary_outliers",
     },
-    "ComputedSummary": {"statistics", "value_disclosure"},
+    "StatisticsSummary": {"statistics", "value_disclosure"},
     "GroupProfileSummary": {"inputs"},
     "SwapDetectionSummary": {"inputs"},
     "FrontierStatistic": {"at", "interval", "called"},
@@ -35,7 +35,7 @@ ABSENT = {
 OLDER = {"domain_may_be_empty", "value_known", "reason", "base", "n", "labels"}
 #: Of answers that are two schemas, for regressions and for all else.
 BY_KIND = {
-    "StatisticResult": OLDER | {"at", "interval", "called"},
+    "BoxStatistic": OLDER | {"at", "interval", "called"},
     "RestrictedStatistic": OLDER | {"at", "interval", "called"},
     "CoreStatistic": OLDER,
     "ComputedStatistic": {"at", "interval", "called"},
@@ -136,6 +136,24 @@ def test_jobs_and_results_are_told_apart_by_their_method(made: dict[str, Any]) -
         assert fields["error"]["anyOf"][0] == {"$ref": REFERENCE + "Problem"}
         for typed in (fields["spec"], fields["result"]):
             assert [set(way) for way in typed["anyOf"]] == [{"$ref"}, {"type"}]
+
+
+def test_results_are_named_after_their_method() -> None:
+    for method in METHODS.values():
+        stem = method.spec.__name__.removesuffix("Spec")
+        assert method.result.__name__ == f"{stem}Result"
+        assert method.shown.__name__ in {f"{stem}Result", f"{stem}Summary"}
+
+
+def test_an_operation_that_answers_with_pages_lists(made: dict[str, Any]) -> None:
+    paged = {
+        name for name, schema in made["components"]["schemas"].items() if "next_cursor" in schema.get("properties", ())
+    }
+    listing = {
+        operation["operationId"] for operation in operations(made) if referred(operation["responses"].get("200")) & paged
+    }
+    assert len(listing) == 5
+    assert all(name.startswith("list_") for name in listing)
 
 
 def test_bodies_are_named_after_what_they_ask_for(made: dict[str, Any]) -> None:

@@ -140,7 +140,7 @@ def test_upload_job_release(client: Any, generated: Path) -> None:
         )
         assert hashlib.sha256(data.payload.read()).hexdigest() == file.sha256
     statistics = part("api.releases.get_release_statistics").sync(job.release_id, client=client)
-    assert [type(one) for one in statistics.statistics] == [models.StatisticResultOfNumber]
+    assert [type(one) for one in statistics.statistics] == [models.BoxStatisticOfNumber]
 
     bundle = part("api.certificates.get_release_bundle").sync(job.release_id, client=client)
     assert zipfile.is_zipfile(BytesIO(bundle.payload.read()))

@@ -17,7 +17,8 @@ FORMER = re.compile(
     r"\b(count_keep|k_with_keep|suppress_at_most|dismiss_at_most|snug_records|snug|mean_rounding|rounded_means|minimum_width"
     r"|minimum_scale|split_minimum|with_shift|allow_repeat|share_determined"
     r"|parameter_values|known_90|share_of_these_right|with_scale_matching|original_id"
-    r"|expected_anonymity_of_all_draws|same_data_as|version_of|split_by)\b"
+    r"|expected_anonymity_of_all_draws|same_data_as|version_of|split_by"
+    r"|ClassificationSummary|ComputedStatistics|ComputedSummary|StatisticResult)\b"
 )
 
 

@@ -47,12 +47,12 @@ async def get_log_filter(
 
 @router.get(
     "/log",
-    operation_id="read_log",
+    operation_id="list_log_entries",
     summary="List log entries",
     response_model=LogList,
     responses=responses(422, 429),
 )
-def read_log(
+def list_log_entries(
     resources: ResourcesDep,
     principal: Reader,
     paging: PageDep,

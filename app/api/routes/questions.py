@@ -10,14 +10,14 @@ from app.api.questions import PAST_THE_WAIT, QuestionerDep, answer_question
 from app.api.routes.releases import ReleaseId
 from app.api.schemas.examples import CLASSES, COUNTS, MORE_STATISTICS
 from app.methods.queries.spec import (
-    Classification,
     ClassifyRequest,
+    ClassifyResult,
     ClassifySpec,
-    ComputedStatistics,
     CountRequest,
     CountResult,
     CountSpec,
     StatisticsRequest,
+    StatisticsResult,
     StatisticsSpec,
 )
 
@@ -47,7 +47,7 @@ async def count_release(release_id: ReleaseId, body: CountBody, questioner: Ques
     "/releases/{release_id}/classify",
     operation_id="classify_by_release",
     summary="Classify points by a release",
-    response_model=Classification,
+    response_model=ClassifyResult,
     response_description="A class for each point, and how probable each class is.",
     responses=_ANSWERS,
 )
@@ -61,7 +61,7 @@ async def classify_by_release(release_id: ReleaseId, body: ClassifyBody, questio
     "/releases/{release_id}/statistics",
     operation_id="compute_release_statistics",
     summary="Compute statistics from a release",
-    response_model=ComputedStatistics,
+    response_model=StatisticsResult,
     response_description="One answer for each statistic.",
     responses=_ANSWERS,
 )

@@ -52,7 +52,7 @@ class PublicKey(Contract):
 class KeySet(Contract):
     """Public keys as a JWK set."""
 
-    keys: tuple[PublicKey, ...] = Field(description="Objects of this page, newest first.")
+    keys: tuple[PublicKey, ...] = Field(description="Every key that ever signed, newest first.")
 
 
 class EnvelopeResponse(JSONResponse):

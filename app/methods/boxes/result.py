@@ -30,7 +30,7 @@ class CoreStatistic(AboutRange):
     )
 
 
-class StatisticResult(AboutRange, NamedStatistic):
+class BoxStatistic(AboutRange, NamedStatistic):
     """One statistic of a box release: its estimate and its ranges (lists for a regression, intercept first)."""
 
     model_config = ConfigDict(
@@ -61,7 +61,7 @@ class StatisticResult(AboutRange, NamedStatistic):
     )
 
 
-class RestrictedStatistic(StatisticResult):
+class RestrictedStatistic(BoxStatistic):
     """What only the job's owner sees too; null of statistics that are answered from the release alone."""
 
     true_value: EstimatedValue | None = Field(description="True value over the released records.")

@@ -110,7 +110,7 @@ class ClassifyRequest(Contract):
     points: Points = Field(description="A value for each quasi-identifier of the release, by name.")
 
 
-class Classification(Contract):
+class ClassifyResult(Contract):
     """The most probable class of each point, and the probability of every class: estimates, none of them certain."""
 
     method: Literal["classify"] = Field(default="classify", description="Name of the method.")
@@ -118,7 +118,7 @@ class Classification(Contract):
     probabilities: tuple[dict[str, float], ...] = Field(description="By class; classes of probability 0 left out.")
 
 
-class ClassificationSummary(Classification):
+class ClassifySummary(ClassifyResult):
     """Answer in a job: classes and probabilities are in its whole result."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("classes", "probabilities"))
@@ -186,7 +186,7 @@ class ComputedStatistic(AboutRange, NamedStatistic):
     )
 
 
-class ComputedStatistics(Contract):
+class StatisticsResult(Contract):
     """One answer a statistic, in their order; of a share, a mean within values or a cross-table one for each value."""
 
     method: Literal["statistics"] = Field(default="statistics", description="Name of the method.")
@@ -199,7 +199,7 @@ class ComputedStatistics(Contract):
     )
 
 
-class ComputedSummary(ComputedStatistics):
+class StatisticsSummary(StatisticsResult):
     """Answer in a job: the statistics are in its whole result."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("statistics", "value_disclosure"))

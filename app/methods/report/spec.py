@@ -20,25 +20,25 @@ class Page(Contract):
     policy: SkipJsonSchema[str] = Field(description="The Content-Security-Policy that it is made for.")
 
 
-class ReleaseReport(Page):
+class ReleaseReportResult(Page):
     """The report of a release, for all who may read the release."""
 
     method: Literal["release_report"] = Field(default="release_report", description="Name of the method.")
 
 
-class JobReport(Page):
+class JobReportResult(Page):
     """The report of a job, for all who may read the job."""
 
     method: Literal["job_report"] = Field(default="job_report", description="Name of the method.")
 
 
-class ReleaseReportSummary(ReleaseReport):
+class ReleaseReportSummary(ReleaseReportResult):
     """Answer in a job: the page is in its whole result."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("html"))
 
 
-class JobReportSummary(JobReport):
+class JobReportSummary(JobReportResult):
     """Answer in a job: the page is in its whole result."""
 
     model_config = ConfigDict(json_schema_extra=may_lack("html"))

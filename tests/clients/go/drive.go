@@ -81,7 +81,7 @@ func main() {
 	release := job.BoxesJob.GetReleaseId()
 	statistics, _, err := client.ReleasesAPI.GetReleaseStatistics(ctx, release).Execute()
 	need(err)
-	estimate := statistics.BoxesStatistics.GetStatistics()[0].StatisticResultOfNumber.GetEstimate()
+	estimate := statistics.BoxesStatistics.GetStatistics()[0].BoxStatisticOfNumber.GetEstimate()
 
 	files, _, err := client.ReleasesAPI.GetRelease(ctx, release).Execute()
 	need(err)

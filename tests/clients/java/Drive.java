@@ -63,11 +63,11 @@ class Drive {
         same("the records", job.getResult().getRecords(), 500L);
         ReleasesApi releases = new ReleasesApi(client);
         StatisticsRequest question = new StatisticsRequest().statistics(body.getStatistics());
-        ComputedStatistics answer = new QueriesApi(client).computeReleaseStatistics(job.getReleaseId(), question, null);
-        StatisticResult stated = releases.getReleaseStatistics(job.getReleaseId(), null)
+        StatisticsResult answer = new QueriesApi(client).computeReleaseStatistics(job.getReleaseId(), question, null);
+        BoxStatistic stated = releases.getReleaseStatistics(job.getReleaseId(), null)
             .getBoxesStatistics().getStatistics().get(0);
         same("the estimate", answer.getStatistics().get(0).getComputedStatisticOfNumber().getEstimate(),
-            stated.getStatisticResultOfNumber().getEstimate());
+            stated.getBoxStatisticOfNumber().getEstimate());
         Release release = releases.getRelease(job.getReleaseId(), null);
         for (ReleaseFormat format : List.of(ReleaseFormat.CSV, ReleaseFormat.PARQUET)) {
             File data = releases.getReleaseData(job.getReleaseId(), format, null, null, null, null);

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from app.contracts.statistics import WITH_SAMPLE_FORM, RegressionTerm, Statistic, StatisticKind
-from app.methods.boxes.result import CoreStatistic, RestrictedStatistic, StatisticResult
+from app.methods.boxes.result import BoxStatistic, CoreStatistic, RestrictedStatistic
 from surebox_core.intervals import Interval
 from surebox_verify.bases import said_of
 from surebox_verify.estimates import Estimate, reason_of
@@ -17,7 +17,7 @@ from workers.algorithms.boxes.state import Certificate
 from workers.methods.boxes.columns import Shown
 
 #: What a release states about a statistic; everything else is restricted to the job's owner.
-PUBLIC = tuple(StatisticResult.model_fields)
+PUBLIC = tuple(BoxStatistic.model_fields)
 
 
 def statistics(shown: Shown, certificates: Sequence[Certificate]) -> Iterator[RestrictedStatistic]:

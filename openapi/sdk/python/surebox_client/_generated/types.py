@@ -63,18 +63,6 @@ class ClassSize(TypedDict):
     classes: int
 
 
-class Classification(TypedDict):
-    method: Literal['classify']
-    classes: list[str]
-    probabilities: list[dict[str, float]]
-
-
-class ClassificationSummary(TypedDict):
-    method: Literal['classify']
-    classes: NotRequired[list[str]]
-    probabilities: NotRequired[list[dict[str, float]]]
-
-
 class ClassifierScope(TypedDict):
     records: int
     signal: list[float]
@@ -82,6 +70,18 @@ class ClassifierScope(TypedDict):
     detected: list[int]
     ranks: list[float]
     precision: float | None
+
+
+class ClassifyResult(TypedDict):
+    method: Literal['classify']
+    classes: list[str]
+    probabilities: list[dict[str, float]]
+
+
+class ClassifySummary(TypedDict):
+    method: Literal['classify']
+    classes: NotRequired[list[str]]
+    probabilities: NotRequired[list[dict[str, float]]]
 
 
 class ColumnLikeness(TypedDict):
@@ -508,7 +508,7 @@ class JobProgress(TypedDict):
     detail: str | None
 
 
-class JobReport(TypedDict):
+class JobReportResult(TypedDict):
     html: str
     method: Literal['job_report']
 
@@ -1099,7 +1099,7 @@ ReleaseFormatSpec: TypeAlias = (
 ReleaseReadersList: TypeAlias = list[str]
 
 
-class ReleaseReport(TypedDict):
+class ReleaseReportResult(TypedDict):
     html: str
     method: Literal['release_report']
 
@@ -2138,69 +2138,6 @@ class Statistic(TypedDict):
     at: NotRequired[list[ValueName] | None]
 
 
-class StatisticResultOfNumber(TypedDict):
-    kind: Literal[
-        'mean',
-        'variance',
-        'standard_deviation',
-        'covariance',
-        'correlation',
-        'prediction',
-        'share',
-        'crosstab',
-        'domain_mean',
-        'quantile',
-    ]
-    of: list[str]
-    values: list[ValueNameSpec] | None
-    interval: NotRequired[list[IntervalEnd] | None]
-    p: float | None
-    at: NotRequired[list[ValueNameSpec] | None]
-    called: NotRequired[str | None]
-    terms: list[RegressionTerm] | None
-    labels: NotRequired[QuantileLabels | None]
-    sharp: bool
-    gap: float | None
-    value_known: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    base: NotRequired[StatisticBase | None]
-    n: NotRequired[int | None]
-    weight: float
-    ddof: int | None
-    estimate: float | None
-    first_order: ValueRange | None
-    guaranteed: ValueRange | None
-    attained: ValueRange | None
-    domain_may_be_empty: NotRequired[bool | None]
-    core: CoreStatisticOfNumber | None
-
-
-class StatisticResultOfRegression(TypedDict):
-    kind: Literal['regression']
-    of: list[str]
-    values: list[ValueNameSpec] | None
-    interval: NotRequired[list[IntervalEnd] | None]
-    p: float | None
-    at: NotRequired[list[ValueNameSpec] | None]
-    called: NotRequired[str | None]
-    terms: list[RegressionTerm] | None
-    labels: NotRequired[QuantileLabels | None]
-    sharp: bool
-    gap: float | None
-    value_known: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    base: NotRequired[StatisticBase | None]
-    n: NotRequired[int | None]
-    weight: float
-    ddof: int | None
-    estimate: list[float | None] | None
-    first_order: list[list[float] | None] | None
-    guaranteed: list[list[float] | None] | None
-    attained: list[list[float] | None] | None
-    domain_may_be_empty: NotRequired[bool | None]
-    core: CoreStatisticOfRegression | None
-
-
 class StatisticSpec(TypedDict):
     kind: StatisticKindSpec
     of: list[str]
@@ -2499,6 +2436,69 @@ class FrontierOptions(TypedDict):
     compare_means: NotRequired[bool]
 
 
+class BoxStatisticOfNumber(TypedDict):
+    kind: Literal[
+        'mean',
+        'variance',
+        'standard_deviation',
+        'covariance',
+        'correlation',
+        'prediction',
+        'share',
+        'crosstab',
+        'domain_mean',
+        'quantile',
+    ]
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: float | None
+    first_order: ValueRange | None
+    guaranteed: ValueRange | None
+    attained: ValueRange | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfNumber | None
+
+
+class BoxStatisticOfRegression(TypedDict):
+    kind: Literal['regression']
+    of: list[str]
+    values: list[ValueNameSpec] | None
+    interval: NotRequired[list[IntervalEnd] | None]
+    p: float | None
+    at: NotRequired[list[ValueNameSpec] | None]
+    called: NotRequired[str | None]
+    terms: list[RegressionTerm] | None
+    labels: NotRequired[QuantileLabels | None]
+    sharp: bool
+    gap: float | None
+    value_known: NotRequired[bool | None]
+    reason: NotRequired[str | None]
+    base: NotRequired[StatisticBase | None]
+    n: NotRequired[int | None]
+    weight: float
+    ddof: int | None
+    estimate: list[float | None] | None
+    first_order: list[list[float] | None] | None
+    guaranteed: list[list[float] | None] | None
+    attained: list[list[float] | None] | None
+    domain_may_be_empty: NotRequired[bool | None]
+    core: CoreStatisticOfRegression | None
+
+
 class BoxesRequest(TypedDict):
     method: Literal['boxes']
     seed: NotRequired[int | None]
@@ -2624,7 +2624,7 @@ class ClassifyJob(TypedDict):
     started_at: str | None
     finished_at: str | None
     spec: ClassifySpec | None
-    result: ClassificationSummary | None
+    result: ClassifySummary | None
     warnings: list[JobWarning]
     release_id: str | None
     findings: list[Finding]
@@ -3234,9 +3234,6 @@ class RulesModelSpec(TypedDict):
     recode: dict[str, RecodingSpec]
 
 
-StatisticResult: TypeAlias = StatisticResultOfNumber | StatisticResultOfRegression
-
-
 class SwapDetectionRequest(TypedDict):
     method: Literal['swap_detection']
     seed: NotRequired[int | None]
@@ -3451,6 +3448,9 @@ class AttackAgain(TypedDict):
     classifiers: list[ClassifierReport]
 
 
+BoxStatistic: TypeAlias = BoxStatisticOfNumber | BoxStatisticOfRegression
+
+
 class BoxesResult(TypedDict):
     valid: bool
     findings: list[Finding]
@@ -3481,7 +3481,7 @@ class BoxesResult(TypedDict):
 
 class BoxesStatistics(TypedDict):
     method: Literal['boxes']
-    statistics: list[StatisticResult]
+    statistics: list[BoxStatistic]
 
 
 ColumnRestriction: TypeAlias = ColumnRestrictionList | ValueSet
@@ -3511,18 +3511,6 @@ class CompositionJob(TypedDict):
 
 
 ComputedStatistic: TypeAlias = ComputedStatisticOfNumber | ComputedStatisticOfRegression
-
-
-class ComputedStatistics(TypedDict):
-    method: Literal['statistics']
-    statistics: list[ComputedStatistic]
-    value_disclosure: dict[str, ValueDisclosure]
-
-
-class ComputedSummary(TypedDict):
-    method: Literal['statistics']
-    statistics: NotRequired[list[ComputedStatistic]]
-    value_disclosure: NotRequired[dict[str, ValueDisclosure]]
 
 
 class CondensationJob(TypedDict):
@@ -3684,24 +3672,16 @@ ReleaseStatistics: TypeAlias = (
 )
 
 
-class StatisticsJob(TypedDict):
-    id: str
-    kind: Literal['query']
+class StatisticsResult(TypedDict):
     method: Literal['statistics']
-    state: JobState
-    tags: dict[str, str]
-    progress: JobProgress
-    attempts: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    spec: StatisticsSpec | None
-    result: ComputedSummary | None
-    warnings: list[JobWarning]
-    release_id: str | None
-    findings: list[Finding]
-    error: Problem | None
-    estimate: JobEstimate | None
+    statistics: list[ComputedStatistic]
+    value_disclosure: dict[str, ValueDisclosure]
+
+
+class StatisticsSummary(TypedDict):
+    method: Literal['statistics']
+    statistics: NotRequired[list[ComputedStatistic]]
+    value_disclosure: NotRequired[dict[str, ValueDisclosure]]
 
 
 class SwapDetectionJob(TypedDict):
@@ -3971,11 +3951,31 @@ JobResult: TypeAlias = (
     | FrontierResult
     | PublicationResult
     | CountResult
-    | Classification
-    | ComputedStatistics
-    | ReleaseReport
-    | JobReport
+    | ClassifyResult
+    | StatisticsResult
+    | ReleaseReportResult
+    | JobReportResult
 )
+
+
+class StatisticsJob(TypedDict):
+    id: str
+    kind: Literal['query']
+    method: Literal['statistics']
+    state: JobState
+    tags: dict[str, str]
+    progress: JobProgress
+    attempts: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    spec: StatisticsSpec | None
+    result: StatisticsSummary | None
+    warnings: list[JobWarning]
+    release_id: str | None
+    findings: list[Finding]
+    error: Problem | None
+    estimate: JobEstimate | None
 
 
 class SwapsJob(TypedDict):
