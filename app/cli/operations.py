@@ -144,9 +144,11 @@ def show_log(
     action: Annotated[
         list[str] | None, typer.Option(help="Only this action (default: all); repeat it for several.")
     ] = None,
-    subject: Annotated[str | None, typer.Option("--object", help="Only actions on this id (default: all).")] = None,
-    after: Annotated[datetime | None, typer.Option(help="Only entries after this time in UTC (default: all).")] = None,
-    before: Annotated[
+    subject: Annotated[str | None, typer.Option(help="Only actions on this id (default: all).")] = None,
+    created_after: Annotated[
+        datetime | None, typer.Option(help="Only entries after this time in UTC (default: all).")
+    ] = None,
+    created_before: Annotated[
         datetime | None, typer.Option(help="Only entries before this time in UTC (default: all).")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Most entries, the newest.")] = 200,
@@ -161,8 +163,8 @@ def show_log(
         owner=owner,
         actions=tuple(one_of(LogAction, each) for each in action or ()),
         subject=subject,
-        after=None if after is None else after.replace(tzinfo=UTC),
-        before=None if before is None else before.replace(tzinfo=UTC),
+        after=None if created_after is None else created_after.replace(tzinfo=UTC),
+        before=None if created_before is None else created_before.replace(tzinfo=UTC),
     )
     with opened(data_dir) as (_, database):
         for each in read_log(database=database, only=only, before=None, limit=limit, findings=True):

@@ -146,7 +146,7 @@ def test_who_interrupts_a_command_is_told_of_the_job_that_goes_on(
 def test_a_release_is_written_in_each_format_and_verified(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv")
     done = surebox(
-        "anonymize", "people.csv", *BY, "--keep", "sex", "--statistic", "mean(hours)", "--missing", "drop",
+        "anonymize", "people.csv", *BY, "--keep", "sex", "--statistic", "mean(hours)", "--missing-policy", "drop",
         "--tag", "table=people", "--out", "release.csv", "--format", "csv,parquet", "--certificate", "--publish",
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -228,11 +228,11 @@ def test_a_draft_states_its_findings_and_no_override(surebox: CommandLine, folde
     draft = done.json
     assert "`k` is" in done.err
     assert f"surebox download {draft['id']}" in done.err
-    assert "--accept" not in done.err, "how findings are overridden is in the documents alone"
+    assert "--accept-findings" not in done.err, "how findings are overridden is in the documents alone"
     refused = surebox("publish", draft["id"])
     assert refused.code == 3, refused.err
     assert "accept" not in refused.err
-    published = surebox("publish", draft["id"], "--accept", "table", "--json")
+    published = surebox("publish", draft["id"], "--accept-findings", "table", "--json")
     assert (published.code, published.json["state"]) == (0, "published")
 
 

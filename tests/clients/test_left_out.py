@@ -29,7 +29,7 @@ def test_records_that_are_not_released_are_counted_by_reason(
         "age,wage",
         "--k",
         "5",
-        "--missing",
+        "--missing-policy",
         policy,
         "--publish",
         "--out",

@@ -22,7 +22,7 @@ def test_a_question_is_answered_by_the_command_that_is_printed(surebox: CommandL
         for name in ("one", "other")
     )
     assert first.code == 0, first.err
-    assert "--accept recognition" not in second.err
+    assert "--accept-findings recognition" not in second.err
     (answer,) = [line for line in second.err.splitlines() if line.startswith("A question is answered")]
     command = answer.partition(": surebox ")[2].removesuffix(" (or same)").split()
     assert surebox(*command).code == 0

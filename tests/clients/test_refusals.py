@@ -13,7 +13,7 @@ import pytest
 from app.contracts import advice
 from surebox_client import Surebox
 from surebox_client.commands.main import COMMANDS, parser_of
-from surebox_client.commands.refusals import grouped, in_options
+from surebox_client.commands.refusals import OPTIONS, grouped, in_options
 from tests.clients.commands import CommandLine
 from tests.clients.test_command_line import BY, write_people
 from tests.drawing import seeds
@@ -35,7 +35,7 @@ def write_gaps(path: Path, *, columns: int, seed: int = 1) -> list[str]:
 MISTAKES = [
     (["--quasi-identifiers", "aeg,hours", "--k", "5"], "--quasi-identifiers", "'age'"),
     ([*BY, "--keep", "sxe"], "--keep", "'sex'"),
-    ([*BY, "--person", "sxe"], "--person", "'sex'"),
+    ([*BY, "--person-column", "sxe"], "--person-column", "'sex'"),
     ([*BY, "--domain", "hors=0,100"], "--domain", "hors"),
     ([*BY, "--statistic", "mean(aeg)"], "--statistic", "'age'"),
     ([*BY, "--set", "bounds=gird"], "--set bounds", "'grid'"),
@@ -47,6 +47,12 @@ MISTAKES = [
     ([*BY, "--l", "2"], "--l", "--sensitive"),
     ([*BY, "--sensitive", "sex", "--keep", "sex", "--l", "3"], "--l", "2"),
 ]
+
+
+def test_an_option_is_called_as_the_field_that_it_sets() -> None:
+    """In the singular where it is repeated; those that take more than their field, or less, have words of their own."""
+    other = {field for field, option in OPTIONS.items() if option[2:].replace("-", "_") not in (field, field[:-1])}
+    assert other == {"gate", "version_of_dataset_id", "base_release_id", "column"}
 
 
 @pytest.mark.parametrize(("options", "option", "nearest"), MISTAKES, ids=lambda value: str(value)[:40])
@@ -67,10 +73,12 @@ def test_a_refusal_names_the_option_once_and_what_would_work(
 
 def test_missing_values_are_refused_in_one_line_for_all_columns(surebox: CommandLine, folder: Path) -> None:
     names = write_gaps(folder / "gaps.csv", columns=20)
-    done = surebox("anonymize", "gaps.csv", "--quasi-identifiers", ",".join(names), "--k", "5", "--missing", "refuse")
+    done = surebox(
+        "anonymize", "gaps.csv", "--quasi-identifiers", ",".join(names), "--k", "5", "--missing-policy", "refuse"
+    )
     assert done.code == 4
     (line,) = done.err.splitlines()
-    assert "`--missing drop`" in line
+    assert "`--missing-policy drop`" in line
     assert line.count("leaves those records out") == 1
     assert "'c0'" in line
     assert "11 more" in line
@@ -135,7 +143,9 @@ def test_a_column_of_the_file_that_is_not_used_can_be_added_as_advised(
 
 def test_quiet_is_quiet(surebox: CommandLine, folder: Path) -> None:
     write_gaps(folder / "gaps.csv", columns=2)
-    done = surebox("anonymize", "gaps.csv", "--quasi-identifiers", "c0,c1", "--k", "5", "--missing", "drop", "--quiet")
+    done = surebox(
+        "anonymize", "gaps.csv", "--quasi-identifiers", "c0,c1", "--k", "5", "--missing-policy", "drop", "--quiet"
+    )
     assert (done.code, done.err) == (0, "")
     assert len(done.out.splitlines()) == 3
 

@@ -267,7 +267,7 @@ def test_keys_and_secrets_are_logged(published: Releases, tmp_path: Path, databa
 def test_the_operator_reads_all_of_it(published: Releases) -> None:
     release_id = published.publish()
     published.client.get(f"/v1/releases/{release_id}/data?format=csv")
-    command = [sys.executable, "-m", "app.cli", "log", "--object", release_id, "--action", "downloaded"]
+    command = [sys.executable, "-m", "app.cli", "log", "--subject", release_id, "--action", "downloaded"]
     environment = bare_environment(**published.processes.settings)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

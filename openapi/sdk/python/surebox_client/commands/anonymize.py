@@ -28,7 +28,7 @@ def parser() -> Parser:
     """The command line."""
     made = Parser("anonymize", "Anonymize a file: a draft, or with --publish a certified release.", EXAMPLES)
     made.add_argument("file", metavar="FILE", nargs="?", help="CSV, TSV, NDJSON or Parquet, gzip or not")
-    made.add_argument("--k", type=whole, metavar="N", help="records (people, with --person) that share a box")
+    made.add_argument("--k", type=whole, metavar="N", help="records (people, with --person-column) that share a box")
     made.add_argument("--l", type=whole, metavar="N", help="different values of each --sensitive column in a box")
     made.add_argument("--t", type=share, metavar="X", help="distance of its values in a box from those of all, 0 to 1")
     made.add_argument("--alpha", type=share, metavar="X", help="the largest share of one of its values in a box")

@@ -73,7 +73,7 @@ def with_columns(
     And with the column that may say whose record each is, where none was named.
     """
     more = ["--quasi-identifiers", ",".join(f'"{name}"' if "," in name else name for name in proposed)]
-    more += ["--person", person] if person else []
+    more += ["--person-column", person] if person else []
     more += ["--k", "5"] if k else []
     more += ["--out", out] if out else []
     return shlex.join(["surebox", command, *[each for each in arguments if each != "--json"], *more])

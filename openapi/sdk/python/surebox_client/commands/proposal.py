@@ -51,7 +51,10 @@ def propose(
     say("numbers. To take the proposal:")
     say(f"  {copied}")
     if person:
-        say(f"It takes each value of {person!r} as one person: k counts persons. Without --person it counts records.")
+        say(
+            f"It takes each value of {person!r} as one person: k counts persons. "
+            "Without --person-column it counts records."
+        )
 
 
 #: Explains shares that add up to more than all.

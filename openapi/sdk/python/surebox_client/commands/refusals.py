@@ -8,12 +8,12 @@ from surebox_client.errors import JobFailed, ProblemError
 
 #: Fields that have an option of their own, of the specification and of uploads.
 OPTIONS: Final = {
-    "quasi_identifiers": "--quasi-identifiers", "keep": "--keep", "k": "--k", "missing_policy": "--missing",
-    "person_column": "--person", "sensitive": "--sensitive", "withheld": "--withheld", "method": "--method",
+    "quasi_identifiers": "--quasi-identifiers", "keep": "--keep", "k": "--k", "missing_policy": "--missing-policy",
+    "person_column": "--person-column", "sensitive": "--sensitive", "withheld": "--withheld", "method": "--method",
     "statistics": "--statistic", "ordinal": "--ordinal", "domains": "--domain", "tags": "--tag", "gate": "--require",
     "require": "--require", "version_of_dataset_id": "--version-of", "missing_is_value": "--missing-is-value",
-    "types": "--type", "missing_values": "--missing-value", "column": "--columns", "accept_findings": "--accept",
-    "base_release_id": "--series-of", "type": "--type", "l": "--l", "t": "--t", "alpha": "--alpha",
+    "types": "--type", "missing_values": "--missing-value", "column": "--columns", "base_release_id": "--series-of",
+    "accept_findings": "--accept-findings", "type": "--type", "l": "--l", "t": "--t", "alpha": "--alpha",
 }  # fmt: skip
 #: The field's own letters, which a sentence keeps: `k` of persons, variety by `l`, `t` or `alpha`.
 _LETTERS: Final = ("k", "l", "t", "alpha")

@@ -91,11 +91,16 @@ def parser_publish() -> Parser:
     """The command line of `publish`."""
     made = Parser(
         "publish", "Publish a draft; exit code 3 where findings stand against it.",
-        ("surebox publish $RELEASE", "surebox publish $RELEASE --accept composition"),
+        ("surebox publish $RELEASE", "surebox publish $RELEASE --accept-findings composition"),
     )  # fmt: skip
     made.add_argument("release", metavar="REL", help="the id of a release")
     made.add_argument(
-        "--accept", action="together", type=names, default=[], metavar="A,B", help="audits whose findings are accepted"
+        "--accept-findings",
+        action="together",
+        type=names,
+        default=[],
+        metavar="A,B",
+        help="audits whose findings are accepted",
     )
     made.add_argument("--json", action="store_true", help="print the release as JSON")
     add_where(made)
@@ -105,7 +110,7 @@ def parser_publish() -> Parser:
 def run_publish(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
     with connected(given) as service:
-        release = service.release(given.release).publish(accept_findings=given.accept)
+        release = service.release(given.release).publish(accept_findings=given.accept_findings)
     show_release(release, {}, as_json=given.json)
     return Exit.DONE
 

@@ -53,7 +53,7 @@ def add_columns(parser: Parser) -> None:
         help="what an adversary may know of a person and look up",
     )
     group.add_argument(
-        "--person", metavar="COLUMN", help="whose record each is, where persons have several: k of persons"
+        "--person-column", metavar="COLUMN", help="whose record each is, where persons have several: k of persons"
     )
     group.add_argument(
         "--sensitive", action="together", type=names, metavar="A,B", help="what must not be learned of a person"
@@ -81,7 +81,7 @@ def add_meaning(parser: Parser) -> None:
         "--missing-is-value", action="together", type=names, metavar="A,B", help="missing is a value of these columns"
     )
     group.add_argument(
-        "--missing", type=one_of("drop", "pattern", "refuse"), metavar="drop|pattern|refuse",
+        "--missing-policy", type=one_of("drop", "pattern", "refuse"), metavar="drop|pattern|refuse",
         help="what becomes of records with a missing quasi-identifier",
     )  # fmt: skip
     group.add_argument("--spec", type=Path, metavar="F", help="a specification in JSON; options win over it")
@@ -117,7 +117,7 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     body["method"] = method or given.method or body.get("method") or "boxes"
     simple = {
         "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "withheld": given.withheld, "k": given.k,
-        "missing_policy": given.missing, "person_column": given.person,
+        "missing_policy": given.missing_policy, "person_column": given.person_column,
         **{name: getattr(given, name, None) for name in _DEMANDS},
     }  # fmt: skip
     body |= {name: value for name, value in simple.items() if value is not None}
@@ -138,8 +138,9 @@ def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) 
     """Refuse a field that `--set` and another option give different values."""
     options = {
         "--quasi-identifiers": ("quasi_identifiers", given.quasi_identifiers), "--keep": ("keep", given.keep),
-        "--withheld": ("withheld", given.withheld), "--k": ("k", given.k), "--person": ("person_column", given.person),
-        "--missing": ("missing_policy", given.missing),
+        "--withheld": ("withheld", given.withheld), "--k": ("k", given.k),
+        "--person-column": ("person_column", given.person_column),
+        "--missing-policy": ("missing_policy", given.missing_policy),
         "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
         "--publish": ("publish", "auto" if getattr(given, "publish", False) else None),
         "--draft": ("publish", "draft" if getattr(given, "draft", False) else None),
