@@ -175,7 +175,7 @@ def tell_of_the_service(ask: Recorder, folder: Path) -> None:
     for one in ("/v1/owner", "/v1/usage", "/v1/log", "/v1/revocations", "/.well-known/jwks.json", "/readyz", "/healthz",
                 "/metrics"):  # fmt: skip
         ask("GET", one, one)
-    owner = ask("PATCH", "/v1/owner", "/v1/owner", json={"jobs_publish": False})["owner"]
+    owner = ask("PATCH", "/v1/owner", "/v1/owner", json={"jobs_may_publish": False})["owner"]
     for accepted in ("application/json", "text/html"):
         ask("GET", "/problems/infeasible", "/problems/{code}", headers={"Accept": accepted})
     command = [sys.executable, "-m", "app.cli", "keys", "create", "--owner", owner, "--name", "uploader"]

@@ -246,13 +246,13 @@ def show_owner(owner: Owner, data_dir: DataDir = None) -> None:
     from app.releases.owners import read_owner
 
     _, database = open_database(data_dir)
-    typer.echo(f"jobs-publish\t{str(read_owner(database=database, owner=owner).jobs_publish).lower()}")
+    typer.echo(f"jobs-may-publish\t{str(read_owner(database=database, owner=owner).jobs_may_publish).lower()}")
 
 
 @owners.command("set")
 def change_owner(
     owner: Owner,
-    jobs_publish: Annotated[bool, typer.Option(help="Let jobs publish their releases, for all keys of the owner.")],
+    jobs_may_publish: Annotated[bool, typer.Option(help="Let jobs publish their releases, for all keys of the owner.")],
     data_dir: DataDir = None,
 ) -> None:
     """Change what an owner decides."""
@@ -260,7 +260,9 @@ def change_owner(
     from app.releases import owners as use_cases
 
     _, database = open_database(data_dir)
-    use_cases.change_owner(database=database, owner=owner, key_id=None, changes=OwnerChanges(jobs_publish=jobs_publish))
+    use_cases.change_owner(
+        database=database, owner=owner, key_id=None, changes=OwnerChanges(jobs_may_publish=jobs_may_publish)
+    )
 
 
 @quotas.command("show")

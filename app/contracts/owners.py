@@ -14,19 +14,20 @@ class OwnerSettings(Contract):
     """Settings of an owner."""
 
     owner: str = Field(description="Whose settings they are: the owner of the key.")
-    jobs_publish: bool = Field(
-        description="Whether jobs that are to publish (`publish: auto`) may, whichever key created them. False: only "
-        "those of keys with `releases:publish` do, all others leave drafts."
+    jobs_may_publish: bool = Field(
+        description="True if every job with `publish: auto` may publish its release, whichever key created it. False, "
+        "the default: only jobs of keys with `releases:publish` may, all others leave drafts."
     )
 
 
 class OwnerChanges(Contract):
     """Changes of the settings of an owner."""
 
-    jobs_publish: bool | None = Field(
+    jobs_may_publish: bool | None = Field(
         default=None,
         strict=True,
-        description="Whether jobs publish what they make, whichever key created them; null: as it is.",
+        description="True if every job with `publish: auto` may publish its release, whichever key created it. Null: "
+        "unchanged.",
     )
 
 

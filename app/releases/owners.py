@@ -9,16 +9,16 @@ from app.db.session import Database
 def read_owner(*, database: Database, owner: str) -> OwnerSettings:
     """What the owner has decided."""
     with database.read() as connection:
-        return OwnerSettings(owner=owner, jobs_publish=owner_settings.jobs_publish(connection, owner=owner))
+        return OwnerSettings(owner=owner, jobs_may_publish=owner_settings.jobs_may_publish(connection, owner=owner))
 
 
 def change_owner(*, database: Database, owner: str, key_id: str | None, changes: OwnerChanges) -> None:
     """Decide otherwise; the log states it."""
-    if changes.jobs_publish is None:
+    if changes.jobs_may_publish is None:
         return
     with database.unit_of_work() as unit:
-        owner_settings.set_jobs_publish(unit.connection, owner=owner, value=changes.jobs_publish)
+        owner_settings.set_jobs_may_publish(unit.connection, owner=owner, value=changes.jobs_may_publish)
         log.append(
             unit.connection, owner=owner, action=LogAction.CONFIGURED, subject=owner, key_id=key_id,
-            facts={"jobs_publish": changes.jobs_publish},
+            facts={"jobs_may_publish": changes.jobs_may_publish},
         )  # fmt: skip

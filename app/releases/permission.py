@@ -42,7 +42,7 @@ def withheld(connection: Connection, *, owner: str, key_id: str | None, family_i
     if (why := unconfirmed(connection, family_id=family_id)) is not None:
         return why
     scopes = None if key_id is None else api_keys.scopes_of(connection, key_id=key_id)
-    if scopes is None or scopes & _PUBLISHERS or owner_settings.jobs_publish(connection, owner=owner):
+    if scopes is None or scopes & _PUBLISHERS or owner_settings.jobs_may_publish(connection, owner=owner):
         return None
     return (
         "the key that requested the job lacks the scope releases:publish: publish the draft with one that has it "

@@ -184,14 +184,14 @@ def test_jobs_of_lesser_keys_make_drafts_unless_their_owner_lets_jobs_publish(
     assert "releases:publish" in draft["findings"][0]["detail"]
     with service.client(owner=OWNER, scopes=("releases:publish",)) as publisher:
         assert publisher.post(f"/v1/releases/{draft['release_id']}/publish").status_code == 200
-    assert lesser.patch("/v1/owner", json={"jobs_publish": True}).status_code == 403
-    assert keeper.get("/v1/owner").json() == {"owner": OWNER, "jobs_publish": False}
-    assert keeper.patch("/v1/owner", json={"jobs_publish": True}).json()["jobs_publish"]
+    assert lesser.patch("/v1/owner", json={"jobs_may_publish": True}).status_code == 403
+    assert keeper.get("/v1/owner").json() == {"owner": OWNER, "jobs_may_publish": False}
+    assert keeper.patch("/v1/owner", json={"jobs_may_publish": True}).json()["jobs_may_publish"]
     again = made(lesser)  # the same specification on the same rows tells nothing new
     assert (again["findings"], keeper.get(f"/v1/releases/{again['release_id']}").json()["state"]) == ([], "published")
-    keeper.patch("/v1/owner", json={"jobs_publish": False})
+    keeper.patch("/v1/owner", json={"jobs_may_publish": False})
     (first, second) = [one for one in keeper.get("/v1/log").json()["items"] if one["action"] == "configured"]
-    assert [first["facts"], second["facts"]] == [{"jobs_publish": False}, {"jobs_publish": True}]
+    assert [first["facts"], second["facts"]] == [{"jobs_may_publish": False}, {"jobs_may_publish": True}]
 
 
 def test_findings_are_named_to_a_publisher_and_told_to_a_keeper(

@@ -143,7 +143,7 @@ class World:
 SENT: dict[str, Callable[[World], dict[str, Any]]] = {
     "POST /v1/datasets": lambda _: {"content": b"a\n1\n", "headers": ASYNC | {"Content-Type": "text/csv"}},
     "PATCH /v1/datasets/{dataset_id}": lambda _: {"json": {"name": "other"}},
-    "PATCH /v1/owner": lambda _: {"json": {"jobs_publish": True}},
+    "PATCH /v1/owner": lambda _: {"json": {"jobs_may_publish": True}},
     "POST /v1/families/{family_id}/answer": lambda world: {
         "json": {"other_family_id": world.other_family_id, "people": "other"},
     },

@@ -83,8 +83,8 @@ PUBLISHING: Final = _named(
 
 OWNER_CHANGES: Final = _named(
     {
-        "jobs publish for everyone": {"jobs_publish": True},
-        "jobs publish for keys with releases:publish, and leave drafts for others": {"jobs_publish": False},
+        "jobs publish for everyone": {"jobs_may_publish": True},
+        "jobs publish for keys with releases:publish, and leave drafts for others": {"jobs_may_publish": False},
     }
 )
 

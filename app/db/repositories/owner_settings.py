@@ -6,13 +6,13 @@ from sqlalchemy.dialects.postgresql import insert
 from app.db.tables.access import owner_setting
 
 
-def jobs_publish(connection: Connection, *, owner: str) -> bool:
+def jobs_may_publish(connection: Connection, *, owner: str) -> bool:
     """Whether the owner's jobs publish what they make, for any of its keys; they do not where nothing was said."""
     statement = select(owner_setting.c.jobs_publish).where(owner_setting.c.owner == owner)
     return bool(connection.execute(statement).scalar_one_or_none())
 
 
-def set_jobs_publish(connection: Connection, *, owner: str, value: bool) -> None:
+def set_jobs_may_publish(connection: Connection, *, owner: str, value: bool) -> None:
     """State whether they do."""
     statement = insert(owner_setting).values(owner=owner, jobs_publish=value)
     connection.execute(

@@ -772,12 +772,12 @@ class OverlayDiversity(TypedDict):
 
 
 class OwnerChanges(TypedDict):
-    jobs_publish: NotRequired[bool | None]
+    jobs_may_publish: NotRequired[bool | None]
 
 
 class OwnerSettings(TypedDict):
     owner: str
-    jobs_publish: bool
+    jobs_may_publish: bool
 
 
 PartitionMethod: TypeAlias = Literal['optimal', 'fast', 'mondrian']
