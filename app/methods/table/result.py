@@ -220,7 +220,7 @@ class RegionPopulation(Contract):
     """Population of the regions of a table."""
 
     region_count: int = Field(description="Number of different regions.")
-    least: float = Field(description="Persons of the population in the smallest.")
+    smallest_region: float = Field(description="Persons of the population in the smallest region.")
 
 
 class SumsResult(Contract):

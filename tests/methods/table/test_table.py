@@ -55,6 +55,22 @@ def table_of(frame: pl.DataFrame, sensitive: str) -> Table:
     return Table(tuple(rows), tuple((frame[sensitive].rank("dense").cast(pl.Int64) - 1).to_list()))
 
 
+def test_regions_have_the_people_that_their_weights_stand_for(
+    client: httpx.Client, people: tuple[str, pl.DataFrame]
+) -> None:
+    dataset_id, frame = people
+    result = audit(
+        client,
+        dataset_id,
+        region_columns=["disease"],
+        survey_weight_column="weight",
+        require={"region_population": 1e9},
+    )
+    least = frame.group_by("disease").agg(pl.col("weight").sum())["weight"].min()
+    assert result["regions"] == {"region_count": 3, "smallest_region": pytest.approx(least)}
+    assert result["demands"]["region_population"] == {"required": 1e9, "measured": pytest.approx(least), "met": False}
+
+
 @pytest.mark.parametrize("missing_matches", ["own_value", "matches_anything", "drop_records"])
 def test_every_measure_is_that_of_the_rows(
     client: httpx.Client, people: tuple[str, pl.DataFrame], missing_matches: str

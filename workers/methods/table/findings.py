@@ -48,7 +48,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "marketer": lambda measured: measured.risk.marketer.average,
     "population_k": lambda measured: measured.population_k,
     "population_uniques": _population_uniques,
-    "region_population": lambda measured: None if measured.regions is None else measured.regions.least,
+    "region_population": lambda measured: None if measured.regions is None else measured.regions.smallest_region,
     "share_certain": _sensitive("share_certain"),
     "exact": lambda measured: max((one.exact for one in measured.value_disclosure.values()), default=None),
     "within": lambda measured: max((one.within or 0.0 for one in measured.value_disclosure.values()), default=None),

@@ -262,7 +262,7 @@ def _regions(spec: TableSpec, audited: Audited) -> table_results.RegionPopulatio
     stands_for = 1.0 if spec.sampling_fraction is None else 1.0 / spec.sampling_fraction
     weight = audited.weight if audited.weight is not None else np.full(audited.records, stands_for)
     people = np.bincount(regions.of_record, weights=weight)
-    return table_results.RegionPopulation(region_count=len(people), least=float(people.min()))
+    return table_results.RegionPopulation(region_count=len(people), smallest_region=float(people.min()))
 
 
 def _sums(audit: SumsAudit, cells: Sums, audited: Audited) -> table_results.SumsResult:

@@ -1044,7 +1044,7 @@ RegionList: TypeAlias = list[CellValue]
 
 class RegionPopulation(TypedDict):
     region_count: int
-    least: float
+    smallest_region: float
 
 
 RegionSpec: TypeAlias = list[CellValue]
