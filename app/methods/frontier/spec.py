@@ -60,7 +60,7 @@ class FrontierSpec(_OfBoxes):
     )
     records: MeasuredRows | None = Field(
         default=None,
-        description="Rows of the dataset, counted from 0, or `all`, whose best half-widths, cost c and density are "
+        description="Rows of the dataset, counted from 0, or `all`, whose best half-widths, cost and density are "
         "measured in the numeric quasi-identifiers: which records are rare, and why. Null: of none.",
     )
     compare_means: bool = Field(
@@ -119,9 +119,9 @@ class RecordHalfWidths(Contract):
     """The best box about one record, and what makes it large."""
 
     row: int = Field(description="Row of the dataset, counted from 0.")
-    c: float = Field(
-        description="Cost of each column of the box, in the natural scales of the statistics: "
-        "half-width times influence."
+    cost: float = Field(
+        description="Cost of each column of the box, in the natural scales of the statistics: half-width times "
+        "influence (the papers' c)."
     )
     density: float | None = Field(
         description="Records per unit of volume of the columns in `half_widths`, at most those that share the record's "
@@ -129,14 +129,15 @@ class RecordHalfWidths(Contract):
     )
     half_widths: dict[str, float] = Field(description="By column, half the side of the best box of k records.")
     rare_by_density: float = Field(
-        description="By how much `c` exceeds the median record's because few records are near."
+        description="Factor by which `cost` exceeds the median record's because few records are near."
     )
     rare_by_influence: float = Field(
-        description="By how much it does because the record weighs on the statistics; both together make `c`."
+        description="Factor by which it does because the record weighs on the statistics: `cost` is the median cost "
+        "times both."
     )
     at_resolution: bool = Field(
         description="True if so many records are near that the box is as narrow as the values of the columns are "
-        "apart: `c` and `density` are then those of the record's values, each as wide as its step."
+        "apart: `cost` and `density` are then those of the record's values, each as wide as its step."
     )
 
 
@@ -150,7 +151,7 @@ class FrontierRecordCounts(Contract):
 class FrontierRecords(FrontierRecordCounts):
     """Which records are rare, and why."""
 
-    median_c: float = Field(description="Median of `c` over all records measured.")
+    median_cost: float = Field(description="Median of `cost` over all records measured.")
     share_at_resolution: float = Field(
         description="Share of the records measured, from 0 to 1, whose box is as narrow as the values are apart."
     )

@@ -120,7 +120,7 @@ def test_a_frontier_says_which_records_are_rare_and_why(bench: Bench) -> None:
     assert records["listed"][0]["row"] == 17
     for one in records["listed"]:
         row = one["row"]
-        assert one["c"] == pytest.approx(c[row], rel=1e-5)
+        assert one["cost"] == pytest.approx(c[row], rel=1e-5)
         assert one["density"] == pytest.approx(density[row], rel=1e-5)
         assert [one["half_widths"][name] for name in COLUMNS] == pytest.approx((c[row] / local[row]).tolist(), rel=1e-5)
         assert one["rare_by_density"] * one["rare_by_influence"] == pytest.approx(c[row] / np.median(c), rel=1e-5)
@@ -159,18 +159,18 @@ def test_coinciding_records_share_their_figures_and_go_by_their_row(bench: Bench
     assert by_row[3] == by_row[60] == by_row[61]
     heap = [by_row[row] for row in range(100, 140)]
     assert all(one == heap[0] for one in heap)
-    order = [(-one["c"], one["row"]) for one in records["listed"]]
-    assert order == sorted(order), "of equal c the lower row first"
+    order = [(-one["cost"], one["row"]) for one in records["listed"]]
+    assert order == sorted(order), "of equal cost the lower row first"
     assert [one["row"] for one in records["listed"]][:3] == [3, 60, 61]
     assert [one["row"] for one in records["listed"]][-40:] == list(range(100, 140))
     for one in records["listed"]:
-        figures = [one["c"], one["rare_by_density"], one["rare_by_influence"], *one["half_widths"].values()]
+        figures = [one["cost"], one["rare_by_density"], one["rare_by_influence"], *one["half_widths"].values()]
         assert np.isfinite(figures).all()
         assert min(figures) >= 0.0
     assert heap[0]["density"] is None or heap[0]["density"] > 1e6 * by_row[3]["density"]
     few = bench.run(spec | {"records": [61, 3, 120, 3]}).result["records"]
     assert [one["row"] for one in few["listed"]] == [3, 61, 120]
-    assert {one["row"]: one["c"] for one in few["listed"]} == {row: by_row[row]["c"] for row in (3, 61, 120)}
+    assert {one["row"]: one["cost"] for one in few["listed"]} == {row: by_row[row]["cost"] for row in (3, 61, 120)}
 
 
 def test_where_all_records_coincide_a_frontier_has_no_rare_ones(bench: Bench) -> None:
@@ -180,7 +180,7 @@ def test_where_all_records_coincide_a_frontier_has_no_rare_ones(bench: Bench) ->
     weighted = [{"kind": "mean", "of": [name], "weight": 1.0} for name in COLUMNS]
     records = bench.run(spec | {"statistics": weighted}).result["records"]
     if records is not None:
-        assert len({one["c"] for one in records["listed"]}) == 1
+        assert len({one["cost"] for one in records["listed"]}) == 1
         assert [one["row"] for one in records["listed"]] == list(range(40))
 
 

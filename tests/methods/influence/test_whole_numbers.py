@@ -65,12 +65,12 @@ def test_half_widths_on_whole_numbers_are_those_of_cells(tmp_path: Path, seed: i
     shares = 0
     for one in records["listed"]:
         same = together[tuple(values[one["row"]] for values in columns.values())]
-        figures = [one["c"], one["rare_by_density"], one["rare_by_influence"], *one["half_widths"].values()]
+        figures = [one["cost"], one["rare_by_density"], one["rare_by_influence"], *one["half_widths"].values()]
         assert all(isfinite(figure) and figure > 0.0 for figure in figures), one
         assert one["density"] <= same / cell * (1 + 1e-9)
         assert 2.0 ** len(columns) * prod(one["half_widths"].values()) * one["density"] == pytest.approx(k, rel=1e-6)
         product = one["rare_by_density"] * one["rare_by_influence"]
-        assert product == pytest.approx(one["c"] / records["median_c"], rel=1e-6)
+        assert product == pytest.approx(one["cost"] / records["median_cost"], rel=1e-6)
         if same > NEIGHBOURS + 1:
             assert one["at_resolution"]
         if one["at_resolution"]:

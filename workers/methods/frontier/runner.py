@@ -250,7 +250,7 @@ def _records(
     listed = [
         RecordHalfWidths(
             row=int(rows[place]),
-            c=float(c[place]),
+            cost=float(c[place]),
             density=float(np.exp(in_units[place])) if in_units[place] < _LARGEST else None,
             half_widths=dict(zip(used, half[place].tolist(), strict=True)),
             rare_by_density=float(by_density[place]),
@@ -262,7 +262,7 @@ def _records(
     return FrontierRecords(
         k=spec.k,
         measured=len(rows),
-        median_c=median,
+        median_cost=median,
         share_at_resolution=float(at_resolution.mean()),
         listed=tuple(listed),
     )

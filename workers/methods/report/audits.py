@@ -148,11 +148,11 @@ def _rare(records: JsonObject | None) -> Section:
         return Section("Rare records")
     listed = records["listed"][:_LISTED]
     names = list(listed[0]["half_widths"])
-    head = ("Row", "c", "times the median", "... because few are near", "... because it weighs", *names)
-    median = float(records["median_c"])
+    head = ("Row", "cost", "times the median", "... because few are near", "... because it weighs", *names)
+    median = float(records["median_cost"])
     rows = tuple(
         (
-            one["row"], one["c"], float(one["c"]) / median if median > 0.0 else None, one["rare_by_density"],
+            one["row"], one["cost"], float(one["cost"]) / median if median > 0.0 else None, one["rare_by_density"],
             one["rare_by_influence"], *(one["half_widths"][name] for name in names),
         )
         for one in listed

@@ -9,6 +9,7 @@ from workers.methods.context import JobContext
 from workers.methods.outcome import Outcome
 from workers.methods.report import attacks, audits, boxes, coverage, statistics, summary, words
 from workers.methods.report.facts import JobFacts, JsonObject, ReleaseFacts
+from workers.methods.report.former_names import with_present_names
 from workers.methods.report.page import Page, Section, Table, pairs, policy, rendered
 
 _REQUESTS: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
@@ -42,7 +43,7 @@ class JobReportRunner:
         spec = JobReportSpec.model_validate(job.spec)
         reported = job.jobs["job_id"]
         document = {**spec.job, "id": reported.id, "method": reported.method, "spec": reported.spec}
-        result = job.job_result("job_id")
+        result = with_present_names(reported.method, job.job_result("job_id"))
         document["result"] = {**result, "findings": result.get("findings") or spec.job.get("findings") or []}
         data = None if spec.release_id is None else job.release_path()
         release = None if spec.release is None else _facts(spec.release, data)

@@ -1016,7 +1016,7 @@ class RecordDistanceSpec(TypedDict):
 
 class RecordHalfWidths(TypedDict):
     row: int
-    c: float
+    cost: float
     density: float | None
     half_widths: dict[str, float]
     rare_by_density: float
@@ -1741,7 +1741,7 @@ class FrontierMeans(TypedDict):
 class FrontierRecords(TypedDict):
     k: int
     measured: int
-    median_c: float
+    median_cost: float
     share_at_resolution: float
     listed: list[RecordHalfWidths]
 
