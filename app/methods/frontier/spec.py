@@ -205,7 +205,7 @@ class FrontierPoint(Contract):
         description="Boxes with rounded means; null where they are not compared, or `k` is below 4.",
     )
     statistics: tuple[FrontierStatistic, ...] = Field(description="As in the specification.")
-    infeasible: str | None = Field(description="Why this k cannot be had; null: it can.")
+    reason: str | None = Field(description="Why this k cannot be had; null: it can.")
 
 
 class FrontierSummary(AuditResult):

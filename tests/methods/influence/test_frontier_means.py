@@ -112,6 +112,6 @@ def test_means_that_are_requested_are_tried_once_and_exact_ones_beside_rounded_o
 )
 def test_without_a_comparison_a_point_has_its_own_figures_alone(bench: Bench, change: dict[str, object]) -> None:
     (point,) = points_of(bench, 5, **change)
-    assert point["infeasible"] is None
+    assert point["reason"] is None
     assert point["with_means"] is None
     assert {one["width_with_means"] for one in point["statistics"]} == {None}

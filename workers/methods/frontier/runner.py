@@ -92,7 +92,7 @@ def _point(job: JobContext, spec: FrontierSpec, k: int, *, share: float) -> Fron
         if error.status >= _OURS:
             raise
         return FrontierPoint(
-            k=k, box_count=None, released=None, ncp=None, value_disclosure=None, statistics=(), infeasible=str(error)
+            k=k, box_count=None, released=None, ncp=None, value_disclosure=None, statistics=(), reason=str(error)
         )
 
 
@@ -124,7 +124,7 @@ def _frontier_point(spec: BoxesSpec, made: Trial, averaged: Trial | None) -> Fro
             )
             for one, other in zip(entries, of_means, strict=True)
         ),
-        infeasible=None,
+        reason=None,
     )
 
 
@@ -138,7 +138,7 @@ def _width(guaranteed: Any) -> float | None:
 
 
 def _result(points: tuple[FrontierPoint, ...], records: FrontierRecords | None) -> FrontierResult:
-    lost = [one for one in points if one.infeasible is not None]
+    lost = [one for one in points if one.reason is not None]
     had = [one for one in points if one.ncp is not None]
     demands = {"feasible": MeasuredDemand(required=len(points), measured=len(had), met=not lost)}
     verdict = "No k can be had."
@@ -156,7 +156,7 @@ def _result(points: tuple[FrontierPoint, ...], records: FrontierRecords | None) 
             Finding(
                 audit="frontier",
                 severity=FindingSeverity.LOW,
-                detail=one.infeasible or "",
+                detail=one.reason or "",
                 measured=float(one.k),
                 required=float(max((had_one.k for had_one in had), default=0)),
             )

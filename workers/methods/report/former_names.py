@@ -6,6 +6,7 @@ from typing import Any, Final
 #: By method: the path of a field that has another name now, `*` for every item of a list, and that name.
 FORMER: Final[Mapping[str, Mapping[tuple[str, ...], str]]] = {
     "frontier": {
+        ("points", "*", "infeasible"): "reason",
         ("records", "median_c"): "median_cost",
         ("records", "listed", "*", "c"): "cost",
     },

@@ -3574,7 +3574,7 @@ class FrontierPoint(TypedDict):
     guessed: dict[str, GuessedValues] | None
     with_means: FrontierMeans | None
     statistics: list[FrontierStatistic]
-    infeasible: str | None
+    reason: str | None
 
 
 class FrontierResult(TypedDict):

@@ -80,7 +80,7 @@ def lines(result: Mapping[str, Any], *, widths: bool) -> list[str]:
         )
         for point in points
     ]
-    refused = [f"k {point['k']}: {point['infeasible']}" for point in points if point["infeasible"]]
+    refused = [f"k {point['k']}: {point['reason']}" for point in points if point["reason"]]
     return [*table(head, rows), *refused]
 
 
