@@ -217,7 +217,7 @@ def test_options_with_a_blank_are_printed_as_a_shell_reads_them() -> None:
 
 
 def test_a_column_of_persons_is_proposed_in_the_words_of_the_command_line() -> None:
-    proposal = {"columns": [], "pairs": [], "person_columns": [{"sentence": "If so, name it as `person_column`."}]}
+    proposal = {"columns": [], "pairs": [], "person_columns": [{"detail": "If so, name it as `person_column`."}]}
     lines = proposed({"name": "people", "rows": 2, "columns": []}, proposal)
     assert lines[-1] == "Is it a person? If so, name it as `--person-column`."
 

@@ -283,8 +283,8 @@ class GroupLikeness(Contract):
     """Whether the auxiliary dataset is drawn from a distribution like the target's, as the attack supposes."""
 
     columns: tuple[ColumnLikeness, ...] = Field(description="Of the records in range, the least alike first.")
-    unlike: int = Field(description="Columns whose distance is more than chance.")
-    text: str = Field(description="The finding as one sentence.")
+    unlike_columns: int = Field(description="Number of columns whose distance is more than chance.")
+    detail: str = Field(description="The finding as one sentence.")
 
 
 class GroupResult(AuditResult):

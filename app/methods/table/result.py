@@ -159,7 +159,7 @@ class ProposedColumn(Contract):
     contribution: float | None = Field(
         description="Share of the special uniques' scores from sets with the column; null as `unique_without`."
     )
-    sentence: str = Field(description="The finding as one sentence.")
+    detail: str = Field(description="The finding as one sentence.")
 
 
 class ProposedPair(Contract):
@@ -167,7 +167,7 @@ class ProposedPair(Contract):
 
     columns: tuple[str, str] = Field(description="Names of the two columns.")
     unique: int = Field(description="Records that the two single out.")
-    sentence: str = Field(description="The finding as one sentence.")
+    detail: str = Field(description="The finding as one sentence.")
 
 
 class PossiblePersonColumn(Contract):
@@ -180,7 +180,7 @@ class PossiblePersonColumn(Contract):
         description="Columns that are the same within its values, beyond chance, none of which follows from another."
     )
     numbering_columns: tuple[str, ...] = Field(description="Columns that number the records of one value.")
-    sentence: str = Field(description="The finding as one sentence, and the question.")
+    detail: str = Field(description="The finding as one sentence, and the question.")
 
 
 class QuasiIdentifierProposal(Contract):

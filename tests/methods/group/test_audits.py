@@ -182,7 +182,7 @@ def test_the_likeness_of_both_files_is_that_of_a_slow_count(bench: Bench) -> Non
         assert one["members_distance"] == pytest.approx(slow(one["column"], *armies), abs=1e-12)
         n, m = (len(army) for army in armies)
         assert one["members_by_chance"] == pytest.approx(1.6276 * ((n + m) / (n * m)) ** 0.5, abs=1e-4)  # tables of 1 %
-    assert whole["likeness"]["unlike"] == sum(one["distance"] > one["by_chance"] for one in columns)
+    assert whole["likeness"]["unlike_columns"] == sum(one["distance"] > one["by_chance"] for one in columns)
 
 
 def test_a_miss_with_data_unlike_the_target_says_so_in_its_verdict(bench: Bench) -> None:

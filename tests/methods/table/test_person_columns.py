@@ -67,7 +67,7 @@ def test_the_column_of_persons_is_asked_about_and_not_proposed(bench: Bench, see
         assert column["numbering_columns"] == (["visit"] if number else [])
         assert name not in made["quasi_identifiers"]
         assert name not in made["direct_identifiers"]
-        assert "person_column" in column["sentence"]
+        assert "person_column" in column["detail"]
 
 
 @pytest.mark.parametrize("seed", seeds(10))
@@ -167,7 +167,7 @@ def test_spellings_of_persons_are_told(bench: Bench) -> None:
         pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("who").str.to_lowercase()).otherwise("who").alias("who")
     )
     (column,) = proposal(bench, some)["person_columns"]
-    assert "in spelling alone" in column["sentence"]
+    assert "in spelling alone" in column["detail"]
 
 
 @pytest.mark.parametrize("seed", seeds(2))
@@ -181,4 +181,4 @@ def test_spellings_of_one_person_raise_a_question_over_http(client: httpx.Client
     result = succeed(client, {"method": "table", "dataset_id": dataset["id"]}, kind="audits")["result"]
     (column,) = result["proposal"]["person_columns"]
     assert column["column"] == "patient"
-    assert "80 of its values differ from another in spelling alone" in column["sentence"]
+    assert "80 of its values differ from another in spelling alone" in column["detail"]

@@ -49,8 +49,8 @@ def test_each_column_and_pair_is_told_with_what_it_singles_out(people: pl.DataFr
             unique(people, *rest),
         )
         lost = unique(people, *every) - unique(people, *rest)
-        assert f"{one['unique_alone']} of 150 records" in one["sentence"]
-        assert f"without it {lost} of the {unique(people, *every)}" in one["sentence"]
+        assert f"{one['unique_alone']} of 150 records" in one["detail"]
+        assert f"without it {lost} of the {unique(people, *every)}" in one["detail"]
     by_pair = {frozenset(one["columns"]): one["unique"] for one in proposal["pairs"]}
     assert by_pair == {frozenset(pair): unique(people, *pair) for pair in combinations(every, 2)}
     assert [one["unique"] for one in proposal["pairs"]] == sorted(by_pair.values(), reverse=True)
@@ -94,7 +94,7 @@ def test_a_quantity_that_is_nearly_unique_is_no_direct_identifier(client: httpx.
     assert "income" in proposal["quasi_identifiers"][:3], "most first"
     income = next(one for one in proposal["columns"] if one["column"] == "income")
     assert (income["direct_identifier"], income["unique_alone"]) == (False, many)
-    assert "quasi-identifier that only ranges hide" in income["sentence"]
+    assert "quasi-identifier that only ranges hide" in income["detail"]
 
 
 def test_of_a_wide_table_the_columns_with_most_values_are_looked_at_and_the_rest_is_counted(

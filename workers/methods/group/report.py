@@ -108,7 +108,7 @@ def _judgement(attacked: Attacked, auxiliary: Outliers, true: Outliers | None) -
         hit, severity = len(set(auxiliary.indexes) & set(true.indexes)), FindingSeverity.HIGH
         verdict = f"{learned}; {hit} of the {len(true.indexes)} where the group stands out are among them."
     if not hit:
-        unlike = "" if attacked.likeness is None else f" {attacked.likeness.text}"
+        unlike = "" if attacked.likeness is None else f" {attacked.likeness.detail}"
         return {"passed": None, "demands": {}, "findings": (), "verdict": verdict + unlike}
     remedy = "`swaps` masks places; coarser places or fewer columns show less"
     finding = Finding(
@@ -145,7 +145,7 @@ def likeness(variables: Sequence[FuzzyVariable], auxiliary: Microfile, target: M
         if unlike
         else f"The files do not differ by more than chance in any of {len(columns)} variables."
     )
-    return GroupLikeness(columns=tuple(columns), unlike=unlike, text=text)
+    return GroupLikeness(columns=tuple(columns), unlike_columns=unlike, detail=text)
 
 
 def summary(whole: Mapping[str, Any]) -> dict[str, Any]:

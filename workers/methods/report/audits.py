@@ -242,7 +242,7 @@ def _proposed(result: JsonObject) -> Section:
         f"Direct identifiers, to leave out of any release: {direct}.",
         f"Proposed as quasi-identifiers, those that identify most first: {chosen}.",
     )
-    points = [str(one["sentence"]) for one in proposal["columns"]] + [str(one["sentence"]) for one in proposal["pairs"]]
+    points = [str(one["detail"]) for one in proposal["columns"]] + [str(one["detail"]) for one in proposal["pairs"]]
     return Section("Proposed quasi-identifiers", sentences, points=tuple(points))
 
 

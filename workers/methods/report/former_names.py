@@ -5,6 +5,15 @@ from typing import Any, Final
 
 #: By method: the path of a field that has another name now, `*` for every item of a list, and that name.
 FORMER: Final[Mapping[str, Mapping[tuple[str, ...], str]]] = {
+    "table": {
+        ("proposal", "columns", "*", "sentence"): "detail",
+        ("proposal", "pairs", "*", "sentence"): "detail",
+        ("proposal", "person_columns", "*", "sentence"): "detail",
+    },
+    "group": {
+        ("likeness", "text"): "detail",
+        ("likeness", "unlike"): "unlike_columns",
+    },
     "frontier": {
         ("points", "*", "infeasible"): "reason",
         ("records", "median_c"): "median_cost",

@@ -136,7 +136,7 @@ def _unique_column(audited: Audited, at: int, alone: int, *, direct: bool) -> Pr
         unique_alone=alone,
         unique_without=None,
         contribution=None,
-        sentence=f"{name!r} alone singles out {share:.1%} of the records: {what}",
+        detail=f"{name!r} alone singles out {share:.1%} of the records: {what}",
     )
 
 
@@ -187,7 +187,7 @@ def _column(one: IdentifyingColumn, measured: TableResult) -> ProposedColumn:
     return ProposedColumn(
         column=one.column, direct_identifier=False, distinct=one.distinct, missing=one.missing,
         unique_alone=one.unique_alone, unique_without=one.unique_without, contribution=one.contribution,
-        sentence=sentence,
+        detail=sentence,
     )  # fmt: skip
 
 
@@ -198,5 +198,5 @@ def _pairs(audited: Audited, names: Sequence[str]) -> tuple[ProposedPair, ...]:
         size = classes(np.ascontiguousarray(audited.codes[[place[first], place[second]]])).size
         unique = int(np.count_nonzero(size == 1))
         sentence = f"{first!r} and {second!r} together single out {unique:,} of {audited.records:,} records."
-        pairs.append(ProposedPair(columns=(first, second), unique=unique, sentence=sentence))
+        pairs.append(ProposedPair(columns=(first, second), unique=unique, detail=sentence))
     return tuple(sorted(pairs, key=lambda one: -one.unique)[:_SHOWN])

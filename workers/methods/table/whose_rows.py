@@ -83,7 +83,7 @@ def persons_not_named(job: JobContext, spec: TableSpec) -> tuple[Finding, ...]:
     plain = TableSpec(method="table", dataset_id=spec.dataset_id, missing_matches=MissingMatches.MATCHES_ANYTHING)
     every_column, _ = candidates(plain, columns)
     return tuple(
-        Finding(audit="table", severity=FindingSeverity.MEDIUM, detail=one.sentence, measured=None, required=None)
+        Finding(audit="table", severity=FindingSeverity.MEDIUM, detail=one.detail, measured=None, required=None)
         for one in possible_person_columns(read(job, every_column), columns)
     )
 
@@ -113,7 +113,7 @@ def _possible(audited: Audited, at: int, spellings: int) -> PossiblePersonColumn
         return None
     return PossiblePersonColumn(
         column=name, distinct=distinct, rows_per_value=rows / distinct, constant_columns=tuple(constant),
-        numbering_columns=tuple(numbering), sentence=_sentence(name, distinct, rows, constant, numbering, spellings),
+        numbering_columns=tuple(numbering), detail=_sentence(name, distinct, rows, constant, numbering, spellings),
     )  # fmt: skip
 
 

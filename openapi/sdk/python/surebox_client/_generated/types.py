@@ -348,8 +348,8 @@ class GroupConditionSpec(TypedDict):
 
 class GroupLikeness(TypedDict):
     columns: list[ColumnLikeness]
-    unlike: int
-    text: str
+    unlike_columns: int
+    detail: str
 
 
 class GroupRecordCounts(TypedDict):
@@ -818,7 +818,7 @@ class PossiblePersonColumn(TypedDict):
     rows_per_value: float
     constant_columns: list[str]
     numbering_columns: list[str]
-    sentence: str
+    detail: str
 
 
 class PrecisionAtRecall(TypedDict):
@@ -932,13 +932,13 @@ class ProposedColumn(TypedDict):
     unique_alone: int
     unique_without: int | None
     contribution: float | None
-    sentence: str
+    detail: str
 
 
 class ProposedPair(TypedDict):
     columns: list[str]
     unique: int
-    sentence: str
+    detail: str
 
 
 PublicationMode: TypeAlias = Literal['auto', 'draft']

@@ -77,6 +77,6 @@ def _lines(profile: Mapping[str, Any], proposal: Mapping[str, Any]) -> list[str]
         f"{profile['name']}: {profile['rows']} {counted}. What each column could tell of a person:",
         *[f"  {line}" for line in table(head, rows)],
         *([_OVERLAPPING] if sum(each["contribution"] or 0.0 for each in proposal["columns"]) > 1.0 else []),
-        *[f"  {pair['sentence']}" for pair in proposal["pairs"][:5]],
-        *[f"Is it a person? {in_options(each['sentence'])}" for each in proposal.get("person_columns", [])],
+        *[f"  {pair['detail']}" for pair in proposal["pairs"][:5]],
+        *[f"Is it a person? {in_options(each['detail'])}" for each in proposal.get("person_columns", [])],
     ]
