@@ -194,7 +194,7 @@ def show_family(family_id: FamilyId, owner: OwnerOfFamily = None, data_dir: Data
     owner = owner or owner_of_family(database=database, family_id=family_id)
     family = read_family(database=database, owner=owner, family_id=family_id)
     for one in family.datasets:
-        typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.because}")
+        typer.echo(f"{one.dataset_id}\t{one.name}\t{one.created_at:%Y-%m-%dT%H:%M:%SZ}\t{one.reason}")
     for entry in family.published:
         k = "" if entry.composition is None else f"k {entry.composition.composed_k:g} together"
         typer.echo(f"{entry.release_id}\t{entry.method}\t{entry.published_at:%Y-%m-%dT%H:%M:%SZ}\t{k}")

@@ -71,7 +71,7 @@ class FamilyDataset(Contract):
     dataset_id: str = Field(description="Id of the dataset.")
     name: str = Field(description="Name that the owner gave it.")
     created_at: Instant = Field(description="Time of the upload, in UTC.")
-    because: str = Field(description="Why it is of this family: one sentence.")
+    reason: str = Field(description="Why it is of this family: one sentence.")
 
 
 class FamilyQuestion(Contract):

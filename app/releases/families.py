@@ -199,7 +199,7 @@ def _family(connection: Connection, *, owner: str, family_id: str) -> Family:
         apart=standing is not None and standing.apart,
         dataset_ids=tuple(one.id for one in members),
         datasets=tuple(
-            FamilyDataset(dataset_id=one.id, name=one.name, created_at=one.created_at, because=reason(one.joined_by))
+            FamilyDataset(dataset_id=one.id, name=one.name, created_at=one.created_at, reason=reason(one.joined_by))
             for one in members
         ),
         published=tuple(_shown(one) for one in entries),

@@ -60,7 +60,7 @@ def test_half_of_the_rows_in_common_are_recognised_at_upload(
         figures(published_second=float(states[1] == "published"))
         joined = client.get(f"/v1/families/{client.get(f'/v1/datasets/{two}').json()['family_id']}").json()
         assert sorted(joined["dataset_ids"]) == sorted([one, two])
-        assert any("same people" in one["because"] for one in joined["datasets"])
+        assert any("same people" in one["reason"] for one in joined["datasets"])
         if columns == others:  # of an earlier release with other columns the gate says what it cannot place
             assert states == ["published", "draft"]
             (finding,) = jobs[1]["findings"]

@@ -48,7 +48,7 @@ def test_a_family_is_shown_erased_and_not_replayed(service: Service) -> None:
         assert not any("erase" in one for one in finding["remedies"]), "what starts clean is in the guide alone"
         assert spec_for(["age", "wage"])["id"] == first["id"], "the same key gives the same job"
         (listed,) = client.get("/v1/families").json()["items"]
-        assert [(one["name"], one["because"][:14]) for one in listed["datasets"]] == [
+        assert [(one["name"], one["reason"][:14]) for one in listed["datasets"]] == [
             ("a trial", "it was the fir"), ("the nightly one", "its file has t"),
         ]  # fmt: skip
         assert command("list").split("\t")[:3] == [family_id, "2", "1"]

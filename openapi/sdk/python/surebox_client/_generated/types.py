@@ -288,7 +288,7 @@ class FamilyDataset(TypedDict):
     dataset_id: str
     name: str
     created_at: str
-    because: str
+    reason: str
 
 
 class FieldProblem(TypedDict):
