@@ -229,11 +229,11 @@ class SumsResult(Contract):
     of: str = Field(description="Name of the column that is summed.")
     by: tuple[str, ...] = Field(description="Names of the columns whose values define the cells.")
     cells: int = Field(description="Number of cells with at least one record.")
-    few: int = Field(description="Cells with fewer than three contributors.")
-    estimable: int = Field(description="Cells that fail the p %-rule.")
-    dominated: int = Field(description="Cells that fail the rule of dominance.")
-    failing: int = Field(description="Number of cells that break either rule.")
-    failing_cells: tuple[dict[str, str | None], ...] = Field(
+    few_contributors: int = Field(description="Number of cells with fewer than three contributors.")
+    estimable: int = Field(description="Number of cells that fail the p %-rule.")
+    dominated: int = Field(description="Number of cells that fail the rule of dominance.")
+    sensitive_cells: int = Field(description="Number of cells that fail either rule.")
+    first_sensitive_cells: tuple[dict[str, str | None], ...] = Field(
         default=(), description="The first 100 of these cells, each by the values of `by` as text. Null: missing."
     )
 

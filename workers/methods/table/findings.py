@@ -52,7 +52,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "share_certain": _sensitive("share_certain"),
     "exact": lambda measured: max((one.exact for one in measured.value_disclosure.values()), default=None),
     "within": lambda measured: max((one.within or 0.0 for one in measured.value_disclosure.values()), default=None),
-    "sensitive_cells": lambda measured: sum(one.failing for one in measured.sums),
+    "sensitive_cells": lambda measured: sum(one.sensitive_cells for one in measured.sums),
 }
 #: Demands that are met from a number on; all others up to one.
 _AT_LEAST: Final = frozenset({"k", "l", "entropy_l", "population_k", "region_population"})
@@ -139,13 +139,13 @@ def noticed(spec: TableSpec, measured: TableResult, generalized: Collection[str]
                 measured=one.share_certain,
                 required=0.0,
             )
-    failing = sum(one.failing for one in measured.sums)
+    failing = sum(one.sensitive_cells for one in measured.sums)
     if failing and "sensitive_cells" not in demands:
         yield Finding(
             audit="table",
             severity=FindingSeverity.MEDIUM,
             detail=f"{failing} cells of the sums let a contributor compute another's share: merge or suppress those "
-            "that `failing_cells` of `sums` lists",
+            "that `first_sensitive_cells` of `sums` lists",
             measured=float(failing),
             required=0.0,
         )

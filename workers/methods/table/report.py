@@ -274,11 +274,11 @@ def _sums(audit: SumsAudit, cells: Sums, audited: Audited) -> table_results.Sums
         of=audit.of,
         by=audit.by,
         cells=len(measured.contributors),
-        few=int(np.count_nonzero(measured.contributors < _FEW)),
+        few_contributors=int(np.count_nonzero(measured.contributors < _FEW)),
         estimable=int(np.count_nonzero(estimable)),
         dominated=int(np.count_nonzero(dominated)),
-        failing=int(np.count_nonzero(estimable | dominated)),
-        failing_cells=_named_cells(audit, cells, cell, estimable | dominated),
+        sensitive_cells=int(np.count_nonzero(estimable | dominated)),
+        first_sensitive_cells=_named_cells(audit, cells, cell, estimable | dominated),
     )
 
 

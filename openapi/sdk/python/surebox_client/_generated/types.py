@@ -1284,11 +1284,11 @@ class SumsResult(TypedDict):
     of: str
     by: list[str]
     cells: int
-    few: int
+    few_contributors: int
     estimable: int
     dominated: int
-    failing: int
-    failing_cells: list[dict[str, str | None]]
+    sensitive_cells: int
+    first_sensitive_cells: list[dict[str, str | None]]
 
 
 class SuppressedRecords(TypedDict):
