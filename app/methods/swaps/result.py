@@ -96,20 +96,22 @@ class RegionalChange(Contract):
         description="The mean of a number, its change in standard deviations of the column over all records in range; "
         "or the shares of the categories, their change as the share of records that would have to change theirs."
     )
-    largest: float = Field(description="Largest change over all regions.")
-    region: int = Field(description="Where it is: index of the region.")
-    before: float | None = Field(description="The mean there before; null of shares.")
-    after: float | None = Field(description="The mean there after; null of shares.")
-    typical: float = Field(description="Median over the regions that exchanged a record.")
+    largest_change: float = Field(description="Largest change over all regions.")
+    region_index: int = Field(description="Index of the region where it is, from 0.")
+    mean_before: float | None = Field(description="Mean of that region before the exchanges; null of shares.")
+    mean_after: float | None = Field(description="Mean of that region after the exchanges; null of shares.")
+    median_change: float = Field(description="Median change over the regions that exchanged a record.")
 
 
 class RegionalUtility(Contract):
     """Whether the original and the protected file give like results, region by region; of records in range."""
 
-    exchanged: int = Field(description="Regions that exchanged a record.")
+    exchanged_regions: int = Field(description="Number of regions that exchanged a record.")
     columns: tuple[RegionalChange, ...] = Field(description="By column of the metric, the largest change first.")
-    altered: int = Field(description="Attribute values that differ between partners, over all exchanges.")
-    altered_share: float = Field(description="Those, as a share of the attribute values of all records.")
+    altered_values: int = Field(
+        description="Number of attribute values that differ between partners, over all exchanges."
+    )
+    share_altered: float = Field(description="Those, as a share of the attribute values of all records, from 0 to 1.")
 
 
 class SwapsResult(ProtectionResult):

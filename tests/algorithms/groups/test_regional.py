@@ -23,17 +23,17 @@ def test_changes_are_those_of_statistics_computed_twice(seed: int, swaps: int) -
         sum(abs(np.mean(values[after == k, 0] == c) - np.mean(values[before == k, 0] == c)) for c in range(3)) / 2
         for k in range(4)
     ]
-    assert shares.largest == pytest.approx(max(far))
-    assert far[shares.region] == pytest.approx(max(far))
-    assert shares.typical == pytest.approx(np.median([far[k] for k in touched]) if touched else 0.0)
-    assert shares.before is None
+    assert shares.largest_change == pytest.approx(max(far))
+    assert far[shares.region_index] == pytest.approx(max(far))
+    assert shares.median_change == pytest.approx(np.median([far[k] for k in touched]) if touched else 0.0)
+    assert shares.mean_before is None
 
     old, new = ([values[codes == k, 1].mean() for k in range(4)] for codes in (before, after))
     gap = [abs(b - a) / values[:, 1].std() for a, b in zip(old, new, strict=True)]
-    assert means.largest == pytest.approx(max(gap))
-    assert (means.before, means.after) == pytest.approx((old[means.region], new[means.region]))
-    assert means.typical == pytest.approx(np.median([gap[k] for k in touched]) if touched else 0.0)
-    assert (constant.largest, constant.typical) == (0.0, 0.0)
+    assert means.largest_change == pytest.approx(max(gap))
+    assert (means.mean_before, means.mean_after) == pytest.approx((old[means.region_index], new[means.region_index]))
+    assert means.median_change == pytest.approx(np.median([gap[k] for k in touched]) if touched else 0.0)
+    assert (constant.largest_change, constant.median_change) == (0.0, 0.0)
 
 
 def test_what_is_no_swap_is_refused() -> None:

@@ -215,14 +215,14 @@ def _utility(spec: SwapsSpec, done: Swapped) -> RegionalUtility:
     altered = int(np.count_nonzero(values[swaps.source_row] != values[swaps.partner_row]))
     records = len(done.microfile.rows) + done.microfile.left_out.records
     columns = [
-        RegionalChange(column=name, statistic="mean" if one.before is not None else "shares", **asdict(one))
+        RegionalChange(column=name, statistic="mean" if one.mean_before is not None else "shares", **asdict(one))
         for name, one in zip(names, changes, strict=True)
     ]
     return RegionalUtility(
-        exchanged=len(np.unique(done.microfile.region[moved])),
-        columns=tuple(sorted(columns, key=lambda one: -one.largest)),
-        altered=altered,
-        altered_share=altered / (values.shape[1] * records),
+        exchanged_regions=len(np.unique(done.microfile.region[moved])),
+        columns=tuple(sorted(columns, key=lambda one: -one.largest_change)),
+        altered_values=altered,
+        share_altered=altered / (values.shape[1] * records),
     )
 
 

@@ -28,17 +28,17 @@ class RegionalStatistic:
 
     Attributes
     ----------
-    largest : over all submicrofiles.
-    region : where that is, the first of equals.
-    before, after : m_k there; None of a categorical attribute.
-    typical : median over the submicrofiles that a record was moved from or to; 0 where there are none.
+    largest_change : over all submicrofiles.
+    region_index : where that is, the first of equals.
+    mean_before, mean_after : m_k there; None of a categorical attribute.
+    median_change : over the submicrofiles that a record was moved from or to; 0 where there are none.
     """
 
-    largest: float
-    region: int
-    before: float | None
-    after: float | None
-    typical: float
+    largest_change: float
+    region_index: int
+    mean_before: float | None
+    mean_after: float | None
+    median_change: float
 
 
 def regional_changes(
@@ -105,9 +105,9 @@ def _means(
 def _statistic(change: FloatArray, touched: IntArray, means: tuple[FloatArray, FloatArray] | None) -> RegionalStatistic:
     worst = int(np.argmax(change))
     return RegionalStatistic(
-        largest=float(change[worst]),
-        region=worst,
-        before=None if means is None else float(means[0][worst]),
-        after=None if means is None else float(means[1][worst]),
-        typical=float(np.median(change[touched])) if len(touched) else 0.0,
+        largest_change=float(change[worst]),
+        region_index=worst,
+        mean_before=None if means is None else float(means[0][worst]),
+        mean_after=None if means is None else float(means[1][worst]),
+        median_change=float(np.median(change[touched])) if len(touched) else 0.0,
     )

@@ -1062,18 +1062,18 @@ class RegionSplitPart(TypedDict):
 class RegionalChange(TypedDict):
     column: str
     statistic: Literal['mean', 'shares'] | str
-    largest: float
-    region: int
-    before: float | None
-    after: float | None
-    typical: float
+    largest_change: float
+    region_index: int
+    mean_before: float | None
+    mean_after: float | None
+    median_change: float
 
 
 class RegionalUtility(TypedDict):
-    exchanged: int
+    exchanged_regions: int
     columns: list[RegionalChange]
-    altered: int
-    altered_share: float
+    altered_values: int
+    share_altered: float
 
 
 class ReidentificationRisks(TypedDict):
