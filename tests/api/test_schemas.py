@@ -20,7 +20,7 @@ ABSENT = {
     "PublicKey": {"exp", "revoked"},
     "CountSummary": {"counts", "base", "n"},
     "ClassifySummary": {"classes", "probabilities"},
-    "SwapsSummary": {"generations", "swap_list", "swap_list_complete"},
+    "SwapsSummary": {"fitness_by_generation", "swap_list", "swap_list_complete"},
     "GroupSummary": {
         "rules", "common", "unreached_terms", "region_columns", "regions", "region_sizes", "signal",
         "auxiliary_signal", "crisp_auxiliary_signal", "outliers", "auxiliary_outliers",
@@ -150,7 +150,9 @@ def test_an_operation_that_answers_with_pages_lists(made: dict[str, Any]) -> Non
         name for name, schema in made["components"]["schemas"].items() if "next_cursor" in schema.get("properties", ())
     }
     listing = {
-        operation["operationId"] for operation in operations(made) if referred(operation["responses"].get("200")) & paged
+        operation["operationId"]
+        for operation in operations(made)
+        if referred(operation["responses"].get("200")) & paged
     }
     assert len(listing) == 5
     assert all(name.startswith("list_") for name in listing)

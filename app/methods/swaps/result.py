@@ -25,7 +25,9 @@ class SwapRun(Contract):
     valid_mean_distortion: float | None = Field(
         description="Mean distortion of those; null where nothing was evolved, or none is valid."
     )
-    completed: int = Field(description="Swaps added to meet every bound, where no individual met them by itself.")
+    added_swaps: int = Field(
+        description="Number of swaps added to meet every bound, where no individual met them by itself."
+    )
 
 
 class FitnessByGeneration(Contract):
@@ -161,7 +163,7 @@ class SwapsResult(ProtectionResult):
     outliers_before: tuple[int, ...] = Field(description="Outliers of the signal before the swaps.")
     outliers_after: tuple[int, ...] = Field(description="Outliers of the signal after the swaps.")
     runs: tuple[SwapRun, ...] = Field(description="Results of each run of the search.")
-    generations: tuple[FitnessByGeneration, ...] = Field(description="Number of generations of each run.")
+    fitness_by_generation: tuple[FitnessByGeneration, ...] = Field(description="Fitness of each run's population.")
     attack_again: AttackAgain = Field(description="The attack on the released data.")
     telltale_columns: dict[str, int] = Field(
         description="Published columns that depend on the region columns, and swapped records that contradict that."
@@ -173,4 +175,4 @@ class SwapsResult(ProtectionResult):
 class SwapsSummary(SwapsResult):
     """Result of a `swaps` job without who was exchanged, nor the course of a long search."""
 
-    model_config = ConfigDict(json_schema_extra=may_lack("generations", "swap_list", "swap_list_complete"))
+    model_config = ConfigDict(json_schema_extra=may_lack("fitness_by_generation", "swap_list", "swap_list_complete"))

@@ -181,7 +181,7 @@ def test_what_a_judge_refuses_is_not_reported_as_valid() -> None:
         if signal[1] <= cap and met(given, signal[None])
     ]
     if good:
-        assert best.completed == 0
+        assert best.added_swaps == 0
         assert best.swaps.distortion == pytest.approx(min(good))
 
 

@@ -115,8 +115,8 @@ def _region(rows: pl.DataFrame, country: pl.DataFrame, row: int) -> str:
 
 def test_every_run_and_generation_is_told_and_the_bound_holds(client: httpx.Client, spec: dict[str, Any]) -> None:
     result = succeed(client, spec)["result"]
-    assert len(result["runs"]) == len(result["generations"]) == QUICK["runs"]
-    for run_, course in zip(result["runs"], result["generations"], strict=True):
+    assert len(result["runs"]) == len(result["fitness_by_generation"]) == QUICK["runs"]
+    for run_, course in zip(result["runs"], result["fitness_by_generation"], strict=True):
         assert {len(course[name]) for name in ("best", "mean", "spread")} == {QUICK["generations"] + 1}
         assert course["best"] == sorted(course["best"]), "the best survive"
         assert all(best >= mean >= 0 for best, mean in zip(course["best"], course["mean"], strict=True))
@@ -139,7 +139,7 @@ def test_public_parts_say_nothing_of_places_rules_or_people(client: httpx.Client
         assert not [word for word in PRIVATE if f'"{word}"' in text]
     public = client.get(f"/v1/jobs/{job['id']}").json()["result"]
     assert "swap_list" not in public
-    assert public["generations"] == job["result"]["generations"]
+    assert public["fitness_by_generation"] == job["result"]["fitness_by_generation"]
 
 
 def test_a_seed_makes_the_release_reproducible_and_marks_it(client: httpx.Client, spec: dict[str, Any]) -> None:

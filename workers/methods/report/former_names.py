@@ -10,6 +10,9 @@ FORMER: Final[Mapping[str, Mapping[tuple[str, ...], str]]] = {
         ("proposal", "pairs", "*", "sentence"): "detail",
         ("proposal", "person_columns", "*", "sentence"): "detail",
     },
+    "swaps": {
+        ("generations",): "fitness_by_generation",
+    },
     "group": {
         ("likeness", "text"): "detail",
         ("likeness", "unlike"): "unlike_columns",

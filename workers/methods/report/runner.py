@@ -21,8 +21,8 @@ _REQUESTS: Final[Mapping[str, Callable[[JsonObject], Section]]] = {
 _SHOWN_ELSEWHERE: Final = (
     "method", "statistics", "findings", "passed", "demands", "verdict", "meaning", "rules", "regions",
     "signal", "signal_before", "signal_after", "auxiliary_signal", "crisp_auxiliary_signal", "region_sizes",
-    "masked_regions", "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "generations", "swap_list",
-    "rank_quantiles", "guessed",
+    "masked_regions", "outliers", "outliers_before", "outliers_after", "auxiliary_outliers", "fitness_by_generation",
+    "swap_list", "rank_quantiles", "guessed",
 )  # fmt: skip
 
 

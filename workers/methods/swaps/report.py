@@ -138,7 +138,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         outliers_before=done.masking.before.indexes,
         outliers_after=outliers.indexes,
         runs=tuple(_run(done, one) for one in done.ran.runs),
-        generations=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
+        fitness_by_generation=tuple(_generations(one.history) for one in done.ran.runs if len(one.history)),
         attack_again=_attack_again(spec, alpha, kind, done, standings),
         telltale_columns=dict(done.inconsistent_dependencies),
         swap_list=tuple(_pairs(done)[:LISTED_SWAPS]),
@@ -178,7 +178,7 @@ def _run(done: Swapped, run: Run) -> SwapRun:
         valid=done.hiding.is_valid(done.problem, run.swaps),
         valid_share=run.valid_share,
         valid_mean_distortion=run.valid_distortion,
-        completed=run.completed,
+        added_swaps=run.added_swaps,
     )
 
 
@@ -262,8 +262,8 @@ def _whole(values: IntArray) -> tuple[int, ...]:
 def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
     """The result without who was exchanged, and without the course of a long search."""
     hidden = {"swap_list", "swap_list_complete"}
-    if sum(len(run["best"]) for run in whole["generations"]) > SUMMARY_GENERATIONS:
-        hidden.add("generations")
+    if sum(len(run["best"]) for run in whole["fitness_by_generation"]) > SUMMARY_GENERATIONS:
+        hidden.add("fitness_by_generation")
     return {name: value for name, value in whole.items() if name not in hidden}
 
 

@@ -47,7 +47,7 @@ class Run:
     fitness : theirs; None where nothing was evolved.
     valid_share : individuals of the last population that leave no outlier of before; None likewise.
     valid_distortion : their mean distortion; None likewise, and where there is none.
-    completed : swaps that were added to meet the bounds.
+    added_swaps : swaps that were added to meet the bounds.
     history : (generations + 1, 3), best, mean and standard deviation of the fitness.
     """
 
@@ -55,7 +55,7 @@ class Run:
     fitness: float | None
     valid_share: float | None
     valid_distortion: float | None
-    completed: int
+    added_swaps: int
     history: FloatArray
 
 
@@ -218,7 +218,7 @@ class SwapSearch:
     def _evolved(self, state: MemeticState) -> Ran:
         outcome = memetic.result(self.problem, state, lambda swaps: self.hiding.is_valid(self.problem, swaps))
         runs = tuple(
-            Run(one.swaps, one.fitness, one.valid_share, one.valid_distortion, one.completed, history)
+            Run(one.swaps, one.fitness, one.valid_share, one.valid_distortion, one.added_swaps, history)
             for one, history in zip(outcome.runs, outcome.history, strict=True)
         )
         best = next(run for run, one in zip(runs, outcome.runs, strict=True) if one is outcome.best)

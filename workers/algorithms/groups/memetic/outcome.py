@@ -49,7 +49,7 @@ class RunOutcome:
     valid : whether its signal is.
     valid_share : share of the final population whose signals are.
     valid_distortion : their mean distortion (TC, *Results of protecting*: 62.518); None where none is.
-    completed : swaps added to meet the bounds, 0 for an individual as it was bred.
+    added_swaps : swaps added to meet the bounds, 0 for an individual as it was bred.
     """
 
     swaps: Swaps
@@ -57,7 +57,7 @@ class RunOutcome:
     valid: bool
     valid_share: float
     valid_distortion: float | None
-    completed: int
+    added_swaps: int
 
 
 @dataclass(frozen=True)

@@ -1307,7 +1307,7 @@ class SwapRun(TypedDict):
     valid: bool
     valid_share: float | None
     valid_mean_distortion: float | None
-    completed: int
+    added_swaps: int
 
 
 class SwapsStatistics(TypedDict):
@@ -3733,7 +3733,7 @@ class SwapsResult(TypedDict):
     outliers_before: list[int]
     outliers_after: list[int]
     runs: list[SwapRun]
-    generations: list[FitnessByGeneration]
+    fitness_by_generation: list[FitnessByGeneration]
     attack_again: AttackAgain
     telltale_columns: dict[str, int]
     swap_list: list[list[int]]
@@ -3769,7 +3769,7 @@ class SwapsSummary(TypedDict):
     outliers_before: list[int]
     outliers_after: list[int]
     runs: list[SwapRun]
-    generations: NotRequired[list[FitnessByGeneration]]
+    fitness_by_generation: NotRequired[list[FitnessByGeneration]]
     attack_again: AttackAgain
     telltale_columns: dict[str, int]
     swap_list: NotRequired[list[list[int]]]
