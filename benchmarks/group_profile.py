@@ -103,7 +103,7 @@ def state(folder: Path, wanted: str, search: str, metric: str) -> tuple[list[str
     before, after = (bench.run(audit | which).result["inputs"][0] for which in files)
     detected, detecting = timed(bench, audit | {"method": "swap_detection", "drop": GIVING_AWAY} | files[0])
     exposing = sum(bool(one["exposed"]) for one in after["signals"])
-    letter, both = result["letter_distortion"], result["distortion"] + result["decoy_distortion"]
+    letter, both = result["members_distortion"], result["distortion"] + result["decoy_distortion"]
     row = printed(
         STATES[wanted],
         f"{len(places)} of {len(result['regions'])}",

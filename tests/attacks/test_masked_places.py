@@ -150,7 +150,7 @@ def test_masked_places_are_inconspicuous_by_how_many_rules_fit(
             assert max(map(abs, deviations(after, masked))) < 2.75, "2.5, and what random places leave uncertain"
 
         assert result["valid"] == (not result["findings"])
-        assert result["distortion_ratio"] == pytest.approx(result["distortion"] / result["letter_distortion"])
+        assert result["distortion_ratio"] == pytest.approx(result["distortion"] / result["members_distortion"])
 
         audit = {
             "method": "group_profile", "model_job_id": model_id, "release_ids": [job["release_id"]],

@@ -108,8 +108,8 @@ class ClassifierReport(Contract):
 
     name: Literal["naive_bayes", "gradient_boosting"] = Field(description="Which kind.")
     columns: tuple[str, ...] = Field(description="Columns that the classifier reads.")
-    trained_on: int = Field(description="Number of records that it was trained on.")
-    of_the_group: int = Field(description="Number of these records that belong to the group.")
+    training_records: int = Field(description="Number of records that it was trained on.")
+    training_members: int = Field(description="Number of these records that belong to the group.")
     auc: float | None = Field(description="Cross-validated on the auxiliary data: who is the group's.")
     precision_at_recall: tuple[PrecisionAtRecall, ...] = Field(description="Likewise, for the auxiliary population.")
     driving_columns: tuple[DrivingColumn, ...] = Field(description="What it leans on most.")

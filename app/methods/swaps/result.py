@@ -61,7 +61,7 @@ class AttackAgain(Contract):
 
     old_rules: AttackAfterSwaps = Field(description="With the rules that were masked against.")
     new_rules: AttackAfterSwaps | None = Field(description="With rules learned afterwards; null: there are none.")
-    learned: str = Field(description="How the new rules were found, or why there are none.")
+    new_rules_source: str = Field(description="Source of the new rules, or the reason why there are none.")
     profile: tuple[SignalCheck, ...] = Field(
         description="What the old rules see, by grade, by number of fitting rules and by the most confident ones."
     )
@@ -130,9 +130,11 @@ class SwapsResult(ProtectionResult):
         description="Least possible for as many moves from each region and set of grades: a lower bound, whatever "
         "the number of rules that fit. Of several groups: the value of the linear program over all exchanges."
     )
-    letter_distortion: float = Field(description="Least possible to mask at the model's alpha alone.")
+    members_distortion: float = Field(
+        description="Least distortion that masks the members alone, at the model's alpha, as in the paper."
+    )
     distortion_ratio: float | None = Field(
-        description="Distortion of the exchanges that mask to that: 1.6 is aimed at; null: that is 0."
+        description="`distortion` divided by `members_distortion`: 1.6 is aimed at. Null where that is 0."
     )
     decoys: int = Field(description="Exchanges between unmasked regions; fewer than specified where members run out.")
     decoy_distortion: float = Field(description="How far their partners are apart.")

@@ -52,8 +52,8 @@ def test_masked_places_stand_out_nowhere_in_the_profile(bench: Bench, masked: di
     assert masked["decoys"] == -(-masked["swap_count"] // 10)
     assert not masked["findings"]
     assert 0 < masked["assignment_distortion"] <= masked["distortion"] + 1e-9
-    assert 0 < masked["letter_distortion"] <= masked["distortion"]
-    assert masked["distortion_ratio"] == pytest.approx(masked["distortion"] / masked["letter_distortion"])
+    assert 0 < masked["members_distortion"] <= masked["distortion"]
+    assert masked["distortion_ratio"] == pytest.approx(masked["distortion"] / masked["members_distortion"])
     assert not [one for one in masked["attack_again"]["profile"] if one["exposed"]]
     spec = {"method": "group_profile", "model_job_id": "model home", "masked_regions": PLACES}
     whole = bench.run(spec | {"dataset_ids": ["home"], "release_ids": ["masked"]}).result
@@ -104,7 +104,7 @@ def test_the_letter_moves_members_only_and_comes_down_to_the_ceiling(bench: Benc
     letter = bench.run(swaps("home", protected_alphas=[0.5], decoys=0.0, learn_again=False)).result
     assert letter["protected_alphas"] == [0.5]
     assert letter["decoys"] == 0
-    assert letter["distortion"] == pytest.approx(letter["letter_distortion"]) == masked["letter_distortion"]
+    assert letter["distortion"] == pytest.approx(letter["members_distortion"]) == masked["members_distortion"]
     usual = max(v for p, v in enumerate(letter["signal_before"]) if p not in letter["outliers_before"])
     assert {letter["signal_after"][place] for place in letter["masked_regions"]} == {usual}
 

@@ -87,7 +87,7 @@ def test_both_groups_are_masked_by_the_same_swaps(bench: Bench, home: pl.DataFra
 
 def test_several_groups_cost_what_the_program_says_and_no_less_than_one(bench: Bench, masked: Done) -> None:
     alone = [bench.run(swaps(model_job_id=name, more_model_job_ids=[])).result for name in ("army", "monk")]
-    most = max(one["letter_distortion"] for one in alone)
+    most = max(one["members_distortion"] for one in alone)
     assert masked.result["distortion"] >= masked.result["assignment_distortion"] >= most - 1e-9
     people = np.array(masked.result["swap_list"])
     assert len(np.unique(people)) == people.size == 2 * masked.result["swap_count"]

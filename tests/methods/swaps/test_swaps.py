@@ -165,7 +165,7 @@ def test_places_are_masked_as_asked_and_others_left_alone(client: httpx.Client, 
     assert result["signal_after"][places["R04"]] == 3
     assert result["swap_count"] == result["signal_before"][places["R04"]] - 3
     assert result["attack_again"]["new_rules"] is None
-    assert result["attack_again"]["learned"] == "not requested"
+    assert result["attack_again"]["new_rules_source"] == "not requested"
 
 
 @pytest.mark.parametrize("search", [QUICK, {"method": "assignment"}], ids=["memetic", "assignment"])
@@ -194,7 +194,7 @@ def test_a_given_model_needs_no_job(client: httpx.Client, spec: dict[str, Any], 
         assert result[name] == learned[name]
     assert result["distortion"] == pytest.approx(learned["distortion"])
     assert result["attack_again"]["new_rules"] is None
-    assert "not possible" in result["attack_again"]["learned"]
+    assert "not possible" in result["attack_again"]["new_rules_source"]
 
 
 @pytest.mark.parametrize(

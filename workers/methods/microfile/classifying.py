@@ -175,8 +175,8 @@ def reports(scored: Scored, standing: Standing) -> tuple[ClassifierReport, ...]:
         ClassifierReport(
             name=model.name,
             columns=learned.names,
-            trained_on=learned.sampled,
-            of_the_group=learned.positive,
+            training_records=learned.sampled,
+            training_members=learned.positive,
             auc=_number(how_well.auc),
             precision_at_recall=tuple(
                 PrecisionAtRecall(recall=recall, precision=value)

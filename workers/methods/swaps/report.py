@@ -118,7 +118,7 @@ def result(spec: SwapsSpec, alpha: float, kind: SignalKind, done: Swapped) -> di
         swap_count=len(done.ran.chosen.swaps.source),
         distortion=done.ran.chosen.swaps.distortion,
         assignment_distortion=done.bound,
-        letter_distortion=done.letter.distortion,
+        members_distortion=done.letter.distortion,
         distortion_ratio=chosen.distortion / done.letter.distortion if done.letter.distortion > 0.0 else None,
         decoys=len(done.decoys.source),
         decoy_distortion=done.decoys.distortion,
@@ -154,7 +154,7 @@ def _attack_again(
     return AttackAgain(
         old_rules=_again(spec, alpha, kind, done, done.old),
         new_rules=None if done.new is None else _again(spec, alpha, kind, done, done.new),
-        learned=done.learned,
+        new_rules_source=done.learned,
         profile=tuple(_look(standings, done)),
         new_profile=() if done.new is None else tuple(_look(_standings(done, done.new), done)),
         classifiers=done.classifiers,

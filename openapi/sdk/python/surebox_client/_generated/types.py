@@ -2602,8 +2602,8 @@ class BoxesSpec(TypedDict):
 class ClassifierReport(TypedDict):
     name: Literal['naive_bayes', 'gradient_boosting'] | str
     columns: list[str]
-    trained_on: int
-    of_the_group: int
+    training_records: int
+    training_members: int
     auc: float | None
     precision_at_recall: list[PrecisionAtRecall]
     driving_columns: list[DrivingColumn]
@@ -3442,7 +3442,7 @@ AnonymizationRequest: TypeAlias = (
 class AttackAgain(TypedDict):
     old_rules: AttackAfterSwaps
     new_rules: AttackAfterSwaps | None
-    learned: str
+    new_rules_source: str
     profile: list[SignalCheck]
     new_profile: list[SignalCheck]
     classifiers: list[ClassifierReport]
@@ -3715,7 +3715,7 @@ class SwapsResult(TypedDict):
     swap_count: int
     distortion: float
     assignment_distortion: float
-    letter_distortion: float
+    members_distortion: float
     distortion_ratio: float | None
     decoys: int
     decoy_distortion: float
@@ -3751,7 +3751,7 @@ class SwapsSummary(TypedDict):
     swap_count: int
     distortion: float
     assignment_distortion: float
-    letter_distortion: float
+    members_distortion: float
     distortion_ratio: float | None
     decoys: int
     decoy_distortion: float
