@@ -27,8 +27,8 @@ class WarningCode(StrEnum):
         "one_column",
         "Dataset: the file has one column only. Fields may be separated by another character than `delimiter`.",
     )
-    CHARSET_FOUND = (
-        "charset_found",
+    CHARSET_DETECTED = (
+        "charset_detected",
         "Dataset: the text is not UTF-8; it was read in the encoding that `detail` names.",
     )
     HEADER_LIKE_DATA = (
@@ -64,10 +64,10 @@ class WarningCode(StrEnum):
             "quarters, grades, classes of numbers. `detail` has the field of a job that keeps the order."
         ),
     )
-    ROWS_OF_NOBODY = (
-        "rows_of_nobody",
+    SUSPECT_ROWS = (
+        "suspect_rows",
         (
-            "Dataset: records that may be nobody's: without a value, sums of others, or the names of the columns once "
+            "Dataset: rows that may be no records: without a value, sums of others, or the names of the columns once "
             "more. They count as records."
         ),
     )

@@ -22,7 +22,7 @@ def test_an_encoding_is_found_and_said(tmp_path: Path, encoding: str) -> None:
     expected = {"utf-8": None, "utf-8-sig": None, "cp1252": "windows-1252"}.get(encoding, encoding)
     assert profile.options is not None
     assert profile.options.charset == expected
-    assert [one.code for one in profile.warnings] == (["charset_found"] if expected else [])
+    assert [one.code for one in profile.warnings] == (["charset_detected"] if expected else [])
     assert not list(tmp_path.glob("*.utf8")), "what was rewritten is gone"
 
 

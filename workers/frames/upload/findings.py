@@ -124,7 +124,7 @@ def charset_warning(charset: str) -> JobWarning:
         f"The file is not UTF-8 and was read as {charset}. Where texts look wrong, save it as UTF-8; or state what it "
         "is by `charset` (on the command line: `--read charset=...`): `windows-1252`, `iso-8859-15` or `utf-16`."
     )
-    return warning(WarningCode.CHARSET_FOUND, detail, "/options/charset")
+    return warning(WarningCode.CHARSET_DETECTED, detail, "/options/charset")
 
 
 def width_warning(delimiter: str, other: tuple[str, int], layout: str | None) -> JobWarning:

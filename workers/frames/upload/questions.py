@@ -84,11 +84,11 @@ def nobodys(sent: Sent, odd: Mapping[str, frozenset[str]]) -> Iterator[JobWarnin
         for word, count in _counts(sent, name, odd[name] & set(TOTALS)):
             leads = j == 0 and sent.options.format in DELIMITED and _leads(sent, word, count)
             detail = advice.totals(column_at(j + 1, sent.names), word, count, leads=leads)
-            yield warning(WarningCode.ROWS_OF_NOBODY, detail, f"/columns/{j}")
+            yield warning(WarningCode.SUSPECT_ROWS, detail, f"/columns/{j}")
     named = [sent.names[j] for j in texts if sent.names[j] in odd[sent.names[j]]]
     if sent.options.header and len(named) > 1 and len(named) == len(sent.names):
         least = min(sum(count for _, count in _counts(sent, name, {name})) for name in named)
-        yield warning(WarningCode.ROWS_OF_NOBODY, advice.repeated_header(least), "/rows")
+        yield warning(WarningCode.SUSPECT_ROWS, advice.repeated_header(least), "/rows")
 
 
 def _leads(sent: Sent, word: str, count: int) -> bool:
@@ -170,4 +170,4 @@ class Nobodys:
     def warnings(self) -> Iterator[JobWarning]:
         """Yield the statement, if there are any."""
         if self.count:
-            yield warning(WarningCode.ROWS_OF_NOBODY, advice.nobodys_rows(self.count, self.first), "/rows")
+            yield warning(WarningCode.SUSPECT_ROWS, advice.nobodys_rows(self.count, self.first), "/rows")

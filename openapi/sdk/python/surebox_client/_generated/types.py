@@ -535,14 +535,14 @@ class JobWarning(TypedDict):
     code: (
         Literal[
             'one_column',
-            'charset_found',
+            'charset_detected',
             'header_like_data',
             'nearly_numeric',
             'nearly_date',
             'nearly_boolean',
             'two_readings',
             'ordered_words',
-            'rows_of_nobody',
+            'suspect_rows',
             'whole_numbers',
             'empty_texts',
             'spreadsheet_cells',

@@ -42,7 +42,7 @@ def test_records_of_nobody_are_counted_in_every_format(uploads: Uploads, seed: i
     first = next((place for place, one in enumerate(people, 1) if one["town"] is None), None)
     answer = uploads.post(written(people, form), content_type=KINDS[form], params={"new_family": True})
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    said = [one["detail"] for one in answer.json()["warnings"] if one["code"] == "rows_of_nobody"]
+    said = [one["detail"] for one in answer.json()["warnings"] if one["code"] == "suspect_rows"]
     assert len(said) == (empty > 0) + (word is not None), said
     if empty:
         (counted,) = (one for one in said if "no value at all" in one)
