@@ -198,10 +198,10 @@ class JobInUseError(ConflictError):
     code = "job-in-use"
 
 
-class FindingsStandError(ConflictError):
-    """Findings stand against the release."""
+class UnresolvedFindingsError(ConflictError):
+    """The release has unresolved findings."""
 
-    code = "findings-stand"
+    code = "unresolved-findings"
 
 
 class PublishedMeanwhileError(ConflictError):

@@ -26,7 +26,7 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "dataset-in-use": ("An unfinished job reads the dataset.", "Wait for the job, or cancel it."),
     "release-in-use": ("An unfinished job reads the release.", "Wait for the job, or cancel it."),
     "job-in-use": ("The job is unfinished, or another one needs it.", "Wait for both, or cancel them."),
-    "findings-stand": ("An audit has unresolved findings about the release.",
+    "unresolved-findings": ("An audit has unresolved findings about the release.",
                        "Read its `findings`. Do what its `remedies` name, or change the request."),
     "published-meanwhile": ("Another release of the same data was published after this one was checked.",
                             "Send the request again: the new release is then included in the check."),

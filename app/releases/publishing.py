@@ -18,10 +18,10 @@ from app.db.repositories.releases import ReleaseRow
 from app.db.session import Connection, Database
 from app.errors import (
     ConflictError,
-    FindingsStandError,
     ForbiddenError,
     NotFoundError,
     PublishedMeanwhileError,
+    UnresolvedFindingsError,
 )
 from app.releases import permission
 from app.releases.people import RECOGNITION, answered_flags
@@ -135,7 +135,7 @@ def publish(
         If it was withdrawn, or no keeper has confirmed its data.
     ForbiddenError
         If, under four eyes, the same key has made it.
-    FindingsStandError
+    UnresolvedFindingsError
         If there are findings that are not accepted.
     PublishingHeldError
         While nothing is published.
@@ -235,7 +235,7 @@ def refuse_standing(
 
     Raises
     ------
-    FindingsStandError
+    UnresolvedFindingsError
         With the findings and their remedies.
     """
     known = {*accepted, COMPOSITION} if accepts_composition else set(accepted)
@@ -243,7 +243,9 @@ def refuse_standing(
     if left:
         named = ", ".join(dict.fromkeys(one.audit for one in left)) + ". Keys with the scope jobs:read see them."
         stated = " ".join(part for one in left for part in (f"`{one.audit}`: {one.detail}", *one.remedies))
-        raise FindingsStandError(f"Unresolved findings block publication{f'. {stated}' if keeper else f': {named}'}")
+        raise UnresolvedFindingsError(
+            f"Unresolved findings block publication{f'. {stated}' if keeper else f': {named}'}"
+        )
 
 
 def withdraw(*, database: Database, owner: str, key_id: str, release_id: str, reason: str | None) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from app.contracts.findings import Finding, FindingSeverity, Review
 from app.contracts.releases import PublicationMode, PublishRequest, ReleaseState
 from app.db.repositories import families, installation
-from app.errors import FindingsStandError, ForbiddenError, InvalidError, PublishedMeanwhileError
+from app.errors import ForbiddenError, InvalidError, PublishedMeanwhileError, UnresolvedFindingsError
 from app.releases import publishing
 from tests import patient
 from tests.releases.conftest import Releases
@@ -123,7 +123,7 @@ def test_findings_that_stand_are_accepted_by_name_and_that_is_logged(published: 
     release_id = draft(published, findings=json.dumps([FINDING.model_dump(mode="json")]))
     refused = published.client.post(f"/v1/releases/{release_id}/publish", json={"accept_findings": ["table"]})
     assert refused.status_code == 409
-    assert refused.json()["type"] == "/problems/findings-stand"
+    assert refused.json()["type"] == "/problems/unresolved-findings"
     assert "accept_findings" not in refused.json()["detail"], "how findings are overridden is in the documents alone"
     accepted = {"accept_findings": ["composition"]}
     taken = published.client.post(f"/v1/releases/{release_id}/publish", json=accepted).json()
@@ -328,7 +328,7 @@ def test_data_that_are_confirmed_while_a_job_ends_are_composed_first(published: 
 
 
 def test_findings_are_told_where_they_are_refused() -> None:
-    with pytest.raises(FindingsStandError, match="1 person is left"):
+    with pytest.raises(UnresolvedFindingsError, match="1 person is left"):
         publishing.refuse_standing((FINDING,), accepted=(), accepts_composition=False)
     publishing.refuse_standing((FINDING,), accepted=(), accepts_composition=True)
 

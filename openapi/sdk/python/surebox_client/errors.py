@@ -130,7 +130,7 @@ class RequestInFlightError(ConflictError, codes=("request-in-flight",)):
     """A request with the same Idempotency-Key is still being answered."""
 
 
-class FindingsStandError(ConflictError, codes=("findings-stand",)):
+class UnresolvedFindingsError(ConflictError, codes=("unresolved-findings",)):
     """A release with findings is not published unless they are accepted."""
 
 

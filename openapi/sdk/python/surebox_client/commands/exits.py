@@ -43,7 +43,7 @@ def exit_of(error: Exception) -> Exit:
         return exit_of(error.problem)
     if isinstance(error, errors.WaitTimedOut):
         return Exit.TIMEOUT
-    if isinstance(error, errors.FindingsStandError):
+    if isinstance(error, errors.UnresolvedFindingsError):
         return Exit.DRAFT
     if isinstance(error, errors.ProblemError):
         refused = 400 <= error.status < 500 and error.status not in _NOT_REFUSALS

@@ -90,7 +90,7 @@ def run_drafts(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
 def parser_publish() -> Parser:
     """The command line of `publish`."""
     made = Parser(
-        "publish", "Publish a draft; exit code 3 where findings stand against it.",
+        "publish", "Publish a draft; exit code 3 if it has unresolved findings.",
         ("surebox publish $RELEASE", "surebox publish $RELEASE --accept-findings composition"),
     )  # fmt: skip
     made.add_argument("release", metavar="REL", help="the id of a release")
