@@ -132,6 +132,9 @@ class NumericSummary(Contract):
     finite_minimum: float | None
     finite_maximum: float | None
     infinite: int
+    #: Of values that are all whole numbers of at least 1, as counts are: their sum, and what divides all of them.
+    total: int | None = None
+    divisor: int | None = None
 
 
 class Profile(Contract):

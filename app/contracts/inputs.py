@@ -35,6 +35,8 @@ class DatasetInput:
     earlier: "tuple[ReleaseInput, ...]" = ()
     #: Columns that publications of its family show unchanged; None: nothing was published of it.
     published_keep: frozenset[str] | None = None
+    #: The column whose counts of persons its rows are repeated by; `profile` is then that of the persons.
+    frequency_column: str | None = None
 
     @property
     def rows(self) -> int:

@@ -13,7 +13,9 @@ _PUBLIC: Final = (
     "confidence", "partition",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
-_COMPOSED: Final = ("person_column", "sensitive", "withheld", "gate", "base_release_id", "previous_release_id")
+_COMPOSED: Final = (
+    "person_column", "frequency_column", "sensitive", "withheld", "gate", "base_release_id", "previous_release_id",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class StoredSpec:
     k: float | None = None
     k_counts_kept: bool = False
     person_column: str | None = None
+    frequency_column: str | None = None
     survey_weight_column: str | None = None
     released_weights: str = "box"
     nominal: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

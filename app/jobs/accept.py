@@ -20,6 +20,7 @@ from app.jobs.admission import admitted
 from app.jobs.refusals import refusals, withheld
 from app.jobs.submit import Submission, submit
 from app.methods.catalogue import Method
+from app.methods.frequencies import counted
 from app.methods.rules import RULES, Rules, wrong_gate, wrong_releases
 from app.queue import JobQueue
 from app.settings import Settings
@@ -159,7 +160,7 @@ def accept(
         )
         jobs.lock_submissions(unit.connection, owner=principal.owner)
         if settings is not None:
-            given = named.given(submission.spec)
+            given = counted(named.given(submission.spec), dict(submission.spec))
             place = admitted(unit.connection, submission.spec, given, principal=principal, settings=settings)
             submission = replace(submission, estimate=place.need, queue=place.queue)
         job_id = submit(unit, submission=submission, broker=broker, max_unfinished=max_unfinished)

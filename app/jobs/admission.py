@@ -149,7 +149,8 @@ def _too_large(spec: JobSpec, given: Given, need: Estimate, room: Room) -> JobTo
         needs.append(f"{_bytes(need.scratch)} of temporary files, and a worker has room for {_bytes(room.scratch)}")
     fitting = _fitting(spec, given, room)
     field = items_field(spec) or columns_field(spec) or ("search" if hasattr(spec, "search") else None)
-    detail = f"this {_NAMES.get(spec.kind, 'job')} is expected to need {'; '.join(needs)}. {fitting}"
+    persons = "".join(f" of {one.rows:,} persons" for one in given.datasets.values() if one.frequency_column)
+    detail = f"this {_NAMES.get(spec.kind, 'job')}{persons} is expected to need {'; '.join(needs)}. {fitting}"
     return JobTooLargeError(detail, errors=[FieldError("" if field is None else f"/{field}", detail)])
 
 
@@ -184,7 +185,8 @@ def ways(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:
         yield Way("Parquet alone", alone)
     rows = max((one.profile.rows for one in given.datasets.values()), default=0)
     if sampled := _most(rows, lambda many: estimated(spec, given, share=many / rows), room):
-        yield Way(f"a sample of about {sampled:,} rows", spec, rows=sampled)
+        of = "persons" if any(one.frequency_column for one in given.datasets.values()) else "rows"
+        yield Way(f"a sample of about {sampled:,} {of}", spec, rows=sampled)
 
 
 def _smaller(spec: JobSpec, given: Given, room: Room) -> Iterator[Way]:

@@ -203,7 +203,8 @@ def _roomy_summary(summary: NumericSummary) -> NumericSummary:
     low, high = summary.finite_minimum, summary.finite_maximum
     if low is None or high is None:
         return summary
+    fewer = {} if summary.total is None else {"total": int(_down(summary.total))}
     spread = high - low or max(abs(low), 1.0) * 10
     step = 10.0 ** (floor(log10(spread)) - _DIGITS + 1) if 0 < spread < float("inf") else 1.0
     wider = {"finite_minimum": floor(low / step) * step, "finite_maximum": ceil(high / step) * step}
-    return summary.model_copy(update=wider)
+    return summary.model_copy(update=wider | fewer)

@@ -16,7 +16,10 @@ from app.contracts.jobs import JobKind, JobSpec, ReleasingSpec
 from app.contracts.warnings import JobWarning
 from app.errors import FieldError, pointer
 from app.methods.catalogue import FOR_ALL, METHODS, Method, answering
+from app.methods.frequencies import FREQUENCIES, counted, wrong_frequencies
 from app.methods.linkage.check import unlinked
+
+Check = Callable[[Any, Given], list[FieldError]]
 
 
 def as_sent(spec: Any, given: Given) -> Any:  # noqa: ARG001 - other methods' defaults hang on the given data
@@ -42,9 +45,23 @@ class Rules:
     all that can be determined without computing. `foreseen` is what a job will disappoint in, by its specification.
     """
 
-    check: Callable[[Any, Given], list[FieldError]] = nothing_wrong
+    check: Check = nothing_wrong
     fill: Callable[[Any, Given], Any] = as_sent
     foreseen: Callable[[Any], tuple[JobWarning, ...]] = nothing_foreseen
+
+
+def _in_persons(check: Check) -> Check:
+    """The check of a method on the table with a row for each person, where a frequency column counts them."""
+
+    def checked(spec: JobSpec, given: Given) -> list[FieldError]:
+        fields = dict(spec)
+        wrong = wrong_frequencies(fields, given)
+        places = {one.pointer for one in wrong}
+        if pointer(FREQUENCIES) in places:  # how many persons there are is not known
+            return wrong
+        return [*wrong, *(one for one in check(spec, counted(given, fields)) if one.pointer not in places)]
+
+    return checked
 
 
 def _rules_of(method: Method) -> Rules:
@@ -53,7 +70,7 @@ def _rules_of(method: Method) -> Rules:
         return Rules()
     module = import_module(name)
     return Rules(
-        getattr(module, f"check_{method.name}"),
+        _in_persons(getattr(module, f"check_{method.name}")),
         getattr(module, f"fill_{method.name}", as_sent),
         getattr(module, f"foreseen_{method.name}", nothing_foreseen),
     )

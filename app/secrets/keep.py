@@ -88,7 +88,13 @@ def _kept(database: Database, sealer: Sealer, *, owner: str, names: Sequence[str
 
 
 def seal_sketch(
-    sealer: Sealer, sketch: bytes, *, owner: str, dataset_id: str, name: str | None = None
+    sealer: Sealer,
+    sketch: bytes,
+    *,
+    owner: str,
+    dataset_id: str,
+    name: str | None = None,
+    counted_by: str | None = None,
 ) -> secrets.Sealed:
     """Seal by what a dataset is recognised, or with the name of a column its persons.
 
@@ -98,20 +104,22 @@ def seal_sketch(
         The service's.
     sketch
         As workers pack it.
-    owner, dataset_id, name
-        What it is about.
+    owner, dataset_id, name, counted_by
+        What it is about, and the column that counts its rows.
     """
-    return sealer.seal(sketch, owner=owner, name=_about_sketch(dataset_id, name))
+    return sealer.seal(sketch, owner=owner, name=_about_sketch(dataset_id, name, counted_by))
 
 
 def open_sketch(sealer: Sealer, known: KnownTable, *, owner: str) -> bytes:
     """Open what `seal_sketch` has sealed; what is not sealed yet is as it is."""
     if not known.sealed.under:
         return known.sealed.body
-    return sealer.open(known.sealed, owner=owner, name=_about_sketch(known.dataset_id, known.name))
+    return sealer.open(known.sealed, owner=owner, name=_about_sketch(known.dataset_id, known.name, known.counted_by))
 
 
-def _about_sketch(dataset_id: str, name: str | None) -> str:
+def _about_sketch(dataset_id: str, name: str | None, counted_by: str | None) -> str:
+    if counted_by is not None:
+        return f"counted sketch {dataset_id} {counted_by}"
     return f"sketch {dataset_id}" if name is None else f"persons' sketch {dataset_id} {name}"
 
 
@@ -151,7 +159,10 @@ def _seal_sketches(database: Database, sealer: Sealer) -> int:
             due = recognition.sealed_otherwise(unit.connection, owner=owner, under=sealer.name)
             for known in due:
                 opened = open_sketch(sealer, known, owner=owner)
-                sealed = seal_sketch(sealer, opened, owner=owner, dataset_id=known.dataset_id, name=known.name)
+                sealed = seal_sketch(
+                    sealer, opened, owner=owner, dataset_id=known.dataset_id, name=known.name,
+                    counted_by=known.counted_by,
+                )  # fmt: skip
                 recognition.replace_sketch(unit.connection, kept=replace(known, sealed=sealed))
         count += len(due)
         left = left if due else left[:-1]

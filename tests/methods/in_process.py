@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +19,11 @@ from app.contracts.stored import settled_spec
 from app.errors import FieldError
 from app.jobs.submit import echo
 from app.methods.catalogue import METHODS
+from app.methods.frequencies import counted
 from app.methods.rules import RULES, wrong_releases
 from workers.engine.randomness import new_generator
 from workers.engine.registry import runner_for
+from workers.frames.expanded import rows_of_persons
 from workers.frames.upload.read import read_upload
 from workers.methods.context import InputFile, JobContext, Limits
 from workers.methods.outcome import Outcome, ReleaseDraft
@@ -162,14 +165,26 @@ class Bench:
         ids = {one.role: one.id for one in references(spec)}
         job = JobContext(
             id=f"job_{self._runs}", method=spec.method, spec=echo(spec), seed=spec.seed, draw=1,
-            inputs=Inputs(given.datasets, given.releases, given.jobs), scratch=scratch, limits=_LIMITS, threads=1,
+            inputs=(inputs := counted(Inputs(given.datasets, given.releases, given.jobs), echo(spec))), scratch=scratch,
+            limits=_LIMITS, threads=1,
             part=None, rng=new_generator(start if spec.seed is None else spec.seed), on_tick=tick,
-            fetch=lambda kind, role: self.files.get((kind, ids[role])),
+            fetch=lambda kind, role: self._fetched(kind, role, ids[role], inputs, scratch),
         )  # fmt: skip
         if not isinstance(runner, Keyed):
             return job
         secrets = {name: hashlib.sha256(f"{name}{start}".encode()).digest() for name in runner.keyed_by(job)}
         return replace(job, secrets=secrets)
+
+    def _fetched(self, kind: InputFile, role: str, named: str, inputs: Inputs, scratch: Path) -> Path | None:
+        path, column = self.files.get((kind, named)), None
+        if kind is InputFile.DATASET:
+            column = inputs.datasets[role].frequency_column
+        elif kind is InputFile.ORIGINAL:
+            column = inputs.releases[role].made.frequency_column
+        if path is None or column is None:
+            return path
+        copy = scratch / path.name
+        return rows_of_persons(copy if copy.exists() else Path(shutil.copy(path, copy)), column)
 
     def keep(self, name: str, done: Done) -> str:
         """Make a release one that others can name."""

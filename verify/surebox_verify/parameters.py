@@ -104,10 +104,25 @@ class Parameters:
         if demands and not (self.said.get("sensitive") or self.said.get("min_separation")):
             yield f"{demands[0]}: {self.said[demands[0]]} published, of no column"
         if self.said.get("method") == "boxes":
+            yield from self._wrong_counts()
             yield from self._wrong_statistics()
             yield from self._wrong_outer()
             yield from self._wrong_disclosure()
             yield from self._wrong_words()
+
+    def _wrong_counts(self) -> Iterator[str]:
+        """Counts of persons that are published as a column of theirs, or stated beside persons with several rows."""
+        name, exact = self.said.get("frequency_column"), self.said.get("frequencies_are_exact")
+        if name is None:
+            if exact:
+                yield "frequencies_are_exact: published, and no `frequency_column` has counts"
+            return
+        if not isinstance(name, str):
+            yield f"frequency_column: {name} published, which names no column"
+        elif name in {*(self.said.get("quasi_identifiers") or ()), *(self.said.get("keep") or ())}:
+            yield f"frequency_column: {name!r} published, which is a column of the persons too"
+        if self.said.get("person_column") is not None:
+            yield "frequency_column: published beside `person_column`, and a person has one row or several"
 
     def _wrong_statistics(self) -> Iterator[str]:
         """Published statistics that are none of the requested ones, or say what such statistics have not."""
@@ -200,6 +215,9 @@ class Parameters:
             yield f"that the values of {', '.join(map(repr, kept))} are those of the records: they stand as they are"
         if said.get("survey_weight_column") is not None:
             yield f"that weights are those of the column {said['survey_weight_column']!r}"
+        if (name := said.get("frequency_column")) is not None:
+            exact = ", which are exact by the owner's word" if said.get("frequencies_are_exact") else ""
+            yield f"that each row is one person, as many as the counts of {name!r} in the original{exact}"
         if said.get("sensitive") and not any(said.get(name) is not None for name in _DEMANDS):
             yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
 

@@ -42,7 +42,7 @@ from app.observability.logs import described
 from app.releases.entries import Publication, catch_up
 from app.settings import RESULT_PATIENCE_SECONDS
 from workers.engine.checkpoints import Checkpoints
-from workers.engine.context import InputFiles, job_context, with_secrets
+from workers.engine.context import InputFiles, job_context, with_persons, with_secrets
 from workers.engine.ending.commit import succeed
 from workers.engine.ending.review import Reviewed, review, review_again
 from workers.engine.ending.store import Stored, Traces, store
@@ -185,6 +185,7 @@ class Attempt:
         if "numba" in sys.modules:  # a method without kernels does not load it
             note_compilations()
         job = job_context(self._claimed, self._resources, scratch=self._scratch, on_tick=self._tick)
+        job = with_persons(job, self._claimed, self._resources)
         job = with_secrets(runner, job, self._claimed, self._resources)
         return job, self._step_through(runner, job) if isinstance(runner, Stepwise) else runner.run(job)
 

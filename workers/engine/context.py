@@ -17,6 +17,7 @@ from app.db.repositories.job_results import StoredResult
 from app.db.repositories.release_access import keeper_of
 from app.errors import NotFoundError, SureboxError
 from app.methods.catalogue import METHODS
+from app.methods.frequencies import counted
 from app.secrets.keep import column_secrets, owner_secret, seal_anew
 from app.secrets.seal import service_sealer
 from app.settings import Settings
@@ -38,7 +39,7 @@ def job_context(
         method=claimed.method,
         spec=claimed.spec,
         seed=claimed.seed,
-        inputs=_read(claimed.inputs),
+        inputs=counted(_read(claimed.inputs), claimed.spec),
         draw=_draw(claimed, resources),
         scratch=scratch,
         limits=_limits(resources.settings, queue=claimed.queue),
@@ -83,6 +84,7 @@ class InputFiles:
 
     def __init__(self, claimed: Claim, resources: WorkerResources, *, scratch: Path) -> None:
         self._claimed, self._resources, self._scratch = claimed, resources, scratch
+        self._datasets = counted(claimed.inputs, claimed.spec).datasets
 
     def fetch(self, kind: InputFile, field: str) -> Path | None:
         """One input's bytes, by the field that names the input; None where there are none."""
@@ -116,7 +118,8 @@ class InputFiles:
         return self.stored(stored.key) if stored.key is not None else self._written(name, stored.body or b"{}")
 
     def _dataset(self, field: str) -> Path | None:
-        return self._fetched(self._claimed.inputs.datasets[field].key)
+        one = self._datasets[field]
+        return self._of_persons(self._fetched(one.key), one.frequency_column)
 
     def _release(self, field: str) -> Path | None:
         return self._fetched(self._claimed.inputs.releases[field].key)
@@ -141,7 +144,16 @@ class InputFiles:
         return self._fetched(self._claimed.spec.get("staged_key"))
 
     def _original(self, field: str) -> Path | None:
-        return self._if_there(self._kept(field).data_key)
+        made = self._claimed.inputs.releases[field].made
+        return self._of_persons(self._if_there(self._kept(field).data_key), made.frequency_column)
+
+    def _of_persons(self, path: Path | None, column: str | None) -> Path | None:
+        """A typed copy with a row for each person, where a column counts them."""
+        if path is None or column is None:
+            return path
+        from workers.frames.expanded import rows_of_persons  # once the worker has been forked (registry.py)
+
+        return rows_of_persons(path, column)
 
     def _persons(self, field: str) -> Path | None:
         return self._if_there(self._kept(field).persons_key)
@@ -207,6 +219,24 @@ class InputFiles:
         return path
 
 
+def with_persons(job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
+    """The job with exact profiles of the persons that its data count, whose family is that of a table of these."""
+    counts = {role: one for role, one in job.datasets.items() if one.frequency_column is not None}
+    if not counts:
+        return job
+    from workers.frames.expanded import missing_by_column  # once the worker has been forked (registry.py)
+
+    job.tick(0.0, "read")
+    datasets = dict(job.datasets)
+    for role, one in counts.items():
+        path = job.dataset_path(role)
+        family_of(path, dataset_id=one.id, owner=claimed.owner, at=at, counted_by=one.frequency_column)
+        missing = missing_by_column(path)
+        columns = tuple(each.model_copy(update={"missing": missing[each.name]}) for each in one.columns)
+        datasets[role] = replace(one, profile=one.profile.model_copy(update={"columns": columns}))
+    return replace(job, inputs=replace(job.inputs, datasets=datasets))
+
+
 def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerResources) -> JobContext:
     """The job with the secrets that its runner is keyed by; under a given seed they follow from that.
 
@@ -229,7 +259,8 @@ def with_secrets(runner: AnyRunner, job: JobContext, claimed: Claim, at: WorkerR
     if job.seed is not None or made_from is None:
         made = [hmac.digest(f"surebox seed {job.seed}".encode(), digest, "sha256") for digest in digests]
     else:
-        family_id = family_of(path, dataset_id=made_from.id, owner=claimed.owner, at=at)
+        counted_by = None if job.dataset is None else job.dataset.frequency_column
+        family_id = family_of(path, dataset_id=made_from.id, owner=claimed.owner, at=at, counted_by=counted_by)
         made = column_secrets(
             at.database, service_sealer(at.settings), owner=claimed.owner, family_id=family_id, digests=digests
         )

@@ -47,6 +47,7 @@ class Recognised:
     table : the dataset as it is compared.
     sealer : of the service, for its sketch and those of others.
     agreements, compared : with other datasets, by their ids; all that it was compared with.
+    counted_by : the column that counts the persons whose rows these are; None: they are the dataset's own.
     """
 
     dataset_id: str
@@ -55,9 +56,12 @@ class Recognised:
     sealer: Sealer
     agreements: "Mapping[str, Agreement]" = field(default_factory=dict)
     compared: Collection[str] = frozenset()
+    counted_by: str | None = None
 
 
-def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> Recognised:
+def recognised(
+    path: Path, *, dataset_id: str, owner: str, at: WorkerResources, counted_by: str | None = None
+) -> Recognised:
     """Compare a dataset with all others of its owner that are there by now, unless it is compared with nothing."""
     from workers.frames.sketched import hashed_table
 
@@ -65,9 +69,9 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
     with at.database.read() as connection:
         word = families.kept_word(connection, owner=owner, dataset_id=dataset_id)
         if word == NO_DATASET or not families.by_keeper(connection, dataset_id=dataset_id):
-            return Recognised(dataset_id, owner, table, sealer)
+            return Recognised(dataset_id, owner, table, sealer, counted_by=counted_by)
         known = set(recognition.known_datasets(connection, owner=owner)) - {dataset_id}
-        signature = Recognised(dataset_id, owner, table, sealer)
+        signature = Recognised(dataset_id, owner, table, sealer, counted_by=counted_by)
         agreements = _agreements(connection, signature, known, tables=len(known))
     return replace(signature, agreements=agreements, compared=frozenset(known))
 
@@ -75,14 +79,19 @@ def recognised(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) 
 def _agreements(
     connection: Connection, mine: Recognised, dataset_ids: Collection[str], *, tables: int
 ) -> "dict[str, Agreement]":
-    """Agreements of a table with datasets that no one has declared to be of other people."""
+    """Agreements of a table with datasets that no one has declared to be of other people.
+
+    A dataset of counts has two sketches, of its rows and of the persons: what agrees more counts.
+    """
     from workers.algorithms.tables.recognition import Sameness, compared
     from workers.frames.sketched import unpacked
 
-    made = {
-        one.dataset_id: compared(mine.table, unpacked(open_sketch(mine.sealer, one, owner=mine.owner)), tables=tables)
-        for one in recognition.tables(connection, owner=mine.owner, dataset_ids=dataset_ids)
-    }
+    made: dict[str, Agreement] = {}
+    for one in recognition.tables(connection, owner=mine.owner, dataset_ids=dataset_ids):
+        theirs = unpacked(open_sketch(mine.sealer, one, owner=mine.owner))
+        agreement, other = compared(mine.table, theirs, tables=tables), made.get(one.dataset_id)
+        if other is None or agreement.bits - agreement.needed > other.bits - other.needed:
+            made[one.dataset_id] = agreement
     return {other: one for other, one in made.items() if one.sameness is not Sameness.OTHER}
 
 
@@ -104,28 +113,36 @@ def join_family(connection: Connection, signature: Recognised) -> str:
     family_id, because = _family(connection, signature, agreements)
     families.assign(connection, dataset_id=signature.dataset_id, family_id=family_id, because=because)
     named = {"owner": signature.owner, "dataset_id": signature.dataset_id}
-    sealed = seal_sketch(signature.sealer, packed(signature.table.sketch), **named)
-    recognition.remember(connection, family_id=family_id, sealed=sealed, **named)
+    counted_by = signature.counted_by
+    sealed = seal_sketch(signature.sealer, packed(signature.table.sketch), **named, counted_by=counted_by)
+    recognition.remember(connection, family_id=family_id, sealed=sealed, **named, counted_by=counted_by)
     for other, agreement in agreements.items():
         _ask(connection, signature.owner, signature.dataset_id, other, agreement)
     return family_id
 
 
-def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources) -> str:
+def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources, counted_by: str | None = None) -> str:
     """The family of a dataset; of one that was read before there were families, or confirmed since, it is looked for.
+
+    So it is of the persons that a column counts, the first time that a job counts them.
 
     Parameters
     ----------
-    path : its typed copy.
+    path : its typed copy, with a row for each person where a column counts them.
     dataset_id, owner : which, and whose.
     at : where families are.
+    counted_by : that column.
     """
     with at.database.read() as connection:
         known = families.of_dataset(connection, dataset_id=dataset_id)
         standing = None if known is None else families.standing(connection, family_id=known)
-    if known is not None and standing is not None and (standing.joined or not standing.confirmed):
+        is_known = counted_by is None or recognition.is_counted(
+            connection, dataset_id=dataset_id, counted_by=counted_by
+        )
+    is_compared = standing is not None and (not standing.confirmed or standing.joined)
+    if known is not None and is_compared and is_known:
         return known
-    signature = recognised(path, dataset_id=dataset_id, owner=owner, at=at)
+    signature = recognised(path, dataset_id=dataset_id, owner=owner, at=at, counted_by=counted_by)
     with at.database.unit_of_work() as unit:
         return join_family(unit.connection, signature)
 

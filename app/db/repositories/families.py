@@ -14,7 +14,7 @@ from app.contracts.releases import ReleaseState
 from app.db.repositories import recognition
 from app.db.repositories.secrets import Sealed
 from app.db.tables.access import idempotency, secret
-from app.db.tables.datasets import dataset, family, family_person, person_sketch, table_sketch
+from app.db.tables.datasets import counted_sketch, dataset, family, family_person, person_sketch, table_sketch
 from app.db.tables.releases import ledger_file, publication, publication_entry, release
 
 #: Namespace of the advisory locks that families of one owner are joined under.
@@ -239,7 +239,9 @@ def merge(connection: Connection, *, family_id: str, others: Collection[str]) ->
         connection.execute(
             delete(family_person).where(family_person.c.family_id == other, family_person.c.name.in_(mine))
         )
-        for table in (family_person, table_sketch, person_sketch, publication, dataset, release, secret):
+        for table in (
+            family_person, table_sketch, counted_sketch, person_sketch, publication, dataset, release, secret,
+        ):  # fmt: skip
             connection.execute(update(table).where(table.c.family_id == other).values(family_id=family_id))
         older = has_older_secrets(connection, family_id=other)
         more = update(family).where(family.c.id == family_id)

@@ -10,11 +10,21 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.families import People
 from app.db.repositories.secrets import Sealed
-from app.db.tables.datasets import dataset, family, family_question, person_sketch, table_sketch
+from app.db.tables.datasets import (
+    counted_sketch,
+    dataset,
+    family,
+    family_question,
+    person_sketch,
+    table_sketch,
+)
 from app.db.tables.releases import release
 
 #: Families that others are compared with: confirmed, and not set apart by their keeper.
 _COMPARED: Final = (family.c.apart.is_(False), family.c.confirmed.is_(True))
+#: Sketches of rows: a dataset's own, and of the persons that columns of it count; all sketches.
+_OF_TABLES: Final = (table_sketch, counted_sketch)
+_ALL: Final = (*_OF_TABLES, person_sketch)
 #: Sketches that are read at once.
 _BATCH: Final = 64
 
@@ -26,6 +36,7 @@ class KnownTable:
     Attributes
     ----------
     name : the column whose persons it is about; None: it is about the table.
+    counted_by : the column that counts the persons whose rows it is about; None: they are the dataset's own.
     sealed : the sketch; not sealed if `under` is empty, as sketches were before.
     """
 
@@ -33,6 +44,7 @@ class KnownTable:
     family_id: str
     name: str | None
     sealed: Sealed
+    counted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +84,11 @@ _DRAFTS: Final = select(release.c.id, release.c.family_id, release.c.findings, r
 
 def known_datasets(connection: Connection, *, owner: str) -> list[str]:
     """The owner's datasets of which there are sketches that others are compared with."""
-    statement = select(table_sketch.c.dataset_id).join(family, family.c.id == table_sketch.c.family_id)
-    return list(connection.execute(statement.where(table_sketch.c.owner == owner, *_COMPARED)).scalars())
+    known = (
+        select(one.c.dataset_id).join(family, family.c.id == one.c.family_id).where(one.c.owner == owner, *_COMPARED)
+        for one in _OF_TABLES
+    )
+    return list(connection.execute(union(*known)).scalars())
 
 
 def without_sketch(connection: Connection, *, owner: str) -> list[tuple[str, str]]:
@@ -89,12 +104,13 @@ def without_sketch(connection: Connection, *, owner: str) -> list[tuple[str, str
 
 
 def tables(connection: Connection, *, owner: str, dataset_ids: Collection[str]) -> Iterator[KnownTable]:
-    """The sketches of datasets, some at a time."""
+    """The sketches of datasets, some at a time; of one whose rows were counted there are several."""
     wanted = sorted(dataset_ids)
     for at in range(0, len(wanted), _BATCH):
-        mine = (table_sketch.c.owner == owner, table_sketch.c.dataset_id.in_(wanted[at : at + _BATCH]))
-        for row in connection.execute(select(table_sketch).where(*mine)):
-            yield _known(row)
+        for one in _OF_TABLES:
+            mine = (one.c.owner == owner, one.c.dataset_id.in_(wanted[at : at + _BATCH]))
+            for row in connection.execute(select(one).where(*mine)):
+                yield _known(row)
 
 
 def persons(connection: Connection, *, owner: str, besides: str) -> list[KnownTable]:
@@ -117,7 +133,8 @@ def _of_others(statement: Select[Any], owner: str, besides: str) -> Select[Any]:
 def _known(row: Any) -> KnownTable:
     """A sketch of either kind."""
     sealed = Sealed(row.sketch, row.sealed_under or b"")
-    return KnownTable(row.dataset_id, row.family_id, getattr(row, "name", None), sealed)
+    name, counted_by = getattr(row, "name", None), getattr(row, "counted_by", None)
+    return KnownTable(row.dataset_id, row.family_id, name, sealed, counted_by)
 
 
 def remember_persons(
@@ -134,9 +151,7 @@ def _values(sealed: Sealed) -> dict[str, bytes]:
 
 def owners_sealed_otherwise(connection: Connection, *, under: bytes) -> list[str]:
     """Owners with sketches that another of the service's secrets has sealed, or none."""
-    owners = (
-        select(one.c.owner).where(one.c.sealed_under.is_distinct_from(under)) for one in (table_sketch, person_sketch)
-    )
+    owners = (select(one.c.owner).where(one.c.sealed_under.is_distinct_from(under)) for one in _ALL)
     return sorted(set(connection.execute(union(*owners)).scalars()))
 
 
@@ -149,7 +164,7 @@ def has_unsealed(connection: Connection) -> bool:
 def sealed_otherwise(connection: Connection, *, owner: str, under: bytes) -> list[KnownTable]:
     """Some sketches of an owner that another of the service's secrets has sealed, or none."""
     rows: list[KnownTable] = []
-    for one in (table_sketch, person_sketch):
+    for one in _ALL:
         due = select(one).where(one.c.owner == owner, one.c.sealed_under.is_distinct_from(under))
         rows += map(_known, connection.execute(due.order_by(one.c.dataset_id).limit(_BATCH)))
     return rows
@@ -157,19 +172,37 @@ def sealed_otherwise(connection: Connection, *, owner: str, under: bytes) -> lis
 
 def replace_sketch(connection: Connection, *, kept: KnownTable) -> None:
     """Keep the same sketch, sealed anew."""
-    if kept.name is None:
-        changed = update(table_sketch).where(table_sketch.c.dataset_id == kept.dataset_id)
-    else:
-        mine = (person_sketch.c.dataset_id == kept.dataset_id, person_sketch.c.name == kept.name)
-        changed = update(person_sketch).where(*mine)
+    one, named = table_sketch, {"dataset_id": kept.dataset_id}
+    if kept.name is not None:
+        one, named = person_sketch, named | {"name": kept.name}
+    elif kept.counted_by is not None:
+        one, named = counted_sketch, named | {"counted_by": kept.counted_by}
+    changed = update(one).where(*(one.c[column] == value for column, value in named.items()))
     connection.execute(changed.values(**_values(kept.sealed)))
 
 
-def remember(connection: Connection, *, owner: str, family_id: str, dataset_id: str, sealed: Sealed) -> None:
-    """Keep by what a dataset is recognised."""
+def remember(
+    connection: Connection,
+    *,
+    owner: str,
+    family_id: str,
+    dataset_id: str,
+    sealed: Sealed,
+    counted_by: str | None = None,
+) -> None:
+    """Keep by what a dataset, or the persons that a column of it counts, are recognised."""
     values = {"owner": owner, "family_id": family_id, **_values(sealed)}
-    statement = upsert(table_sketch).values(dataset_id=dataset_id, **values)
-    connection.execute(statement.on_conflict_do_update(index_elements=["dataset_id"], set_=values))
+    one, named = table_sketch, {"dataset_id": dataset_id}
+    if counted_by is not None:
+        one, named = counted_sketch, named | {"counted_by": counted_by}
+    statement = upsert(one).values(**named, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=[*named], set_=values))
+
+
+def is_counted(connection: Connection, *, dataset_id: str, counted_by: str) -> bool:
+    """Return whether the persons that a column of a dataset counts can be recognised."""
+    own = (counted_sketch.c.dataset_id == dataset_id, counted_sketch.c.counted_by == counted_by)
+    return connection.execute(select(counted_sketch.c.dataset_id).where(*own)).first() is not None
 
 
 def of_same_file(connection: Connection, *, owner: str, dataset_id: str) -> dict[str, str]:

@@ -132,6 +132,20 @@ table_sketch = Table(
     Index("ix_table_sketch_owner", "owner"),
 )
 
+#: By what the table with a row for each person that a column of a dataset counts is recognised.
+counted_sketch = Table(
+    "counted_sketch",
+    metadata,
+    Column("dataset_id", Id, primary_key=True),
+    Column("counted_by", Text, primary_key=True, comment="the column"),
+    Column("family_id", Id, ForeignKey("family.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sketch", LargeBinary, nullable=False, comment="keyed hashes, as frames.sketched packs them, sealed"),
+    Column("sealed_under", LargeBinary, nullable=False, comment="which secret of the service"),
+    Index("ix_counted_sketch_family_id", "family_id"),
+    Index("ix_counted_sketch_owner", "owner"),
+)
+
 #: By what the persons of a dataset are recognised, whose releases count them by a column.
 person_sketch = Table(
     "person_sketch",

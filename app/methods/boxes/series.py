@@ -3,7 +3,7 @@
 Source: science.md section 6, "A series is post-processing".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from app.contracts.columns import ColumnKind, plain_kind
@@ -133,8 +133,8 @@ def _k(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
         yield FieldError("/k", detail)
 
 
-def otherwise(spec: BoxesSpec, base: ReleaseInput) -> Iterator[FieldError]:
-    """Options that differ from those of the earlier release."""
+def otherwise(spec: BoxesSpec, base: ReleaseInput, *, apart_from: Collection[str] = ()) -> Iterator[FieldError]:
+    """Options that differ from those of the earlier release, apart from some that may."""
     for name, value in inherited(spec, base).items():
-        if getattr(spec, name) != value:
+        if name not in apart_from and getattr(spec, name) != value:
             yield FieldError(pointer(name), f"`{name}` is that of {base.id}, from which this one is made: leave it out")

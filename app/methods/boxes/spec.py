@@ -190,8 +190,8 @@ class BoxesSpec(ReleasingSpec):
     # without which a worker publishes what one value does to all boxes; 10: other cuts of more than 300,000 records of
     # numbers, and of numbers with `min_separation`; `fast` takes the upper of two places equally far from the middle;
     # 11: predictions among `statistics`; 12: other cuts with `min_width`; 13: `withheld`, least widths that none names,
-    # other cuts with `box_means`
-    version: ClassVar[int] = 13
+    # other cuts with `box_means`; 14: `frequency_column`
+    version: ClassVar[int] = 14
     examples: ClassVar[Examples] = {
         "means, variances and correlations": {**QUASI_IDENTIFIERS, "k": 5},
         "chosen statistics, rare records left out": {
@@ -243,6 +243,18 @@ class BoxesSpec(ReleasingSpec):
     )
     person_column: ColumnName | None = Field(
         default=None, description="Who a record is of, where persons have several: k counts persons."
+    )
+    frequency_column: ColumnName | None = Field(
+        default=None,
+        description="Number of persons that a row represents, alike in all other columns: a whole number of at least "
+        "1. The job is that of the table with a row for each person and without this column. Not with "
+        "`person_column`.",
+    )
+    frequencies_are_exact: bool = Field(
+        default=False,
+        strict=True,
+        description="True to confirm that the counts of `frequency_column` were neither rounded nor suppressed, where "
+        "none is 1; `k` rests on them.",
     )
     statistics: tuple[Statistic, ...] | None = Field(
         default=None,

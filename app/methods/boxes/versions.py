@@ -19,6 +19,8 @@ from app.methods.columns import wrong_columns as unknown_columns
 
 #: What is the same in all versions; where it is, a release of the version before is continued unasked.
 _SAME: Final = ("quasi_identifiers", "keep", "k")
+#: What is of each table: one may have counts, and another a row for each of the same persons.
+_COUNTS: Final = ("frequency_column", "frequencies_are_exact")
 
 
 def previous_of(spec: BoxesSpec, given: Given) -> ReleaseInput | None:
@@ -41,6 +43,8 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     more |= {PREVIOUS: previous.id, "keep": keep_of(spec, previous)}
+    if "frequency_column" in own:
+        more.pop("frequencies_are_exact", None)
     filled = with_inherited_withheld(spec, spec.model_copy(update=more))
     return with_steering(filled, kinds_of(filled, types_of(given.profile())))
 
@@ -59,7 +63,7 @@ def check(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> list[FieldEr
     kinds = kinds_of(spec, types_of(profile))
     return [
         *_changed(spec, previous),
-        *otherwise(spec, previous),
+        *otherwise(spec, previous, apart_from=_COUNTS),
         *wrong_columns(spec, profile),
         *wrong_weights(spec, named(profile), profile),
         *_infinite(spec, given, previous),
@@ -97,7 +101,8 @@ def _same(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
 
 def _alike(spec: BoxesSpec, earlier: ReleaseInput) -> bool:
     """Whether a release has what the specification asks for, as far as it states."""
-    return _same(spec, earlier) and not list(otherwise(spec.model_copy(update=_unsaid(spec, earlier)), earlier))
+    requested = spec.model_copy(update=_unsaid(spec, earlier))
+    return _same(spec, earlier) and not list(otherwise(requested, earlier, apart_from=_COUNTS))
 
 
 def _unsaid(spec: BoxesSpec, earlier: ReleaseInput) -> dict[str, object]:

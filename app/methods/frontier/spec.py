@@ -39,7 +39,8 @@ class FrontierSpec(_OfBoxes):
     """Audit of the cost of each k: boxes for each k, nothing published."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
-    version: ClassVar[int] = 3  # 2: `records`, predictions among `statistics`; 3: `withheld`, `compare_means`
+    # 2: `records`, predictions among `statistics`; 3: `withheld`, `compare_means`; 4: `frequency_column`
+    version: ClassVar[int] = 4
     examples: ClassVar[Examples] = {
         "what each k costs": {**QUASI_IDENTIFIERS, "k": [2, 3]},
         "for one mean, in public limits": {

@@ -53,6 +53,7 @@ class TableSpec(JobSpec):
     """The measures of the field on a dataset or a release."""
 
     kind: ClassVar[JobKind] = JobKind.AUDIT
+    version: ClassVar[int] = 2  # 2: `frequency_column`
     examples: ClassVar[Examples] = {
         "the demands on a table that others anonymized": {
             "dataset_id": DATASET,
@@ -93,6 +94,17 @@ class TableSpec(JobSpec):
     )
     person_column: ColumnName | None = Field(
         default=None, description="Column that states whose record it is (or of which household); k counts these."
+    )
+    frequency_column: ColumnName | None = Field(
+        default=None,
+        description="Number of persons that a row of the dataset represents, alike in all other columns: a whole "
+        "number of at least 1. The audit is that of the table with a row for each person and without this column.",
+    )
+    frequencies_are_exact: bool = Field(
+        default=False,
+        strict=True,
+        description="True to confirm that the counts of `frequency_column` were neither rounded nor suppressed, where "
+        "none is 1.",
     )
     survey_weight_column: ColumnName | None = Field(
         default=None, description="Number of persons of the population that a record represents."

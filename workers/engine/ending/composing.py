@@ -67,6 +67,16 @@ class Candidate:
         return self.release.dataset_id
 
     @property
+    def counted_by(self) -> str | None:
+        """The column that counts the persons whose rows `dataset` has."""
+        return self.release.made.frequency_column
+
+    @property
+    def table(self) -> str:
+        """The name of the table that it was made from: of one dataset rows and persons are two."""
+        return _table(self.dataset_id, self.counted_by)
+
+    @property
     def scale(self) -> "FloatArray | None":
         """The noise of each record of an uncertain release."""
         if self.release.method != "uncertain" or self.link is None or self.dataset is None:
@@ -97,7 +107,8 @@ def composed(candidate: Candidate, *, at: WorkerResources) -> Review:
         raise ValueError("only a series is made without its data")
     from workers.methods.released.composed import Versions, composed_with, standing, with_versions
 
-    family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
+    named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
+    family_id = family_of(candidate.dataset, **named, at=at, counted_by=candidate.counted_by)
     with at.database.unit_of_work() as unit:
         families.lock_joining(unit.connection, owner=candidate.owner)
         published = families.lock_composed(unit.connection, family_id=family_id)
@@ -151,7 +162,7 @@ def terms_of(candidate: Candidate, family_id: str, at: WorkerResources) -> Famil
     called = {} if candidate.dataset is None else _called(candidate, candidate.dataset, named, at)
     demands = [one for one in made.gate if one["method"] == _COMPOSITION]
     return FamilyTerms(
-        dataset_id=candidate.dataset_id,
+        dataset_id=candidate.table,
         key=owner_secret(at.database, service_sealer(at.settings), owner=candidate.owner, name=name),
         under=name,
         persons={one: own for one, own in called.items() if own is not None},
@@ -231,17 +242,33 @@ def fetched(entry: LedgerEntry, candidate: Candidate, at: WorkerResources, there
     persons = (
         None if entry.persons_key is None else _file(entry.persons_key, "persons", candidate.scratch, at, gone=True)
     )
-    dataset = candidate.dataset if entry.dataset_id == candidate.dataset_id else None
+    counted_by = (entry.parameters or {}).get("frequency_column")
+    table = _table(entry.dataset_id or "", counted_by)
+    dataset = candidate.dataset if table == candidate.table else None
     if dataset is None and entry.data_key is not None and ledger is not None:
-        dataset = _file(entry.data_key, "copy", candidate.scratch, at, gone=True)
+        dataset = _copy(entry.data_key, counted_by, candidate.scratch, at)
     key = b""
     if persons is not None and entry.persons_under is not None:
         key = owner_secret(at.database, service_sealer(at.settings), owner=candidate.owner, name=entry.persons_under)
     return Earlier(
-        entry.release_id, entry.method, ledger, dataset_id=entry.dataset_id or "", dataset=dataset,
+        entry.release_id, entry.method, ledger, dataset_id=table, dataset=dataset,
         persons=persons, key=key, is_published=entry.is_published,
         parameters=None if entry.base_release_id is not None else entry.parameters,
     )  # fmt: skip
+
+
+def _copy(key: str, counted_by: str | None, scratch: Path, at: WorkerResources) -> Path | None:
+    """The typed copy that a release was made from, with a row for each person; None where it is gone."""
+    path = _file(key, "copy", scratch, at, gone=True)
+    if path is None or counted_by is None:
+        return path
+    from workers.frames.expanded import rows_of_persons
+
+    return rows_of_persons(path, counted_by)
+
+
+def _table(dataset_id: str, counted_by: str | None) -> str:
+    return dataset_id if counted_by is None else f"{dataset_id} by {counted_by}"
 
 
 def _file(

@@ -135,7 +135,7 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
         )  # fmt: skip
     else:
         return None
-    original = claimed.inputs.dataset
+    original = None if claimed.inputs.dataset is None else job.dataset
     return Candidate(
         owner=claimed.owner,
         release=release,
@@ -143,7 +143,7 @@ def _candidate(claimed: Claim, job: JobContext, stored: Stored) -> Candidate | N
         scratch=job.scratch,
         link=link,
         original=original,
-        dataset=None if original is None else job.dataset_path(),
+        dataset=None if claimed.inputs.dataset is None else job.dataset_path(),
         history=None if named is not None or made is None else made.draft.history,
     )
 
@@ -154,7 +154,7 @@ def _compare(candidate: Candidate, *, at: WorkerResources) -> frozenset[tuple[st
         return frozenset()
     named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
     recognise_older(candidate.scratch, owner=candidate.owner, at=at)
-    family_of(candidate.dataset, **named, at=at)
+    family_of(candidate.dataset, **named, at=at, counted_by=candidate.counted_by)
     person = candidate.release.made.person_column
     return frozenset() if person is None else join_by_persons(candidate.dataset, person, **named, at=at)
 
@@ -202,7 +202,8 @@ def _keep(
     kept = key, path.stat().st_size
     if candidate.dataset is None:
         return kept, None
-    family_id = family_of(candidate.dataset, dataset_id=candidate.dataset_id, owner=candidate.owner, at=at)
+    named = {"dataset_id": candidate.dataset_id, "owner": candidate.owner}
+    family_id = family_of(candidate.dataset, **named, at=at, counted_by=candidate.counted_by)
     terms = terms_of(candidate, family_id, at)
     if (persons := own_persons(candidate, path, terms)) is None:
         return kept, None

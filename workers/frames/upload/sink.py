@@ -1,17 +1,20 @@
 """The typed Parquet copy of an upload, written in row groups, with its profile."""
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Final, Self
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from app.contracts.columns import EXACT_INTEGER
 from app.contracts.datasets import NUMERIC, ColumnType, DatasetColumn, NumericSummary, Profile, ReadOptions, TypeSource
 from workers.frames.spellings import MOST_VALUES, spelled_otherwise
 from workers.frames.upload.advice import Sent
@@ -28,6 +31,8 @@ ROW_GROUP_BYTES = 1 << 27
 _DISTINCT_BYTES = 1 << 26
 #: Cells of a column of text that are looked at: of its first batch, and of each later one.
 _FIRST_CELLS, _LATER_CELLS = 1_000, 50
+#: Sums of whole numbers below this are exact in 64 bits.
+_LARGEST_SUM: Final = 2.0**62
 
 
 class _Numbers:
@@ -37,6 +42,8 @@ class _Numbers:
         self._minimum: float | None = None
         self._maximum: float | None = None
         self._infinite = 0
+        self._total: int | None = 0
+        self._divisor = 0
 
     def add(self, array: pa.Array) -> None:
         if pa.types.is_floating(array.type):
@@ -50,9 +57,32 @@ class _Numbers:
         if low is not None:
             self._minimum = float(low) if self._minimum is None else min(self._minimum, float(low))
             self._maximum = float(high) if self._maximum is None else max(self._maximum, float(high))
+            if self._total is not None:
+                self._count(array.drop_null().to_numpy(zero_copy_only=False), float(low), float(high))
+
+    def _count(self, values: npt.NDArray[Any], low: float, high: float) -> None:
+        """Add up values as counts; a column with one that is none has no total."""
+        if self._infinite or low < 1 or high > EXACT_INTEGER:
+            self._total = None
+            return
+        whole = values.astype(np.int64)
+        if (whole != values).any():
+            self._total = None
+            return
+        exact = high * len(whole) < _LARGEST_SUM
+        self._total = (self._total or 0) + (int(whole.sum()) if exact else sum(whole.tolist()))
+        if self._divisor != 1:
+            self._divisor = math.gcd(self._divisor, int(np.gcd.reduce(whole)))
 
     def summary(self) -> NumericSummary:
-        return NumericSummary(finite_minimum=self._minimum, finite_maximum=self._maximum, infinite=self._infinite)
+        are_counts = self._total is not None and self._minimum is not None
+        return NumericSummary(
+            finite_minimum=self._minimum,
+            finite_maximum=self._maximum,
+            infinite=self._infinite,
+            total=self._total if are_counts else None,
+            divisor=self._divisor if are_counts else None,
+        )
 
 
 class TableSink:

@@ -96,10 +96,11 @@ def result(
 
 #: Of a specification, what a release may state about how it was made.
 _PUBLIC: Final = frozenset({
-    "method", "quasi_identifiers", "nominal", "ordinal", "k", "person_column", "statistics", "unlisted_column_weight",
-    "ddof", "domains", "bounds", "value_step", "min_records_at_bound", "min_width", "spikes", "rare_records",
-    "objective", "max_suppressed", "confidence", "partition", "missing_policy", "box_means", "l", "t", "t_distance",
-    "alpha", "min_separation", "sensitive", "keep", "k_counts_kept", "survey_weight_column", "released_weights",
+    "method", "quasi_identifiers", "nominal", "ordinal", "k", "person_column", "frequency_column",
+    "frequencies_are_exact", "statistics", "unlisted_column_weight", "ddof", "domains", "bounds", "value_step",
+    "min_records_at_bound", "min_width", "spikes", "rare_records", "objective", "max_suppressed", "confidence",
+    "partition", "missing_policy", "box_means", "l", "t", "t_distance", "alpha", "min_separation", "sensitive", "keep",
+    "k_counts_kept", "survey_weight_column", "released_weights",
 })  # fmt: skip
 
 

@@ -124,8 +124,8 @@ def _composed(job: JsonObject) -> Iterator[str]:
 def _boxes(facts: ReleaseFacts) -> _Answers:
     parameters = facts.parameters
     names, k = _names(parameters, "quasi_identifiers"), parameters.get("k")
-    people = bool(parameters.get("person_column"))
-    whom, with_kept = "people" if people else "records", ""
+    people, counts = bool(parameters.get("person_column")), parameters.get("frequency_column")
+    whom, with_kept = "people" if people or counts else "records", ""
     if _names(parameters, "keep") and parameters.get("k_counts_kept"):
         with_kept = f" that also agree in {listed(_names(parameters, 'keep'))}"
     if k == 1:
@@ -138,6 +138,8 @@ def _boxes(facts: ReleaseFacts) -> _Answers:
         protected += (
             " Readers cannot count people: the file does not show whose a row is." if people else " The file proves it."
         )
+        if counts:
+            protected += f" Each row is one person, of those whom {counts} counted in the original."
     limits = _limits(parameters)
     if limits:
         protected += f" Inference, to this extent: {'; '.join(limits)}."

@@ -69,7 +69,7 @@ def run(given: argparse.Namespace, arguments: Sequence[str]) -> int:
         return Exit.USAGE
     said = {
         "quasi_identifiers": given.quasi_identifiers, "sensitive": given.sensitive, "require": given.require,
-        "person_column": given.person_column, "microaggregated": given.microaggregated,
+        "person_column": given.person_column, "microaggregated": given.microaggregated, **spec.counts(given),
         "tolerances": once(given.tolerance, "--tolerance") or None,
     }  # fmt: skip
     body: dict[str, Any] = {"method": "table"} | {name: value for name, value in said.items() if value is not None}

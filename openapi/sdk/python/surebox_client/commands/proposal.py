@@ -9,6 +9,7 @@ from surebox_client.commands.data import uploaded
 from surebox_client.commands.options import with_columns
 from surebox_client.commands.output import print_json, say, table
 from surebox_client.commands.refusals import in_options
+from surebox_client.commands.spec import counts
 from surebox_client.commands.where import connected
 
 
@@ -28,7 +29,7 @@ def propose(
     """
     given.no_wait = False
     named = getattr(given, "person", None) or (body or {}).get("person_column")
-    whose = {"person_column": named} if named else {}
+    whose = {"person_column": named} if named else counts_of(given, body or {})
     with connected(given, methods=("table",)) as service, uploaded(service, given) as dataset:
         job = service.audit({"method": "table", "dataset_id": dataset.id, **whose})
         result = service.get(f"/v1/jobs/{job.wait(timeout=given.timeout, progress=False).id}/result")
@@ -42,7 +43,7 @@ def propose(
         say("There is nothing to propose: a table needs several records, and a column in which they differ.")
         return
     out = None if getattr(given, "out", None) else f"{Path(given.file).name.partition('.')[0]}.release.parquet"
-    person = None if named else next((each["column"] for each in proposal.get("person_columns", [])), None)
+    person = None if whose else next((each["column"] for each in proposal.get("person_columns", [])), None)
     copied = with_columns(
         command, list(arguments), proposal["quasi_identifiers"], person=person,
         k=command == "anonymize" and "k" not in (body or {}), out=out if command == "anonymize" else None,
@@ -55,6 +56,12 @@ def propose(
             f"It takes each value of {person!r} as one person: k counts persons. "
             "Without --person-column it counts records."
         )
+
+
+def counts_of(given: argparse.Namespace, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The column that counts the persons of each row, as options or the specification state it."""
+    stated = {name: value for name, value in counts(given).items() if value is not None}
+    return {name: body[name] for name in ("frequency_column", "frequencies_are_exact") if name in body} | stated
 
 
 #: Explains shares that add up to more than all.

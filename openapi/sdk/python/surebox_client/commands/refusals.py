@@ -14,6 +14,7 @@ OPTIONS: Final = {
     "require": "--require", "version_of_dataset_id": "--version-of", "missing_is_value": "--missing-is-value",
     "types": "--type", "missing_values": "--missing-value", "column": "--columns", "base_release_id": "--series-of",
     "accept_findings": "--accept-findings", "type": "--type", "l": "--l", "t": "--t", "alpha": "--alpha",
+    "frequency_column": "--frequency-column", "frequencies_are_exact": "--frequencies-are-exact",
 }  # fmt: skip
 #: The field's own letters, which a sentence keeps: `k` of persons, variety by `l`, `t` or `alpha`.
 _LETTERS: Final = ("k", "l", "t", "alpha")
@@ -56,6 +57,7 @@ _COMMANDS: Final = tuple(
         (r'`"nominal": \{"([^"]+)": \{"missing_is_value": true\}\}`', r"`--missing-is-value \1`"),
         (r'\{"kind": "(\w+)", "of": \[\.\.\.\]\}', r"`--statistic '\1(COLUMN)'`"),
         (r"`version_of_dataset_id=(\w+)`", r"`--version-of \1`"),
+        (r"`frequencies_are_exact: true`", "`--frequencies-are-exact`"),
         (r"`version_of_dataset_id` and the id of the dataset before", "`--version-of` and the release before"),
     )
 )  # fmt: skip

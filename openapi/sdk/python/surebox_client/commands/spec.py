@@ -56,6 +56,14 @@ def add_columns(parser: Parser) -> None:
         "--person-column", metavar="COLUMN", help="whose record each is, where persons have several: k of persons"
     )
     group.add_argument(
+        "--frequency-column", metavar="COLUMN", help="how many persons each row stands for, all of them alike"
+    )
+    group.add_argument(
+        "--frequencies-are-exact",
+        action="store_true",
+        help="no count of --frequency-column was rounded, nor left out where small",
+    )
+    group.add_argument(
         "--sensitive", action="together", type=names, metavar="A,B", help="what must not be learned of a person"
     )
 
@@ -117,7 +125,7 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     body["method"] = method or given.method or body.get("method") or "boxes"
     simple = {
         "quasi_identifiers": given.quasi_identifiers, "keep": given.keep, "withheld": given.withheld, "k": given.k,
-        "missing_policy": given.missing_policy, "person_column": given.person_column,
+        "missing_policy": given.missing_policy, "person_column": given.person_column, **counts(given),
         **{name: getattr(given, name, None) for name in _DEMANDS},
     }  # fmt: skip
     body |= {name: value for name, value in simple.items() if value is not None}
@@ -134,6 +142,14 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
     return body
 
 
+def counts(given: argparse.Namespace) -> dict[str, Any]:
+    """The column of counts, and that they are exact; None for what is not stated."""
+    return {
+        "frequency_column": getattr(given, "frequency", None),
+        "frequencies_are_exact": getattr(given, "frequencies_exact", None) or None,
+    }
+
+
 def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) -> None:
     """Refuse a field that `--set` and another option give different values."""
     options = {
@@ -141,6 +157,8 @@ def _refuse_contradictions(settings: dict[str, Any], given: argparse.Namespace) 
         "--withheld": ("withheld", given.withheld), "--k": ("k", given.k),
         "--person-column": ("person_column", given.person_column),
         "--missing-policy": ("missing_policy", given.missing_policy),
+        "--frequency-column": ("frequency_column", given.frequency_column),
+        "--frequencies-are-exact": ("frequencies_are_exact", given.frequencies_are_exact or None),
         "--sensitive": ("sensitive", given.sensitive), "--method": ("method", getattr(given, "method", None)),
         "--publish": ("publish", "auto" if getattr(given, "publish", False) else None),
         "--draft": ("publish", "draft" if getattr(given, "draft", False) else None),
