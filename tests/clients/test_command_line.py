@@ -394,6 +394,33 @@ def test_what_is_demanded_of_a_sensitive_column_is_an_option(surebox: CommandLin
     assert surebox(*line[:-2], "1.5", "--draft").code == 2, "neither a whole number nor a share"
 
 
+def write_counts(path: Path, *, least: int) -> None:
+    """Forty rows, the first of so many persons and each later one of one more."""
+    rows = [f"{20 + at // 2},{'fm'[at % 2]},{least + at}" for at in range(40)]
+    path.write_text("\n".join(["age,sex,n", *rows, ""]))
+
+
+def test_counts_of_persons_are_an_option_of_each_command_on_a_table(surebox: CommandLine, folder: Path) -> None:
+    write_counts(folder / "counts.csv", least=1)
+    write_counts(folder / "large.csv", least=2)
+    by, persons = ["--quasi-identifiers", "age,sex", "--frequency", "n"], sum(range(1, 41))
+    made = surebox("anonymize", "counts.csv", *by, "--k", "5", "--draft", "--json")
+    assert (made.code, made.json["rows"]) == (0, persons)
+    assert surebox("frontier", "counts.csv", *by, "--k", "2,5").code == 0
+    audit = surebox("audit", "counts.csv", *by, "--json")
+    assert (audit.code, audit.json["records"]) == (0, persons)
+    proposal = surebox("audit", "counts.csv", "--frequency", "n", "--json")
+    assert (proposal.code, proposal.json["proposal"]["quasi_identifiers"]) == (2, ["age", "sex"])
+    assert "--frequency n" in proposal.err
+    refused = surebox("anonymize", "large.csv", *by, "--k", "5", "--draft")
+    assert refused.code == 4
+    assert "--frequencies-exact: No count of 'n' is below 2" in refused.err
+    assert "`--frequencies-exact`" in refused.err
+    assert surebox("anonymize", "large.csv", *by, "--k", "5", "--draft", "--frequencies-exact").code == 0
+    assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--person", "sex").code == 4
+    assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--set", "frequency_column=sex").code == 2
+
+
 def test_a_sensitive_column_is_published_unless_withheld_and_the_guess_that_is_left_is_said(
     surebox: CommandLine, folder: Path
 ) -> None:

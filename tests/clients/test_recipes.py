@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -147,6 +148,30 @@ def test_a_model_of_dbt_is_the_release_and_fails_with_a_draft(recipe: Callable[[
     context.config["invocation"] = "invocation-2"  # the same people but three
     with pytest.raises(RuntimeError, match="is a draft: Together with rel_"):
         model(context, None)
+
+
+def test_counts_of_duckdb_are_released_as_the_persons_that_they_count(service: Service, tmp_path: Path) -> None:
+    """The queries of the other warehouses give the same counts."""
+    draw = np.random.default_rng(7)
+    values = {
+        "age": draw.integers(20, 60, 900),
+        "sex": draw.choice(["f", "m"], 900),
+        "job": draw.choice(["x", "y"], 900),
+    }
+    table = pl.DataFrame(values)
+    table.write_csv(tmp_path / "people.csv")
+    mine = environment(service, tmp_path, "a warehouse")
+    lines = block(RECIPES, "sh duckdb")
+    subprocess.run(["sh", "-euc", lines], cwd=tmp_path, env=mine, check=True, capture_output=True)
+    counts = pl.read_parquet(tmp_path / "counts.parquet")
+    assert sorted(counts.rows()) == sorted(table.group_by("age", "sex", "job").len().rows())
+    boxes = pl.read_parquet(tmp_path / "release.parquet").group_by("box").len()["len"]
+    assert boxes.sum() == 900
+    assert boxes.to_numpy().min() >= 5
+    (of_bigquery,) = re.findall(r"'(SELECT [^']*)'", block(RECIPES, "sh bigquery"))
+    for query, name in ((of_bigquery, "clinic.people"), (block(RECIPES, "sql dbt"), "{{ ref('people') }}")):
+        rows = duckdb.sql(query.replace(name, f"'{tmp_path / 'people.csv'}'")).fetchall()
+        assert sorted(rows) == sorted(counts.rows())
 
 
 def test_the_notebook_runs_whole(service: Service, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,14 @@ _TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.String: "string", pl.Boo
 _LIMITS = Limits(
     max_columns=100, max_field_bytes=10_000, max_upload_bytes=1 << 30, release_cache_bytes=1 << 30, split_seconds=1e9
 )
+
+
+def _counts(column: pl.Series) -> dict[str, int]:
+    """What a profile adds up of a column of counts."""
+    values = column.drop_nulls().to_list()
+    if any(value < 1 or value != int(value) for value in values):
+        return {}
+    return {"total": sum(map(int, values)), "divisor": math.gcd(*map(int, values))}
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,9 @@ class Bench:
             for one in frame.get_columns()
         )
         numeric = {
-            one.name: NumericSummary(finite_minimum=float(one.min()), finite_maximum=float(one.max()), infinite=0)
+            one.name: NumericSummary(
+                finite_minimum=float(one.min()), finite_maximum=float(one.max()), infinite=0, **_counts(one)
+            )
             for one in frame.get_columns()
             if one.dtype.is_numeric() and one.len() > one.null_count()
         }

@@ -17,6 +17,7 @@ from surebox_verify.verification import verify
 from tests.methods.asking import anonymization
 from tests.methods.in_process import Bench
 from tests.verify.made import Issuer, signed_statistics, statement
+from workers.methods.context import InputFile
 from workers.methods.outcome import ReleaseDraft
 
 GRADES = ["low", "mid", "high"]
@@ -71,6 +72,7 @@ SPECS: dict[str, dict[str, Any]] = {
     },
     "texts, marked": {"quasi_identifiers": ["age", "sex", "grade"], "rare_records": "mark"},
     "texts, suppressed": {"quasi_identifiers": ["age", "wage", "grade"], "rare_records": "suppress"},
+    "counts": {"frequency_column": "level"},
 }  # fmt: skip
 
 
@@ -93,14 +95,14 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-def verified(draft: ReleaseDraft, file_format: str, *, core: float = 0.0) -> Report:
+def verified(draft: ReleaseDraft, file_format: str, *, core: float = 0.0, **parameters: Any) -> Report:
     """What a reader finds who has one file, and the certificate that the service would sign.
 
-    Means of the core are certified as standing so much higher than they do.
+    Means of the core are certified as standing so much higher than they do, and parameters as they are given.
     """
     files = {f"release.{name}": file.path.read_bytes() for name, file in draft.files.items()}
     body = statement(files, json.loads(json.dumps(public_statistics("boxes", draft.statistics))))
-    body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters)))
+    body["predicate"]["parameters"] = json.loads(json.dumps(dict(draft.parameters))) | parameters
     body["predicate"]["release"]["columns"] = [dict(column) for column in draft.columns]
     for one in body["predicate"]["statistics"] if core else ():
         if one["kind"] == "mean":
@@ -123,6 +125,25 @@ def test_what_is_published_of_any_columns_follows_from_the_file(bench: Bench, na
         report = verified(draft, file_format)
         assert report.exit_code == 0
         assert {one.finding for one in report.statistics} == {Finding.VERIFIED}
+
+
+def test_k_of_counted_persons_is_checked_by_rows_and_their_counts_are_the_owners_word(bench: Bench) -> None:
+    spec = {"method": "boxes", "dataset_id": "people", "quasi_identifiers": ["age", "wage"], "k": 5} | SPECS["counts"]
+    done = bench.run(spec)
+    assert done.release is not None
+    persons = int(pl.read_parquet(bench.files[InputFile.DATASET, "people"])["level"].sum())
+    assert (done.release.rows, done.result["released"]) == (persons, persons)
+    report = verified(done.release, "parquet")
+    assert [one for one in report.beyond_the_file if "as many as the counts of 'level'" in one]
+    stated = verified(done.release, "parquet", frequencies_are_exact=True)
+    assert [one for one in stated.beyond_the_file if "exact by the owner's word" in one]
+    wrong = [
+        ({"k": 50}, "k: "), ({"frequency_column": "age"}, "a column of the persons too"),
+        ({"frequency_column": 7}, "names no column"), ({"person_column": "sex"}, "beside `person_column`"),
+        ({"frequency_column": None, "frequencies_are_exact": True}, "no `frequency_column` has counts"),
+    ]  # fmt: skip
+    for parameters, says in wrong:
+        assert any(says in one for one in verified(done.release, "parquet", **parameters).problems), parameters
 
 
 #: Columns of values in the place of numbers, values that nobody has among them: what each number is of follows too.

@@ -102,6 +102,13 @@ def test_the_public_page_first_says_what_is_protected_at_what_cost_and_what_rema
     assert "differential privacy" in remains
 
 
+def test_the_public_page_states_that_rows_are_persons_whom_a_column_counted(release: ReleaseFacts) -> None:
+    counted = replace(release, parameters={**release.parameters, "frequency_column": "persons"})
+    protected = runner.of_release(counted).sections[0].points[0]
+    assert "finds at least 5 people" in protected
+    assert "The file proves it. Each row is one person, of those whom persons counted in the original." in protected
+
+
 def test_the_restricted_page_has_the_true_values(release: ReleaseFacts) -> None:
     page = Cells(rendered(runner.of_job(JobFacts(job(), release))))
     assert "38.5816" in page.texts
