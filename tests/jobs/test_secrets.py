@@ -101,7 +101,7 @@ def test_secrets_are_the_values_own_and_outlive_a_change_of_the_services_secret(
 
 
 def test_sketches_are_sealed_anew_with_the_services_secret_those_of_before_too(database_url: str) -> None:
-    """Of two owners, of tables and of persons; one of them is not sealed at all."""
+    """Of two owners, of tables, of the persons that a column of them counts, and of persons; one is not sealed at all."""
     database = Database(database_url, pool_size=1)
     try:
         with database.unit_of_work() as unit:
@@ -111,6 +111,10 @@ def test_sketches_are_sealed_anew_with_the_services_secret_those_of_before_too(d
                     named = {"owner": owner, "dataset_id": f"ds_{owner}_{at}"}
                     sealed = seal_sketch(Sealer(OLD), b"a table", **named)
                     recognition.remember(unit.connection, family_id=family_id, sealed=sealed, **named)
+                    sealed = seal_sketch(Sealer(OLD), b"counted", **named, counted_by="n")
+                    recognition.remember(
+                        unit.connection, family_id=family_id, sealed=sealed, counted_by="n", **named
+                    )  # fmt: skip
                     sealed = seal_sketch(Sealer(OLD), b"persons", **named, name="id")
                     recognition.remember_persons(
                         unit.connection, family_id=family_id, name="id", sealed=sealed, **named
@@ -119,13 +123,15 @@ def test_sketches_are_sealed_anew_with_the_services_secret_those_of_before_too(d
                 text("UPDATE table_sketch SET sealed_under = NULL, sketch = 'bare' WHERE dataset_id = 'ds_one_0'")
             )
             assert recognition.has_unsealed(unit.connection)
-        assert seal_anew(database, Sealer(NEW, OLD)) == 12
+        assert seal_anew(database, Sealer(NEW, OLD)) == 18
         assert seal_anew(database, Sealer(NEW, OLD)) == 0
         with database.read() as connection:
             assert not recognition.has_unsealed(connection)
             tables = list(recognition.tables(connection, owner="one", dataset_ids=[f"ds_one_{at}" for at in range(3)]))
             persons = recognition.persons(connection, owner="two", besides="")
-        assert [open_sketch(Sealer(NEW), one, owner="one") for one in tables] == [b"bare", b"a table", b"a table"]
+        assert [(one.dataset_id, one.counted_by) for one in tables[3:]] == [(f"ds_one_{at}", "n") for at in range(3)]
+        opened = [open_sketch(Sealer(NEW), one, owner="one") for one in tables]
+        assert opened == [b"bare", b"a table", b"a table", *[b"counted"] * 3]
         assert [open_sketch(Sealer(NEW), one, owner="two") for one in persons] == [b"persons"] * 3
         for moved, owner in ((tables[1], "two"), (replace(tables[1], dataset_id="ds_one_2"), "one")):
             with pytest.raises(SureboxError, match="not as written"):

@@ -1,5 +1,6 @@
 """What audits are expected to need follows from what they will do: so many runs, so many releases, so many sets."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from app.jobs.estimates import estimated
 from app.jobs.needs import Estimate
+from app.methods.frequencies import counted
 from tests.methods.in_process import Bench
 
 COLUMNS = ["a", "b", "c"]
@@ -30,7 +32,8 @@ def need(bench: Bench, *, share: float = 2_500.0, **body: Any) -> Estimate:
     """Of ten million rows, so that what every job takes does not count."""
     named = bench.named(body)
     assert named is not None
-    return estimated(*named, share=share)
+    spec, given = named
+    return estimated(spec, counted(given, dict(spec)), share=share)
 
 
 def test_a_frontier_needs_what_the_boxes_of_each_k_need(bench: Bench) -> None:
@@ -41,6 +44,25 @@ def test_a_frontier_needs_what_the_boxes_of_each_k_need(bench: Bench) -> None:
     twice = need(bench, **frontier, k=[5, 50, 500])
     assert twice.seconds > 1.9 * several.seconds  # with means and without
     assert several.bytes < sum(one.bytes for one in each)  # one after the other
+
+
+@pytest.mark.parametrize("method", ["boxes", "frontier", "table"])
+def test_a_table_of_counts_needs_what_its_persons_need_and_to_be_written_out(tmp_path: Path, method: str) -> None:
+    bench, draw = Bench(tmp_path), np.random.default_rng(5)
+    counts = pl.DataFrame(
+        {"age": draw.integers(0, 90, 500), "pay": draw.normal(size=500), "n": draw.integers(1, 99, 500)}
+    )
+    bench.dataset("counts", counts)
+    bench.dataset("persons", counts.drop("n")[np.repeat(np.arange(500), counts["n"])])
+    body = {"method": method, "quasi_identifiers": ["age", "pay"]} | {"boxes": {"k": 5}, "frontier": {}, "table": {}}[
+        method
+    ]
+    plain = need(bench, share=1.0, **body, dataset_id="persons")
+    of_counts = need(bench, share=1.0, **body, dataset_id="counts", frequency_column="n")
+    for name in ("seconds", "bytes", "scratch"):
+        assert getattr(plain, name) < getattr(of_counts, name), name
+    assert of_counts.seconds < 2 * plain.seconds
+    assert of_counts.written == plain.written
 
 
 def test_an_influence_needs_two_runs_for_each_record_and_one_before(bench: Bench) -> None:

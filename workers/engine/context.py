@@ -227,10 +227,11 @@ def with_persons(job: JobContext, claimed: Claim, at: WorkerResources) -> JobCon
     from workers.frames.expanded import missing_by_column  # once the worker has been forked (registry.py)
 
     job.tick(0.0, "read")
-    datasets = dict(job.datasets)
+    datasets, files = dict(job.datasets), InputFiles(claimed, at, scratch=job.scratch)
     for role, one in counts.items():
-        path = job.dataset_path(role)
-        family_of(path, dataset_id=one.id, owner=claimed.owner, at=at, counted_by=one.frequency_column)
+        path, named = job.dataset_path(role), {"dataset_id": one.id, "owner": claimed.owner}
+        family_of(files.stored(one.key or ""), **named, at=at)  # of counts that were confirmed since they were read
+        family_of(path, **named, at=at, counted_by=one.frequency_column)
         missing = missing_by_column(path)
         columns = tuple(each.model_copy(update={"missing": missing[each.name]}) for each in one.columns)
         datasets[role] = replace(one, profile=one.profile.model_copy(update={"columns": columns}))

@@ -139,8 +139,7 @@ def family_of(path: Path, *, dataset_id: str, owner: str, at: WorkerResources, c
         is_known = counted_by is None or recognition.is_counted(
             connection, dataset_id=dataset_id, counted_by=counted_by
         )
-    is_compared = standing is not None and (not standing.confirmed or standing.joined)
-    if known is not None and is_compared and is_known:
+    if known is not None and standing is not None and (not standing.confirmed or (standing.joined and is_known)):
         return known
     signature = recognised(path, dataset_id=dataset_id, owner=owner, at=at, counted_by=counted_by)
     with at.database.unit_of_work() as unit:

@@ -72,6 +72,24 @@ def test_counts_and_their_persons_are_one_family_whichever_is_first(service: Ser
         assert family["questions"] == []
 
 
+def test_counts_of_a_key_that_sees_no_figures_are_compared_once_they_are_confirmed(service: Service) -> None:
+    """Before, nothing that comes of them may show of whom the owner has data."""
+    counts = counts_of(1, 400)
+    keeper = service.client(owner="counts of others")
+    sender = service.client(owner="counts of others", scopes=("datasets:write", "jobs:write"))
+    with keeper, sender:
+        persons = put(keeper, persons_of(counts))
+        succeed(keeper, SPEC | {"dataset_id": persons})
+        spec = COUNTED | {"dataset_id": put(sender, counts), "publish": "draft"}
+        succeed(keeper, spec)
+        apart = family_of(keeper, spec["dataset_id"])
+        assert apart["dataset_ids"] == [spec["dataset_id"]]
+        assert keeper.post(f"/v1/families/{apart['id']}/confirm").status_code == httpx.codes.OK
+        job = succeed(keeper, spec)
+        assert set(family_of(keeper, spec["dataset_id"])["dataset_ids"]) == {spec["dataset_id"], persons}
+        assert job["findings"] == []
+
+
 def test_a_release_of_rows_is_composed_with_that_of_the_persons_they_count(client: httpx.Client) -> None:
     """The counts taken as records are of the same family, and its k is that of all publications together."""
     dataset_id = put(client, counts_of(2, 250))
