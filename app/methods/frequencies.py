@@ -27,9 +27,7 @@ _BY_COLUMN: Final = (
     "nominal", "ordinal", "domains", "value_step", "min_width", "spikes", "min_separation", "t_distance", "tolerances",
 )  # fmt: skip
 #: What to do where a new version of a table lacks the column.
-_OF_BEFORE: Final = (
-    ". The release before counts persons by it: name the column of this table, or null where it has a row for each person"
-)
+_OF_BEFORE: Final = ". The release before counts persons by it: name the column of this table, or null where it has a row for each person"
 #: Counts are rounded to multiples of these, the coarsest first.
 _ROUNDED: Final = (10, 5, 3)
 

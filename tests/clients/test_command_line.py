@@ -403,20 +403,20 @@ def write_counts(path: Path, *, least: int) -> None:
 def test_counts_of_persons_are_an_option_of_each_command_on_a_table(surebox: CommandLine, folder: Path) -> None:
     write_counts(folder / "counts.csv", least=1)
     write_counts(folder / "large.csv", least=2)
-    by, persons = ["--quasi-identifiers", "age,sex", "--frequency", "n"], sum(range(1, 41))
+    by, persons = ["--quasi-identifiers", "age,sex", "--frequency-column", "n"], sum(range(1, 41))
     made = surebox("anonymize", "counts.csv", *by, "--k", "5", "--draft", "--json")
     assert (made.code, made.json["rows"]) == (0, persons)
     assert surebox("frontier", "counts.csv", *by, "--k", "2,5").code == 0
     audit = surebox("audit", "counts.csv", *by, "--json")
     assert (audit.code, audit.json["records"]) == (0, persons)
-    proposal = surebox("audit", "counts.csv", "--frequency", "n", "--json")
+    proposal = surebox("audit", "counts.csv", "--frequency-column", "n", "--json")
     assert (proposal.code, proposal.json["proposal"]["quasi_identifiers"]) == (2, ["age", "sex"])
-    assert "--frequency n" in proposal.err
+    assert "--frequency-column n" in proposal.err
     refused = surebox("anonymize", "large.csv", *by, "--k", "5", "--draft")
     assert refused.code == 4
-    assert "--frequencies-exact: No count of 'n' is below 2" in refused.err
-    assert "`--frequencies-exact`" in refused.err
-    assert surebox("anonymize", "large.csv", *by, "--k", "5", "--draft", "--frequencies-exact").code == 0
+    assert "--frequencies-are-exact: No count of 'n' is below 2" in refused.err
+    assert "`--frequencies-are-exact`" in refused.err
+    assert surebox("anonymize", "large.csv", *by, "--k", "5", "--draft", "--frequencies-are-exact").code == 0
     assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--person", "sex").code == 4
     assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--set", "frequency_column=sex").code == 2
 

@@ -55,13 +55,11 @@ def add_columns(parser: Parser) -> None:
     group.add_argument(
         "--person-column", metavar="COLUMN", help="whose record each is, where persons have several: k of persons"
     )
-    group.add_argument(
-        "--frequency-column", metavar="COLUMN", help="how many persons each row stands for, all of them alike"
-    )
+    group.add_argument("--frequency-column", metavar="COLUMN", help="how many persons, all alike, each row is of")
     group.add_argument(
         "--frequencies-are-exact",
         action="store_true",
-        help="no count of --frequency-column was rounded, nor left out where small",
+        help="no count was rounded, nor left out where small",
     )
     group.add_argument(
         "--sensitive", action="together", type=names, metavar="A,B", help="what must not be learned of a person"
@@ -145,8 +143,8 @@ def specification(given: argparse.Namespace, *, method: str | None = None) -> di
 def counts(given: argparse.Namespace) -> dict[str, Any]:
     """The column of counts, and that they are exact; None for what is not stated."""
     return {
-        "frequency_column": getattr(given, "frequency", None),
-        "frequencies_are_exact": getattr(given, "frequencies_exact", None) or None,
+        "frequency_column": getattr(given, "frequency_column", None),
+        "frequencies_are_exact": getattr(given, "frequencies_are_exact", None) or None,
     }
 
 
