@@ -13,10 +13,10 @@ from typing import Final
 
 from app.auth.principal import Scope
 from app.contracts.findings import Finding, FindingSeverity
-from app.db.repositories import api_keys, families, owner_settings
+from app.db.repositories import api_keys, families, owner_settings, releases
 from app.db.repositories.installation import is_publishing_held
 from app.db.session import Connection
-from app.errors import PublishingHeldError
+from app.errors import ConflictError, PublishingHeldError
 
 #: By which a finding names what keeps a release a draft although nothing is wrong with it.
 PUBLICATION = "publication"
@@ -66,6 +66,21 @@ def as_findings(why: str | None) -> tuple[Finding, ...]:
     if why is None:
         return ()
     return (Finding(audit=PUBLICATION, severity=FindingSeverity.LOW, detail=why, measured=None, required=None),)
+
+
+def refuse_earlier_numbers(connection: Connection, *, release_id: str) -> None:
+    """End the publication of a draft that an unreleased version has made with other numbers.
+
+    Raises
+    ------
+    ConflictError
+        Its statistics count ordinal values from 0; no certificate states such numbers.
+    """
+    if releases.counts_from_zero(connection, release_id=release_id):
+        raise ConflictError(
+            "an unreleased version of Surebox made this draft, and its statistics count the values of ordinal columns "
+            "from 0, where they count from 1 now. Run its job again, publish that release, and delete this draft"
+        )
 
 
 def refuse_held(connection: Connection) -> None:

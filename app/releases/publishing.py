@@ -132,7 +132,7 @@ def publish(
     NotFoundError
         If there is no such release.
     ConflictError
-        If it was withdrawn, or no keeper has confirmed its data.
+        If it was withdrawn, no keeper has confirmed its data, or a version of before has made it with other numbers.
     ForbiddenError
         If, under four eyes, the same key has made it.
     UnresolvedFindingsError
@@ -151,6 +151,7 @@ def publish(
             raise ConflictError(why if keeper else permission.UNCONFIRMED)
         _check(release, key_id=key_id, accepted=request.accept_findings, four_eyes=four_eyes, keeper=keeper)
         permission.refuse_held(unit.connection)
+        permission.refuse_earlier_numbers(unit.connection, release_id=release.id)
         _lock(unit.connection, family_id=release.family_id, composed_after=release.composed_after)
         publish_locked(unit.connection, release=release, key_id=key_id, request=request, certify=certify)
 
@@ -171,12 +172,15 @@ def publish_reviewed(
     ------
     PublishedMeanwhileError
         If something of its family was published since.
+    ConflictError
+        If a version of before has made it with other numbers.
     """
     families.lock_joining(connection, owner=owner)
     release = _locked(connection, owner=owner, release_id=release_id)
     _lock(connection, family_id=review.family_id, composed_after=review.composed_after)
     if release.state is not ReleaseState.DRAFT:
         return
+    permission.refuse_earlier_numbers(connection, release_id=release.id)
     kept = [one for one in release.findings if one.audit not in {COMPOSITION, RECOGNITION}]
     release = release.reviewed(replace(review, findings=(*kept, *review.findings)))
     releases.set_reviewed(connection, reviewed=release)

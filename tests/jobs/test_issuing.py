@@ -3,7 +3,11 @@
 import base64
 import json
 from collections.abc import Callable
+from typing import Any
 
+import pytest
+
+from app.certificates.issue import issue_missing
 from app.contracts.jobs import JobState
 from app.db.repositories import families
 from app.db.repositories.claims import AttemptOutcome, finish
@@ -47,6 +51,30 @@ def test_a_release_of_an_older_worker_is_certified_with_the_parameters_of_its_pr
     assert predicate["k"] == 5
     report = release_report(database=service.database, viewer=Viewer(service.owner), release_id=release_id)
     assert report.parameters == parameters
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "certified"),
+    [
+        ("boxes", {"ordinal": {"a": ["low", "high"]}}, False),
+        ("boxes", {"ordinal": {"a": ["low", "high"]}, "withheld": []}, True),
+        ("boxes", {"ordinal": {}}, True),
+        ("condensation", {"ordinal": {"a": ["low", "high"]}}, True),
+    ],
+)
+def test_a_release_whose_ranks_count_from_0_gets_no_certificate_of_today(
+    serve: Callable[..., Service], method: str, parameters: dict[str, Any], certified: bool
+) -> None:
+    """Before 0.1.0 they did, and no release of boxes stated what was withheld."""
+    service = serve()
+    job_id, release_id = published(service, service.dataset())
+    service.store_provenance(job_id, {})
+    written = "UPDATE release SET method = %s, parameters = %s WHERE id = %s"
+    with service.database.unit_of_work() as unit:
+        unit.connection.exec_driver_sql(written, (method, json.dumps(parameters), release_id))
+    assert issue_missing(database=service.database, settings=service.settings) == certified
+    with service.client() as client:
+        assert client.get(f"/v1/releases/{release_id}/certificate").status_code == (200 if certified else 404)
 
 
 def test_reading_the_report_of_a_job_is_logged(shared: Service) -> None:

@@ -79,14 +79,18 @@ def test_certificates_of_unreleased_versions_are_not_read_as_todays(version: int
         read_certificate(read_envelope(issuer.sign(body)))
 
 
-def test_a_bundle_that_an_unreleased_version_made_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    bundle = Path(__file__).with_name("before") / "bundle.zip"  # its certificate's predicate is ...:1
+@pytest.mark.parametrize(("name", "predicate"), [("bundle", 1), ("ordinal", 2)])
+def test_a_bundle_that_an_unreleased_version_made_is_refused_in_one_sentence(
+    tmp_path: Path, name: str, predicate: int
+) -> None:
+    """The second has a mean of `education` of 1.0, whose values low, mid and high counted as 0, 1 and 2."""
+    bundle = (Path(__file__).with_name("before") / name).with_suffix(".zip")
     keys = tmp_path / "jwks.json"
     keys.write_bytes(zipfile.ZipFile(bundle).read("jwks.json"))
     program = Path(sys.executable).with_name("surebox-verify")
     done = subprocess.run([program, bundle, "--keys", keys], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip() == (
-        "The certificate (urn:surebox:certificate:1) is of an unreleased version of Surebox, whose fields and numbers "
-        "meant something else: the surebox-verify of that version reads it, this one checks nothing of it."
+        f"The certificate (urn:surebox:certificate:{predicate}) is of an unreleased version of Surebox, whose fields "
+        "and numbers meant something else: the surebox-verify of that version reads it, this one checks nothing of it."
     )

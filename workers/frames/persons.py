@@ -284,7 +284,7 @@ def read_fingerprints(path: Path) -> Fingerprints:
     names = [name for name in pq.read_schema(path).names if name not in _EVER]
     table = pq.read_table(path, columns=names)
     about = json.loads(table.schema.metadata[_ABOUT])
-    table = table.slice(0, about["rows"])
+    table = table.slice(0, about.get("rows", table.num_rows))  # those of before have no longer columns beside them
 
     def column(name: str) -> npt.NDArray[np.int64]:
         return np.asarray(table.column(name).to_numpy(), dtype=np.int64)

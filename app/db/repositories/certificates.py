@@ -3,11 +3,11 @@
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, and_, false, func, insert, select, update
 
 from app.contracts.releases import ReleaseState
 from app.db.repositories.entries import mark_stale
-from app.db.repositories.releases import ReleaseRow, row_of, select_rows
+from app.db.repositories.releases import COUNTS_FROM_ZERO, ReleaseRow, row_of, select_rows
 from app.db.tables.access import signing_key
 from app.db.tables.jobs import provenance
 from app.db.tables.releases import certificate, release, release_file
@@ -17,6 +17,7 @@ _WITHOUT = and_(
     release.c.state == ReleaseState.PUBLISHED,
     release.c.deleted_at.is_(None),
     ~select(certificate.c.release_id).where(certificate.c.release_id == release.c.id).exists(),
+    ~func.coalesce(COUNTS_FROM_ZERO, false()),  # no certificate of today states such numbers
 )
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
+    and_,
     cast,
     delete,
     func,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.contracts.findings import Finding, Review
 from app.contracts.releases import (
@@ -38,6 +40,15 @@ from app.db.repositories.entries import mark_stale
 from app.db.repositories.release_access import Viewer, listed, visible
 from app.db.tables.jobs import provenance
 from app.db.tables.releases import publication, release, release_file
+
+_PARAMETERS: Final = cast(release.c.parameters, JSONB)
+#: Releases of boxes with ordinal columns, made by a version before 0.1.0: their statistics count values from 0. What a
+#: release states of `withheld` is as old as the numbers of today.
+COUNTS_FROM_ZERO: Final = and_(
+    release.c.method == "boxes",
+    ~_PARAMETERS.has_key("withheld"),
+    func.coalesce(_PARAMETERS["ordinal"], cast({}, JSONB)) != cast({}, JSONB),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +350,12 @@ def get_public_provenance(connection: Connection, *, viewer: Viewer, release_id:
         .where(visible(viewer), release.c.id == release_id)
     )
     return connection.execute(statement).scalar_one_or_none()
+
+
+def counts_from_zero(connection: Connection, *, release_id: str) -> bool:
+    """Return whether statistics of a release count the values of ordinal columns from 0, where ranks are from 1."""
+    statement = select(release.c.id).where(release.c.id == release_id, COUNTS_FROM_ZERO)
+    return connection.execute(statement).first() is not None
 
 
 def get_parameters(connection: Connection, *, viewer: Viewer, release_id: str) -> Mapping[str, Any] | None:
