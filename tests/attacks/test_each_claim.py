@@ -11,6 +11,7 @@ import pytest
 
 from surebox_verify.envelope import UnreadableError
 from tests.attacks.certified import KINDS, Bundle
+from tests.verify.schema import faults
 
 
 def leaves(value: Any, *at: str | int) -> Iterator[tuple[str | int, ...]]:
@@ -56,6 +57,16 @@ def of_two_statistics(body: dict[str, Any]) -> dict[str, Any]:
 #: What is said more modestly, or means the same, once it is changed: of releases that keep nothing, of ranges that are
 #: wider, of a larger `t` or gap, and of a quantile whose next values are the same.
 MODEST = {"k_counts_kept", "sharp", "p", "t", "gap", "attained", "guaranteed"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_certificate_is_of_the_published_schema_and_all_of_it_is_known(
+    bundles: Callable[[str], Bundle], kind: str
+) -> None:
+    bundle = bundles(kind)
+    assert list(faults(bundle.body)) == []
+    report = bundle.report(bundle.body)
+    assert (report.exit_code, report.not_checked) == (0, [])
 
 
 @pytest.mark.parametrize("kind", KINDS)

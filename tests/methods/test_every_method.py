@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from functools import partial
 from html import unescape
 from itertools import pairwise
@@ -9,16 +10,21 @@ from typing import Any
 
 import polars as pl
 import pytest
+import rfc8785
 
+from app.certificates.issue import statement
 from app.contracts.examples import DATASET, RELEASE
 from app.contracts.findings import AuditResult
 from app.contracts.flags import Flag
 from app.contracts.jobs import JobKind, Queue
 from app.contracts.releases import ReleaseFormat
+from app.db.repositories.releases import ReleaseRow
 from app.methods.catalogue import METHODS
+from surebox_verify.certificate import exact
 from tests.methods.asking import is_part
 from tests.methods.examples import EXAMPLES, INCOMPLETE, bench_of_examples, examples
 from tests.methods.in_process import Bench, Done
+from tests.verify.schema import faults
 from workers.methods.context import CancelRequestedError
 from workers.methods.report.facts import JobFacts
 from workers.methods.report.page import rendered
@@ -69,6 +75,22 @@ def test_what_comes_of_a_job_is_what_its_method_says(there: Bench, ran: dict[str
     )
     assert is_part(dict(done.outcome.summary), done.whole)
     assert (done.outcome.release is not None) == ("formats" in method.spec.model_fields)
+
+
+@pytest.mark.parametrize("body", RELEASING)
+def test_the_certificate_of_a_release_is_of_the_published_schema(
+    there: Bench, ran: dict[str, Done], body: dict[str, Any]
+) -> None:
+    release = run(there, ran, body).release
+    assert release is not None
+    made = ReleaseRow(
+        id=RELEASE, owner="owner", job_id="job", dataset_id=DATASET, method=body["method"], rows=release.rows,
+        columns=release.columns, flags=[flag.value for flag in release.flags], tags={},
+        statistics=release.statistics, parameters=release.parameters,
+    )  # fmt: skip
+    files = {name: file.sha256 for name, file in release.files.items()}
+    body = statement(made, files, previous=None, at=datetime.now(UTC), issued="at publication")
+    assert list(faults(json.loads(rfc8785.dumps(exact(body))))) == []
 
 
 #: For each audit a body that demands something which cannot be met, and how its page names that demand.

@@ -59,7 +59,7 @@ def test_bundles_are_read(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "bundle.zip"
     path.write_bytes(HONEST[kind])
     bundle = unpacked(path)
-    assert (bundle.files, bundle.envelope, bundle.not_covered) == (READ, b"{}", ("report.html",))
+    assert (bundle.files, bundle.envelope, bundle.others) == (READ, b"{}", ("report.html",))
 
 
 @pytest.mark.parametrize("kind", OTHERS)

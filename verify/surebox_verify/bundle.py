@@ -1,12 +1,15 @@
 """The files of a bundle, by an exact list of names.
 
 What unpacks a bundle may take `./release.csv`, `Release.csv` or a link for `release.csv` and write over the file that
-was verified. So every entry is one of the names that a bundle of the service has, once, spelled as the service spells
-it, and a plain file; a bundle with anything else is not read. Some read an archive from its beginning, by the names
-before its entries, and others by the directory at its end: so both name the same, and nothing else has room.
+was verified. So every entry has a name once, is a plain file, and is spelled as the service spells names; a bundle with
+anything else is not read. An entry that this version does not know stays packed: only its digest is computed, where the
+certificate has one. Some read an archive from its beginning, by the names before its entries, and others by the
+directory at its end: so both name the same, and nothing else has room.
 """
 
+import hashlib
 import lzma
+import re
 import stat
 import struct
 import zipfile
@@ -16,15 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from surebox_verify.envelope import UnreadableError
+from surebox_verify.certificate import DATA, STATISTICS, read_certificate
+from surebox_verify.envelope import UnreadableError, read_envelope
 
 ENVELOPE: Final = "certificate.dsse.json"
 REVOCATIONS: Final = "revocations.dsse.json"
 TIMESTAMP: Final = "certificate.tsr"
-STATISTICS: Final = "statistics.json"
-DATA: Final = tuple(f"release.{name}" for name in ("parquet", "csv", "ndjson", "csv.gz", "csv.excel", "csv.escaped"))
 _READ: Final = frozenset({ENVELOPE, REVOCATIONS, TIMESTAMP, STATISTICS, *DATA})
-_BESIDE: Final = frozenset({"ro-crate-metadata.json", "provenance.json", "report.html", "jwks.json"})
+#: Names that no system takes for another one: no folder, no other case, nothing that is left out at an end.
+_PLAIN: Final = re.compile(r"[a-z0-9](?:[a-z0-9_.-]{0,98}[a-z0-9])?", re.ASCII)
+_AT_ONCE: Final = 1 << 20
 _LARGEST: Final = 20_000_000_000  # bytes, unpacked
 _BEFORE: Final = struct.Struct("<4s2xH10xI4xHH")  # of an entry: mark, flags, length, and lengths of name and extra
 _AFTER: Final = 24  # bytes that may follow an entry whose length was not known before it
@@ -46,14 +50,14 @@ class Bundle:
     ----------
     files : data files and statistics, by name.
     envelope, revocations, timestamp : the certificate, and what there is next to it; None where it is not there.
-    not_covered : names of the entries that the certificate does not state: anyone may have changed them.
+    others : names of all other entries.
     """
 
     files: Mapping[str, bytes]
     envelope: bytes | None
     revocations: bytes | None = None
     timestamp: bytes | None = None
-    not_covered: Sequence[str] = ()
+    others: Sequence[str] = ()
 
 
 def unpacked(path: Path) -> Bundle:
@@ -66,7 +70,7 @@ def unpacked(path: Path) -> Bundle:
     Raises
     ------
     UnreadableError
-        It is none, or has an entry that no bundle of the service has.
+        It is none, or has an entry that may be unpacked as another one.
     """
     try:
         with path.open("rb") as opened, zipfile.ZipFile(opened) as bundle:
@@ -80,8 +84,38 @@ def unpacked(path: Path) -> Bundle:
     if fault is not None:
         raise UnreadableError(f"{path} {fault}")
     envelope, revocations, timestamp = (files.pop(name, None) for name in (ENVELOPE, REVOCATIONS, TIMESTAMP))
-    beside = tuple(each.filename for each in entries if each.filename in _BESIDE)
-    return Bundle(files, envelope, revocations, timestamp, beside)
+    others = tuple(each.filename for each in entries if each.filename not in _READ)
+    return Bundle(files, envelope, revocations, timestamp, others)
+
+
+def others_of(path: Path, bundle: Bundle) -> dict[str, str | None]:
+    """Entries that this version does not read, each with its SHA-256 where the certificate names it.
+
+    Parameters
+    ----------
+    path, bundle : a bundle, and what was read of it.
+
+    Raises
+    ------
+    UnreadableError
+        The certificate cannot be read, or such an entry is damaged.
+    """
+    if not bundle.others:
+        return {}
+    named = read_certificate(read_envelope(bundle.envelope or b"")).digests
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return {name: _digest(packed, name) if name in named else None for name in bundle.others}
+    except _DAMAGED as error:
+        raise UnreadableError(f"{path} is no bundle ({type(error).__name__})") from None
+
+
+def _digest(bundle: zipfile.ZipFile, name: str) -> str:
+    digest = hashlib.sha256()
+    with bundle.open(name) as entry:
+        while part := entry.read(_AT_ONCE):
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _fault(entries: list[zipfile.ZipInfo]) -> str | None:
@@ -90,7 +124,7 @@ def _fault(entries: list[zipfile.ZipInfo]) -> str | None:
     if len(set(names)) < len(names):
         return "has two files of one name"
     for each in entries:
-        if each.filename not in _READ | _BESIDE or each.orig_filename != each.filename:
+        if not _PLAIN.fullmatch(each.filename) or each.orig_filename != each.filename:
             return f"has an entry {each.orig_filename!r}, which no bundle has: unpacking it may write over another file"
         kind = stat.S_IFMT(each.external_attr >> 16)
         if kind not in (0, stat.S_IFREG) or each.is_dir():

@@ -9,11 +9,14 @@ from typing import Any
 import rfc8785
 
 from surebox_verify.envelope import LARGEST, REVOCATIONS, STATEMENT, Envelope, UnreadableError
+from surebox_verify.members import NOTHING_ELSE, Members, members_of
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surebox:certificate:3"
 _BEFORE = ("urn:surebox:certificate:1", "urn:surebox:certificate:2")
 STATISTICS = "statistics.json"
+#: Data files that this version reads, as a certificate and a bundle name them.
+DATA = frozenset(f"release.{name}" for name in ("parquet", "csv", "ndjson", "csv.gz", "csv.excel", "csv.escaped"))
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Certificate:
     rows : of each file; None where it reveals nothing of them.
     k : as it is next to the parameters, which have it too; None likewise.
     flags : what readers must know; None likewise.
+    members : those that this version does not check.
     """
 
     digests: Mapping[str, str]
@@ -44,6 +48,23 @@ class Certificate:
     rows: int | None = None
     k: float | None = None
     flags: frozenset[str] | None = None
+    members: Members = NOTHING_ELSE
+
+    @property
+    def data_digests(self) -> frozenset[str]:
+        """SHA-256 of the data files that this version reads."""
+        return frozenset(digest for name, digest in self.digests.items() if name in DATA)
+
+    def refuse_unread(self) -> None:
+        """Refuse to read a file by a certificate that gives it a meaning which this version does not know.
+
+        Raises
+        ------
+        UnreadableError
+            With the first reason.
+        """
+        if self.members.unread:
+            raise UnreadableError(self.members.unread[0])
 
 
 @dataclass(frozen=True)
@@ -89,7 +110,10 @@ def read_certificate(envelope: Envelope) -> Certificate:
             rows=None if rows is None else int(rows),
             k=None if k is None else float(k),
             flags=None if flags is None else frozenset(str(each) for each in flags),
+            members=members_of(body),
         )
+    except UnreadableError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"the certificate lacks what every certificate has ({type(error).__name__})"
         raise UnreadableError(msg) from None

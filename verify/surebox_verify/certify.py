@@ -96,7 +96,8 @@ def certify(
     Raises
     ------
     UnreadableError
-        The frame is no release of boxes, or a statistic cannot be read.
+        The frame is no release of boxes, a statistic cannot be read, or the certificate gives the file a meaning that
+        this version does not know.
     """
     certified = _certificate(certificate)
     table = frame_of(frame, None if certified is None else certified.columns)
@@ -122,7 +123,9 @@ def certify(
 def _certificate(given: bytes | str | PathLike[str] | None) -> Certificate | None:
     if given is None:
         return None
-    return read_certificate(read_envelope(given if isinstance(given, bytes) else Path(given).read_bytes()))
+    certificate = read_certificate(read_envelope(given if isinstance(given, bytes) else Path(given).read_bytes()))
+    certificate.refuse_unread()
+    return certificate
 
 
 def _refuse_ambiguous(frame: Any, table: pa.Table, questions: Sequence[Question]) -> None:

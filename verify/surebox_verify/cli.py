@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surebox_verify.bundle import ENVELOPE, Bundle, unpacked
+from surebox_verify.bundle import ENVELOPE, Bundle, others_of, unpacked
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.extra import INSTALL, is_lacking
 
@@ -68,6 +68,17 @@ def _run(
     sys.exit(2)
 
 
+class _Schema(argparse.Action):
+    """Print the schema of certificates in the place of a verification."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        """Print it, and end."""
+        from surebox_verify.members import schema_text
+
+        sys.stdout.write(schema_text())
+        parser.exit()
+
+
 def _version() -> str:
     return f"%(prog)s {version('surebox-verify')}"
 
@@ -79,6 +90,7 @@ def _verify(arguments: list[str]) -> int:
         "be checked. 3: a range is narrower than the one computed again: another version found it, or it is wrong.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON Schema of certificates, and exit")
     parser.add_argument("file", type=Path, help="a data file of the release, or its bundle.zip")
     parser.add_argument("--keys", type=Path, required=True, help="the service's key set, /.well-known/jwks.json")
     parser.add_argument("--certificate", type=Path, help="the envelope; by default FILE.dsse.json, or in the bundle")
@@ -95,7 +107,7 @@ def _verify(arguments: list[str]) -> int:
     keys, stamp = read_keys(given.keys.read_bytes()), _timestamp(given, bundle.timestamp)
     report = verification.verify(
         bundle.files, bundle.envelope or b"", keys,
-        revocations=revocations, timestamp=stamp, not_covered=bundle.not_covered,
+        revocations=revocations, timestamp=stamp, others=others_of(given.file, bundle),
     )  # fmt: skip
     _print_json(report.as_json()) if given.json else _print(report)
     return report.exit_code
@@ -160,6 +172,7 @@ def _columns_of(envelope: bytes, data: bytes, path: Path) -> Mapping[str, str]:
     from surebox_verify.envelope import read_envelope
 
     certificate = read_certificate(read_envelope(envelope))
+    certificate.refuse_unread()
     if hashlib.sha256(data).hexdigest() not in certificate.digests.values():
         raise UnreadableError(
             f"{path} is the certificate of other files: without it no more is known than the file states"
@@ -208,7 +221,11 @@ def _print(report: "Report") -> None:
         sys.stdout.write(f"! {line}\n")
     for name in report.not_covered:
         sys.stdout.write(f"not covered {name}: the certificate does not state it, so anyone may have changed it\n")
+    for name in report.not_checked:
+        sys.stdout.write(f"not checked {name}: signed by the service, and this version does not read it\n")
     verdict = _VERDICTS[report.exit_code]
+    if report.not_checked:
+        verdict += f" Not checked: {', '.join(report.not_checked)}."
     if report.not_covered:
         verdict += f" Not covered by the certificate: {', '.join(report.not_covered)}."
     sys.stdout.write(verdict + "\n")

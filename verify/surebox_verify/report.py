@@ -64,6 +64,7 @@ class Report:
     doubtful : ranges narrower than those computed again: another version of the search found them, or they are wrong.
     beyond_the_file : claims that no data file can show.
     not_covered : entries of a bundle that the certificate does not state.
+    not_checked : members of the certificate, and certified files, that this version does not check; no fault.
     """
 
     release: str | None
@@ -78,6 +79,7 @@ class Report:
     doubtful: Sequence[str] = ()
     beyond_the_file: Sequence[str] = ()
     not_covered: Sequence[str] = ()
+    not_checked: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:

@@ -4,9 +4,10 @@ Ranges need the extra `ranges`; without it all else is checked, and the report n
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 from surebox_verify.certificate import (
     STATISTICS,
@@ -24,6 +25,7 @@ from surebox_verify.timestamps import Given, TimestampStatus, check
 
 _SINCE = "since"
 NO_TIMESTAMP = Given()
+_NO_OTHERS: Mapping[str, str | None] = MappingProxyType({})
 
 
 def verify(
@@ -34,7 +36,7 @@ def verify(
     revocations: bytes | None = None,
     timestamp: Given = NO_TIMESTAMP,
     recompute: bool = True,
-    not_covered: Sequence[str] = (),
+    others: Mapping[str, str | None] = _NO_OTHERS,
 ) -> Report:
     """Verify files of one release against its certificate.
 
@@ -46,7 +48,7 @@ def verify(
     revocations : the service's list as it is served; None where there is none.
     timestamp : what there is of one.
     recompute : whether ranges are computed again.
-    not_covered : entries of a bundle that the certificate does not state; the report names them.
+    others : further entries of a bundle by name, each with its SHA-256 where the certificate names it.
 
     Raises
     ------
@@ -60,6 +62,8 @@ def verify(
     signatures = signed_by(signed, keys, at=certificate.issued_at)
     signature = overall_status(signatures)
     same = {name: _is_certified(name, data, certificate) for name, data in files.items()}
+    covered = {name: digest for name, digest in others.items() if name in certificate.digests}
+    same |= {name: certificate.digests[name] == digest for name, digest in covered.items()}
     problems = [] if signature is KeyStatus.VALID else [f"signature: {signature}"]
     problems += [f"{name}: not as certified" for name, right in same.items() if not right]
     if certificate.digests.get(STATISTICS) != statistics_digest(certificate.statistics):
@@ -72,12 +76,9 @@ def verify(
     revocation = _revocation(listed, signed, certificate.issued_at)
     if revocation.startswith(_SINCE):
         problems.append(f"revoked: {revocation}")
-    data = {name: raw for name, raw in files.items() if name != STATISTICS}
-    if not data:
-        unchecked.append("no data file of the release: nothing could be computed again")
-    checked = _recomputed(data, certificate) if recompute and data else Recomputed()
+    checked, unread = _content(files, certificate, recompute=recompute)
     by_finding = {each: [one for one in checked.statistics if one.finding is each] for each in Finding}
-    unchecked += checked.unread
+    unchecked += [*unread, *checked.unread]
     problems += checked.problems
     problems += [f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONTRADICTED]]
     unchecked += [f"{one.name}: this version cannot compute it" for one in by_finding[Finding.NOT_CHECKED]]
@@ -85,8 +86,30 @@ def verify(
         release=certificate.release, signature=signature, signed_by=signatures, files=same, timestamp=stamp,
         revocation=revocation, statistics=checked.statistics, problems=problems, unchecked=unchecked,
         doubtful=[f"{one.name}: {one.reason} follows from the data file" for one in by_finding[Finding.CONSISTENT]],
-        beyond_the_file=checked.beyond_the_file, not_covered=not_covered,
+        beyond_the_file=checked.beyond_the_file,
+        not_covered=[name for name in others if name not in covered],
+        not_checked=[*certificate.members.not_checked, *covered],
     )  # fmt: skip
+
+
+def _content(files: Mapping[str, bytes], certificate: Certificate, *, recompute: bool) -> tuple[Recomputed, list[str]]:
+    """What follows from the data files that this version reads, and what it cannot read or does not know."""
+    members = certificate.members
+    data = {name: raw for name, raw in files.items() if name != STATISTICS}
+    unread = [*members.unread, *members.unknown]
+    for name in [name for name, raw in data.items() if _is_of_a_later_kind(raw, certificate)]:
+        unread.append(f"{name}: certified as a kind of file that this version does not read")
+        del data[name]
+    if not data:
+        unread.append("no data file of the release: nothing could be computed again")
+    readable = recompute and data and not members.unread
+    return _recomputed(data, certificate) if readable else Recomputed(), unread
+
+
+def _is_of_a_later_kind(data: bytes, certificate: Certificate) -> bool:
+    """Whether a file is certified, but neither as statistics nor as a data file that this version reads."""
+    digest = hashlib.sha256(data).hexdigest()
+    return digest in certificate.digests.values() and digest not in certificate.data_digests
 
 
 def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomputed:

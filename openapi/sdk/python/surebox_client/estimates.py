@@ -35,12 +35,16 @@ def estimates(data: bytes, form: str, certificate: bytes, statistics: Sequence[s
 def verified(bundle: Path, keys: bytes) -> "Report":
     """The verdict on the archive of a release."""
     try:
-        from surebox_verify.bundle import unpacked
+        from surebox_verify.bundle import others_of, unpacked
         from surebox_verify.keys import read_keys
         from surebox_verify.timestamps import Given
         from surebox_verify.verification import verify
     except ModuleNotFoundError as error:
         raise SureboxError(f"Releases are verified by surebox-verify: {INSTALL}.") from error
     read = unpacked(bundle)
-    known: Any = {"revocations": read.revocations, "timestamp": Given(read.timestamp), "not_covered": read.not_covered}
+    known: Any = {
+        "revocations": read.revocations,
+        "timestamp": Given(read.timestamp),
+        "others": others_of(bundle, read),
+    }
     return verify(read.files, read.envelope or b"", read_keys(keys), **known)
