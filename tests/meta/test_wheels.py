@@ -58,6 +58,13 @@ def test_there_are_three_and_the_services_has_the_guide(wheels: dict[str, Path])
     assert wheels["surebox"].stat().st_size < 4_000_000
 
 
+def test_the_schema_of_certificates_is_in_the_readers_wheel(installed: Path) -> None:
+    command = [installed / "bin" / "surebox-verify", "--schema"]
+    done = subprocess.run(command, cwd=installed, env=bare_environment(), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (ROOT / "verify" / "surebox_verify" / "certificate.schema.json").read_text()
+
+
 def test_they_import_from_their_wheels(installed: Path) -> None:
     code = (
         "import app.main, workers.celery_app, migrations, surebox_core.statistics, surebox_verify.cli, surebox_client\n"
