@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
-from app.api.rates import Rates, Slots
+from app.api.rates import Allowance, Rates, Slots
 from app.api.tally import Tally
 from app.auth.authenticator import Authenticator
 from app.auth.principal import Principal, Scope
@@ -20,6 +20,8 @@ from app.storage.protocol import Storage
 
 #: Where the authentication middleware leaves a Principal, or the error that reveals why there is none.
 PRINCIPAL: Final = "surebox.principal"
+#: Where a request that was counted leaves its Allowance, which the answer states.
+ALLOWANCE: Final = "surebox.allowance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Require:
             raise ForbiddenError(f"this key lacks the scope {names}: ask for a key that has it")
         if self.limited:
             resources: Resources = request.app.state.resources
-            await resources.limiter.spend(principal.owner)
+            _keep_within(request, await resources.limiter.spend(principal.owner))
         return principal
 
     @staticmethod
@@ -99,8 +101,15 @@ class Require:
         resources: Resources = request.app.state.resources
         if not resources.settings.public_releases or "authorization" in request.headers:
             return False
-        await resources.limiter.spend_address("" if request.client is None else request.client.host)
+        address = "" if request.client is None else request.client.host
+        _keep_within(request, await resources.limiter.spend_address(address))
         return True
+
+
+def _keep_within(request: Request, allowance: Allowance) -> None:
+    """Have the answer state what is left, and refuse one request too many."""
+    request.scope[ALLOWANCE] = allowance
+    allowance.check()
 
 
 def require(

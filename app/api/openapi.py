@@ -77,6 +77,23 @@ _RETRY_AFTER: Final[Mapping[str, Any]] = {
     "schema": {"type": "integer", "format": "int64", "minimum": 1},
     "description": "Seconds to wait before you ask again; absent where waiting alone changes nothing.",
 }
+#: Header fields of draft-ietf-httpapi-ratelimit-headers-11, by the names that the document has for them.
+_RATES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "RateLimit-Policy": (
+        "RateLimitPolicy",
+        {
+            "schema": {"type": "string", "example": '"owner";q=6000;w=60'},
+            "description": "Requests (`q`) that an owner, or an `address` without a key, has in a window (`w`, s).",
+        },
+    ),
+    "RateLimit": (
+        "RateLimit",
+        {
+            "schema": {"type": "string", "example": '"owner";r=5999;t=37'},
+            "description": "Requests that are left (`r`) for the next seconds (`t`); keys of an owner share them.",
+        },
+    ),
+}
 
 
 class DescribedApi(FastAPI):
@@ -130,7 +147,7 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     schemas = with_words(components["schemas"] | name_bodies(made["paths"]))
     components["schemas"] = dict(sorted(schemas.items()))
     components["securitySchemes"] = {"bearer": dict(_BEARER)}
-    components["headers"] = {"RetryAfter": dict(_RETRY_AFTER)}
+    components["headers"] = {"RetryAfter": dict(_RETRY_AFTER)} | {name: dict(field) for name, field in _RATES.values()}
     made["paths"] = dict(sorted(made["paths"].items(), key=_reading_order))
     for path, method, route in operations(app):
         _describe(made["paths"][path][method.lower()], requirement(route.dependant))
@@ -173,7 +190,11 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
             "415": described("The content type is not supported."),
         }
     merged = {**common, **responses}
-    operation["responses"] = {status: _later(status, _worded(status, merged[status])) for status in sorted(merged)}
+    counted = required is not None and (required.limited or required.public)
+    operation["responses"] = {
+        status: _with_headers(_worded(status, merged[status]), _names(status, counted=counted))
+        for status in sorted(merged)
+    }
 
 
 def _show(operation: dict[str, Any]) -> None:
@@ -202,14 +223,17 @@ def _worded(status: str, response: dict[str, Any]) -> dict[str, Any]:
     return response
 
 
-def _later(status: str, response: dict[str, Any]) -> dict[str, Any]:
-    """A response that says when to ask again, where there is such a time."""
-    if status not in _LATER:
-        return response
-    return {
-        **response,
-        "headers": {**response.get("headers", {}), "Retry-After": {"$ref": "#/components/headers/RetryAfter"}},
-    }
+def _names(status: str, *, counted: bool) -> dict[str, str]:
+    """Headers of answers with a status, and their names in the document."""
+    later = {"Retry-After": "RetryAfter"} if status in _LATER else {}
+    rates = {header: name for header, (name, _) in _RATES.items()}
+    return later | (rates if counted and (status < "400" or status == "429") else {})
+
+
+def _with_headers(response: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A response that declares headers by their names in the document."""
+    references = {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}
+    return {**response, "headers": {**response.get("headers", {}), **references}} if references else response
 
 
 def _is_fastapis(response: Mapping[str, Any] | None) -> bool:

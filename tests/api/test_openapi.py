@@ -11,8 +11,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from app.api.openapi import document
+from app.api.openapi import DescribedApi, document, operations, requirement
 from app.api.schema_names import reached
+from app.api.surface import include_routes
 from app.contracts.statistics import StatisticKind
 from tests import patient
 from tests.api.conftest import Api
@@ -109,7 +110,7 @@ def every_schema(value: Any) -> Iterator[dict[str, Any]]:
         if isinstance(value.get("type", ""), str | list) and value.keys() & {"type", "anyOf", "oneOf", "$ref"}:
             yield value
         for key, below in value.items():
-            if key not in {"example", "examples", "default", "mapping", "Retry-After"}:
+            if key not in {"example", "examples", "default", "mapping", "Retry-After", "RateLimit", "RateLimit-Policy"}:
                 yield from every_schema(below)
 
 
@@ -187,6 +188,21 @@ def test_answers_that_may_be_asked_again_say_when(made: dict[str, Any]) -> None:
         '{"$ref": "#/components/headers/RetryAfter"}'
     }
     assert made["components"]["headers"]["RetryAfter"]["schema"]["type"] == "integer"
+
+
+def test_answers_to_counted_requests_declare_what_is_left(made: dict[str, Any]) -> None:
+    fields = {"RateLimit": "RateLimit", "RateLimit-Policy": "RateLimitPolicy"}
+    app = DescribedApi()
+    include_routes(app)
+    required = {(path, method.lower()): requirement(route.dependant) for path, method, route in operations(app)}
+    for path, method, operation in every_operation(made):
+        need = required[path, method]
+        counted = need is not None and (need.limited or need.public)
+        for status, response in operation["responses"].items():
+            declared = {name: one for name, one in response.get("headers", {}).items() if name in fields}
+            stated = counted and (status.startswith(("2", "3")) or status == "429")
+            references = {header: {"$ref": f"#/components/headers/{name}"} for header, name in fields.items()}
+            assert declared == (references if stated else {}), (path, method, status)
 
 
 def closed(value: Any) -> Any:

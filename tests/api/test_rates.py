@@ -1,8 +1,16 @@
 """Requests per owner and minute: shared by processes, never a reason to fail."""
 
+import math
+import re
 import time
 from typing import Any
 
+import httpx
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.api.rates import Allowance, Window
 from app.embedded.broker import BrokerServer
 from tests.api.conftest import Api
 
@@ -69,3 +77,120 @@ def test_a_broker_at_a_unix_socket_counts_too(start: Any, own_broker: BrokerServ
         key = first.make_key()
         assert statuses(first, key, LIST, 1) == [200]
         assert statuses(second, key, LIST, 1) == [429]
+
+
+#: The two fields as draft-ietf-httpapi-ratelimit-headers-11 spells them: lists of strings with integers as parameters.
+POLICY = re.compile(r'"([a-z]+)";q=(\d+);w=(\d+)')
+LEFT = re.compile(r'"([a-z]+)";r=(\d+);t=(\d+)')
+
+
+def stated(response: httpx.Response) -> tuple[str, int, int, int]:
+    """Policy, quota, requests that are left and seconds, of an answer that states them."""
+    policy = POLICY.fullmatch(response.headers["ratelimit-policy"])
+    left = LEFT.fullmatch(response.headers["ratelimit"])
+    assert policy is not None
+    assert left is not None
+    assert policy[1] == left[1]
+    assert policy[3] == "60"
+    assert 1 <= int(left[3]) <= 60
+    return policy[1], int(policy[2]), int(left[2]), int(left[3])
+
+
+def states_nothing(response: httpx.Response) -> bool:
+    return not {"ratelimit", "ratelimit-policy"} & {name.lower() for name in response.headers}
+
+
+def test_answers_state_what_is_left_over_keys_and_processes(start: Any) -> None:
+    with start(requests_per_minute=4) as first, start(requests_per_minute=4) as second:
+        begin_a_count()
+        with first.client(first.make_key()) as one, second.client(first.make_key()) as other:
+            answers = [client.get(LIST) for client in (one, other, one, other, one)]
+            absent = one.get("/v1/releases/rel_absent")
+    assert [stated(each)[:3] for each in answers] == [("owner", 4, left) for left in (3, 2, 1, 0, 0)]
+    assert [each.status_code for each in (*answers, absent)] == [200] * 4 + [429] * 2
+    for refused in (answers[-1], absent):
+        assert int(refused.headers["retry-after"]) >= stated(refused)[3]
+
+
+def test_an_answer_that_was_not_counted_states_nothing(start: Any) -> None:
+    with start(requests_per_minute=3) as api:
+        begin_a_count()
+        with api.client(api.make_key()) as client:
+            state, start_page = client.get(STATE), client.get("/")
+            refusal, left = client.get("/v1/releases/rel_absent"), client.get(LIST)
+        with api.client(api.make_key(scopes=("datasets:read",))) as poor, api.client() as nobody:
+            forbidden, unknown = poor.get(LIST), nobody.get(LIST)
+    assert [each.status_code for each in (state, start_page, forbidden, unknown)] == [404, 200, 403, 401]
+    assert all(map(states_nothing, (state, start_page, forbidden, unknown)))
+    assert (refusal.status_code, stated(refusal)[2], stated(left)[2]) == (404, 2, 1)
+
+
+def test_an_address_without_a_key_has_a_policy_of_its_own(start: Any) -> None:
+    with start(public_releases=True, public_requests_per_minute=2) as api:
+        begin_a_count()
+        with api.client() as anybody, api.client(api.make_key()) as keeper:
+            public = [anybody.get("/v1/releases") for _ in range(3)]
+            own = keeper.get("/v1/releases")
+    assert [(each.status_code, *stated(each)[:3]) for each in public] == [
+        (200, "address", 2, 1),
+        (200, "address", 2, 0),
+        (429, "address", 2, 0),
+    ]
+    assert stated(own)[:2] == ("owner", 6000)
+
+
+def test_without_a_broker_answers_state_what_the_process_counts(start: Any, own_broker: BrokerServer) -> None:
+    with start(requests_per_minute=3, redis_url=own_broker.tcp_url()) as api:
+        own_broker.stop()
+        begin_a_count()
+        with api.client(api.make_key()) as client:
+            answers = [client.get(LIST) for _ in range(4)]
+    assert [(each.status_code, stated(each)[2]) for each in answers] == [(200, 2), (200, 1), (200, 0), (429, 0)]
+
+
+def test_the_minute_before_counts_by_the_share_that_is_still_within_a_minute(start: Any) -> None:
+    with start(requests_per_minute=600) as api:
+        key = api.make_key()
+        begin_a_count()
+        number = int(time.time() // 60)
+        counts = redis.Redis.from_url(api.settings.redis_url)
+        counts.hset("surebox/requests/alice", mapping={"number": number - 1, "current": 600, "previous": 7})
+        with api.client(key) as client:
+            least = time.time()
+            answers = [client.get(LIST) for _ in range(2)]
+            most = time.time()
+        assert {each.status_code for each in answers} == {200}
+        for count, answer in enumerate(answers, 1):
+            left = [600 - math.floor(600 * (60 - at % 60) / 60) - count for at in (least, most)]
+            assert left[0] - 1 <= stated(answer)[2] <= left[1] + 1
+        counts.hset("surebox/requests/alice", mapping={"number": number - 2})
+        with api.client(key) as client:
+            assert stated(client.get(LIST))[2] == 599
+        assert 60_000 < counts.pttl("surebox/requests/alice") <= 120_000
+
+
+@given(
+    quota=st.integers(1, 200),
+    share=st.floats(0, 1),
+    left=st.integers(0, 200),
+    rest=st.integers(1, 60_000).map(lambda ms: ms / 1000),
+)
+def test_nothing_more_is_let_through_before_the_seconds_that_are_stated(
+    quota: int, share: float, left: int, rest: float
+) -> None:
+    """Against the definition of the count, at every 97th millisecond."""
+    previous = math.floor(share * quota)
+    current = max(0, quota - math.floor(previous * rest / 60) - left)
+    allowance = Allowance("owner", quota, 60, Window(True, previous, current, rest))
+
+    def left_after(milliseconds: int) -> int:
+        still = round(rest * 1000) - milliseconds
+        if still > 0:
+            return quota - math.floor(previous * still / 60_000) - current
+        return quota - math.floor(current * (60_000 + still) / 60_000)
+
+    assert allowance.left == left_after(0) >= 0
+    before = range(0, (allowance.wait - 1) * 1000, 97)
+    assert {left_after(each) for each in before} <= {allowance.left}
+    if allowance.left == 0:
+        assert left_after(allowance.wait * 1000 + 1) > 0

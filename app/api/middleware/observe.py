@@ -14,8 +14,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.deps import PRINCIPAL, Resources
+from app.api.deps import ALLOWANCE, PRINCIPAL, Resources
 from app.api.problems import log_unexpected, problem_response
+from app.api.rates import Allowance
 from app.auth.principal import Principal
 from app.errors import SureboxError
 from app.observability.metrics import Metrics
@@ -70,7 +71,7 @@ class Observe:
             nonlocal status, made
             if message["type"] == "http.response.start":
                 status, made = message["status"], _object_made(message.get("headers", []))
-                message["headers"] = _headers(message.get("headers", []), request_id)
+                message["headers"] = _headers(message.get("headers", []), request_id, scope.get(ALLOWANCE))
             await send(message)
 
         structlog.contextvars.clear_contextvars()
@@ -133,9 +134,13 @@ def _request_id(scope: Scope) -> bytes:
     return secrets.token_hex(8).encode()
 
 
-def _headers(given: list[tuple[bytes, bytes]], request_id: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(
+    given: list[tuple[bytes, bytes]], request_id: bytes, allowance: Allowance | None
+) -> list[tuple[bytes, bytes]]:
     names = {name.lower() for name, _ in given}
     headers = [*given, (b"x-request-id", request_id), *_HEADERS]
+    if allowance is not None:
+        headers += allowance.headers
     if b"cache-control" not in names:
         headers.append(_VALIDATED if b"etag" in names else _UNCACHED)
     if _POLICY[0] not in names:  # browsers enforce every policy that is sent
