@@ -132,6 +132,12 @@ class ForbiddenError(SureboxError):
     status, code = 403, "forbidden"
 
 
+class KeyNotRenewableError(ForbiddenError):
+    """The key cannot be renewed."""
+
+    code = "key-not-renewable"
+
+
 class QuotaExceededError(SureboxError):
     """The owner may not keep more."""
 

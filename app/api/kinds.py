@@ -13,6 +13,8 @@ CAUSE_AND_REMEDY: Final[Mapping[str, tuple[str, str]]] = {
     "unauthorized": ("The header `Authorization: Bearer sb_...` is missing or wrong, or its key was revoked.",
                      "Send a valid key. An operator creates one with `surebox keys create`."),
     "forbidden": ("The key is valid but lacks a scope.", "Use a key with the scope that `detail` names."),
+    "key-not-renewable": ("The key was made without renewals, or was renewed before and the new key is in use.",
+                          "Use the new key. Someone else has it? Have the operator revoke the old one: both end."),
     "quota-exceeded": ("The owner has reached a quota; `quota` names it, its limit and how to free some.",
                        "Delete objects that you do not need, or request a larger quota from the operator."),
     "not-found": ("The id or the path is wrong, or the object belongs to another owner.",

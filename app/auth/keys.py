@@ -7,6 +7,7 @@ request, and would protect nothing that can be guessed.
 import hmac
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -18,12 +19,12 @@ from app.contracts.log import LogAction
 from app.contracts.releases import EVERYBODY
 from app.db.repositories import api_keys, audit
 from app.db.repositories.api_keys import KeyInfo
-from app.db.session import Database
+from app.db.session import Connection, Database
 from app.errors import CannotStartError, FieldError, InvalidError
 from app.settings import Settings
 
 __all__ = [
-    "KeyInfo", "check_secret", "create_key", "digest_of", "list_keys", "name_of", "new_secret", "revoke_key",
+    "KeyInfo", "add_key", "check_secret", "create_key", "digest_of", "list_keys", "name_of", "new_secret", "revoke_key",
     "secrets_of",
 ]  # fmt: skip
 
@@ -87,8 +88,22 @@ def create_key(
     name: str,
     now: datetime,
     expires_at: datetime | None = None,
+    renewable_until: datetime | None = None,
 ) -> tuple[KeyInfo, str]:
     """Make a key for an owner.
+
+    Parameters
+    ----------
+    database, secret
+        Where keys are kept, and the service's secret, under which they are.
+    owner, scopes, name
+        Whose key it is, what it may do, and what it is for.
+    now
+        When it is made.
+    expires_at
+        When it ends; None: never.
+    renewable_until
+        When its renewals end at the latest; None: its holder cannot renew it. With it a key expires.
 
     Returns
     -------
@@ -98,9 +113,10 @@ def create_key(
     Raises
     ------
     InvalidError
-        Unknown or no scopes, an empty owner or name.
+        Unknown or no scopes, an empty owner or name, renewals of a key that does not expire before them.
     """
-    under = check_secret(secret)
+    if renewable_until is not None and (expires_at is None or expires_at > renewable_until):
+        raise InvalidError.at("/renewable_until", "a key that its holder renews expires, and on that day at the latest")
     info = KeyInfo(
         id=new_id("key"),
         owner=owner,
@@ -109,16 +125,27 @@ def create_key(
         created_at=now,
         revoked_at=None,
         expires_at=expires_at,
-        hashed_under=name_of(under),
+        renewable_until=renewable_until,
+        lifetime=None if renewable_until is None or expires_at is None else expires_at - now,
     )
-    key = PREFIX + secrets.token_urlsafe(32)
+    facts = {"scopes": list(info.scopes), "expires_at": None if expires_at is None else rfc3339(expires_at)}
+    if renewable_until is not None:
+        facts["renewable_until"] = rfc3339(renewable_until)
     with database.unit_of_work() as unit:
-        api_keys.add(unit.connection, info=info, digest=digest_of(key, secret=under))
+        info, key = add_key(unit.connection, info=info, secret=secret)
         audit.record(
-            unit.connection, owner=owner, action=LogAction.KEY_CREATED, subject=info.id, key_id=None,
-            facts={"scopes": list(info.scopes), "expires_at": None if expires_at is None else rfc3339(expires_at)},
-        )  # fmt: skip
+            unit.connection, owner=owner, action=LogAction.KEY_CREATED, subject=info.id, key_id=None, facts=facts
+        )
     return info, key
+
+
+def add_key(connection: Connection, *, info: KeyInfo, secret: SecretStr) -> tuple[KeyInfo, str]:
+    """Store a new key under the service's present secret; gives it as it is kept, and the key, which is not."""
+    under = check_secret(secret)
+    key = PREFIX + secrets.token_urlsafe(32)
+    stored = replace(info, hashed_under=name_of(under))
+    api_keys.add(connection, info=stored, digest=digest_of(key, secret=under))
+    return stored, key
 
 
 def list_keys(*, database: Database, owner: str | None = None) -> list[KeyInfo]:
@@ -127,13 +154,28 @@ def list_keys(*, database: Database, owner: str | None = None) -> list[KeyInfo]:
         return api_keys.every(connection, owner=owner)
 
 
-def revoke_key(*, database: Database, key_id: str, now: datetime) -> bool:
-    """Revoke a key; it stops working within the seconds that processes cache it. False when there was nothing to do."""
+def revoke_key(*, database: Database, key_id: str, now: datetime) -> tuple[str, ...]:
+    """Revoke a key and those that it was renewed to; they stop working within the seconds that processes cache them.
+
+    Each is revoked before its successor is looked up: a renewal that goes on meanwhile has made one by then, or finds
+    its key revoked.
+
+    Returns
+    -------
+    tuple[str, ...]
+        Ids of the keys that were not revoked before.
+    """
+    revoked = []
     with database.unit_of_work() as unit:
-        owner = api_keys.revoke(unit.connection, key_id=key_id, now=now)
-        if owner is not None:
-            audit.record(unit.connection, owner=owner, action=LogAction.KEY_REVOKED, subject=key_id, key_id=None)
-        return owner is not None
+        this: str | None = key_id
+        while this is not None:
+            owner = api_keys.revoke(unit.connection, key_id=this, now=now)
+            if owner is not None:
+                revoked.append(this)
+                audit.record(unit.connection, owner=owner, action=LogAction.KEY_REVOKED, subject=this, key_id=None)
+            renewed = api_keys.successor(unit.connection, key_id=this)
+            this = None if renewed is None else renewed.id
+    return tuple(revoked)
 
 
 def _checked(scopes: Sequence[str], owner: str, name: str) -> tuple[str, ...]:

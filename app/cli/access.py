@@ -45,6 +45,14 @@ def create_key(
     expires_days: Annotated[
         float | None, typer.Option(min=0.001, max=36_500, help="Days until the key expires (default: never).")
     ] = None,
+    renewable_days: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            max=36_500,
+            help="Days within which the holder may renew the key, each time for --expires-days (default: never).",
+        ),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once only."""
@@ -61,6 +69,7 @@ def create_key(
         name=name,
         now=now,
         expires_at=None if expires_days is None else now + timedelta(days=expires_days),
+        renewable_until=None if renewable_days is None else now + timedelta(days=renewable_days),
     )
     typer.echo(f"{info.id} for {info.owner} ({', '.join(info.scopes)}); the key, shown this once:", err=True)
     typer.echo(key)
@@ -71,7 +80,7 @@ def list_keys(
     owner: Annotated[str | None, typer.Option(help="Only the keys of this owner (default: of all).")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """List keys, revoked ones too: id, owner, name, scopes, when made, whether valid, last use, expiry, secret."""
+    """List keys, revoked ones too: id, owner, name, scopes, made, whether valid, last use, expiry, secret, renewals."""
     from app.auth import keys as use_cases
 
     settings, database = open_database(data_dir)
@@ -92,6 +101,8 @@ def _shown(info: "KeyInfo", *, present: bytes) -> list[str]:
         f"used {_instant(info.used_at)}" if info.used_at else "never used",
         f"expires {_instant(info.expires_at)}" if info.expires_at else "does not expire",
         "present secret" if info.hashed_under == present else "former or unknown secret",
+        f"renewable until {_instant(info.renewable_until)}" if info.renewable_until else "not renewable",
+        *([f"renews {info.renewed_from}"] if info.renewed_from else []),
     ]
 
 
@@ -130,13 +141,15 @@ def revoke_key(
     key_id: Annotated[str, typer.Argument(help="The id of the key (key_…), not the key itself.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Revoke a key; it stops working within seconds."""
+    """Revoke a key, and those that it was renewed to; they stop working within seconds."""
     from app.auth import keys as use_cases
 
     _, database = open_database(data_dir)
-    if not use_cases.revoke_key(database=database, key_id=key_id, now=datetime.now(UTC)):
+    revoked = use_cases.revoke_key(database=database, key_id=key_id, now=datetime.now(UTC))
+    if not revoked:
         raise CannotStartError(f"No valid key has the id {key_id}; `surebox keys list` shows them.")
-    typer.echo(f"{key_id} is revoked.", err=True)
+    for each in revoked:
+        typer.echo(f"{each} is revoked.", err=True)
 
 
 @keys.command("rotate-signing")
@@ -243,10 +256,10 @@ def erase_family(
 @owners.command("show")
 def show_owner(owner: Owner, data_dir: DataDir = None) -> None:
     """Show what an owner has decided."""
-    from app.releases.owners import read_owner
+    from app.releases.owners import jobs_may_publish
 
     _, database = open_database(data_dir)
-    typer.echo(f"jobs-may-publish\t{str(read_owner(database=database, owner=owner).jobs_may_publish).lower()}")
+    typer.echo(f"jobs-may-publish\t{str(jobs_may_publish(database=database, owner=owner)).lower()}")
 
 
 @owners.command("set")

@@ -29,6 +29,7 @@ class LogAction(StrEnum):
     DOWNLOADED = "downloaded"
     REFUSED = "refused"
     KEY_CREATED = "key_created"
+    KEY_RENEWED = "key_renewed"
     KEY_REVOKED = "key_revoked"
     SIGNING_KEY_ROTATED = "signing_key_rotated"
     SIGNING_KEY_REVOKED = "signing_key_revoked"

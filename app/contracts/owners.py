@@ -6,18 +6,39 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from app.contracts.base import Contract, may_lack
+from app.contracts.base import Contract, Instant, may_lack
 from app.errors import QuotaExceededError
 
 
+class ApiKey(Contract):
+    """The key of a request, without the key itself."""
+
+    id: str = Field(description="Id of the key, which the log and `surebox keys` name.")
+    name: str = Field(description="Purpose of the key, as its maker wrote it.")
+    scopes: tuple[str, ...] = Field(description="What the key may do; more may come.")
+    expires_at: Instant | None = Field(description="When the key stops working; null: never.")
+    renewable_until: Instant | None = Field(
+        description="When the last renewal of the key ends at the latest; null: its holder cannot renew it."
+    )
+
+
+class RenewedKey(ApiKey):
+    """The key that replaces the one of the request."""
+
+    key: str = Field(description="The key itself (`sb_…`). It is shown this once.")
+    former_key_id: str = Field(description="Id of the key that it replaces.")
+    former_ends_at: Instant = Field(description="When the key that it replaces stops working, an hour at most.")
+
+
 class OwnerSettings(Contract):
-    """Settings of an owner."""
+    """Settings of an owner, and the key that reads them."""
 
     owner: str = Field(description="Whose settings they are: the owner of the key.")
     jobs_may_publish: bool = Field(
         description="True if every job with `publish: auto` may publish its release, whichever key created it. False, "
         "the default: only jobs of keys with `releases:publish` may, all others leave drafts."
     )
+    key: ApiKey = Field(description="The key of this request.")
 
 
 class OwnerChanges(Contract):

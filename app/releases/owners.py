@@ -1,15 +1,15 @@
 """What an owner decides for all of its keys."""
 
 from app.contracts.log import LogAction
-from app.contracts.owners import OwnerChanges, OwnerSettings
+from app.contracts.owners import OwnerChanges
 from app.db.repositories import log, owner_settings
 from app.db.session import Database
 
 
-def read_owner(*, database: Database, owner: str) -> OwnerSettings:
-    """What the owner has decided."""
+def jobs_may_publish(*, database: Database, owner: str) -> bool:
+    """Whether the owner lets jobs publish, whichever key created them."""
     with database.read() as connection:
-        return OwnerSettings(owner=owner, jobs_may_publish=owner_settings.jobs_may_publish(connection, owner=owner))
+        return owner_settings.jobs_may_publish(connection, owner=owner)
 
 
 def change_owner(*, database: Database, owner: str, key_id: str | None, changes: OwnerChanges) -> None:

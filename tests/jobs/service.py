@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +102,16 @@ class Service:
         return count
 
     def key(self, owner: str, *scopes: str) -> str:
+        now = datetime.now(UTC)
         return create_key(
             database=self.database,
             secret=self.settings.server_secret,
             owner=owner,
             scopes=scopes or ("admin",),
             name="test",
-            now=datetime.now(UTC),
+            now=now,
+            expires_at=now + timedelta(days=1),
+            renewable_until=now + timedelta(days=2),
         )[1]
 
     @contextlib.contextmanager

@@ -109,7 +109,8 @@ TABLE: dict[str, dict[str, str]] = {
     "POST /v1/families/{family_id}/confirm": {"admin": "family"},
     "POST /v1/families/{family_id}/answer": {"admin": "family"},
     "DELETE /v1/families/{family_id}": {"admin": ""},
-    "GET /v1/owner": {"jobs:read": ""},
+    "GET /v1/owner": {scope.value: "" for scope in Scope},
+    "POST /v1/owner/key/renew": {scope.value: "" for scope in Scope},
     "PATCH /v1/owner": {"admin": ""},
     "GET /v1/usage": {"jobs:read": ""},
     "GET /v1/log": {**{scope.value: "" for scope in Scope}, "admin": "log"},  # what was done with the key itself

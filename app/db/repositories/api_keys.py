@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from app.db.tables.access import api_key
 
@@ -22,6 +22,9 @@ class KeyInfo:
     expires_at: datetime | None = None
     used_at: datetime | None = None
     hashed_under: bytes | None = None
+    renewable_until: datetime | None = None
+    lifetime: timedelta | None = None
+    renewed_from: str | None = None
 
 
 _SHOWN = tuple(api_key.c[each.name] for each in fields(KeyInfo))
@@ -57,6 +60,9 @@ def add(connection: Connection, *, info: KeyInfo, digest: bytes) -> None:
             digest=digest,
             expires_at=info.expires_at,
             hashed_under=info.hashed_under,
+            renewable_until=info.renewable_until,
+            lifetime=info.lifetime,
+            renewed_from=info.renewed_from,
         )
     )
 
@@ -84,8 +90,41 @@ def every(connection: Connection, *, owner: str | None = None) -> list[KeyInfo]:
     statement = select(*_SHOWN).order_by(api_key.c.created_at, api_key.c.id)
     if owner is not None:
         statement = statement.where(api_key.c.owner == owner)
-    rows = connection.execute(statement).mappings()
-    return [KeyInfo(**{**row, "scopes": tuple(row["scopes"])}) for row in rows]
+    return [_info(row) for row in connection.execute(statement).mappings()]
+
+
+def by_id(connection: Connection, *, owner: str, key_id: str) -> KeyInfo | None:
+    """A key of an owner, whether it works or not."""
+    statement = select(*_SHOWN).where(api_key.c.owner == owner, api_key.c.id == key_id)
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else _info(row)
+
+
+def lock_working(connection: Connection, *, key_id: str) -> KeyInfo | None:
+    """A key that works by the database's clock, which nobody else renews or revokes until the transaction ends."""
+    statement = select(*_SHOWN).where(api_key.c.id == key_id, *_WORKS).with_for_update()
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else _info(row)
+
+
+def successor(connection: Connection, *, key_id: str) -> KeyInfo | None:
+    """The key that a key was renewed to; locked until the transaction ends."""
+    statement = select(*_SHOWN).where(api_key.c.renewed_from == key_id).with_for_update()
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else _info(row)
+
+
+def take_back(connection: Connection, *, key_id: str, now: datetime) -> None:
+    """Revoke a key that replaced another one and was never used; the other one may be renewed again."""
+    values = {"revoked_at": now, "renewed_from": None}
+    connection.execute(update(api_key).where(api_key.c.id == key_id).values(**values))
+
+
+def end_by(connection: Connection, *, key_id: str, at: datetime) -> datetime:
+    """End a key at an instant, unless it ends sooner; gives when it ends."""
+    statement = update(api_key).where(api_key.c.id == key_id).values(expires_at=func.least(api_key.c.expires_at, at))
+    ends: datetime = connection.execute(statement.returning(api_key.c.expires_at)).scalar_one()
+    return ends
 
 
 def revoke(connection: Connection, *, key_id: str, now: datetime) -> str | None:
@@ -93,3 +132,7 @@ def revoke(connection: Connection, *, key_id: str, now: datetime) -> str | None:
     statement = update(api_key).where(api_key.c.id == key_id, api_key.c.revoked_at.is_(None)).values(revoked_at=now)
     owner: str | None = connection.execute(statement.returning(api_key.c.owner)).scalar_one_or_none()
     return owner
+
+
+def _info(row: RowMapping) -> KeyInfo:
+    return KeyInfo(**{**row, "scopes": tuple(row["scopes"])})

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    Interval,
     LargeBinary,
     Table,
     Text,
@@ -36,6 +37,9 @@ api_key = Table(
     Column("expires_at", DateTime(timezone=True), comment="it works until then"),
     Column("used_at", DateTime(timezone=True), comment="last use, to the hour"),
     Column("hashed_under", LargeBinary, comment="which of the service's secrets; null: not known"),
+    Column("renewable_until", DateTime(timezone=True), comment="renewals end by then; null: it cannot be renewed"),
+    Column("lifetime", Interval, comment="of each renewal, up to that day"),
+    Column("renewed_from", Id, ForeignKey("api_key.id"), unique=True, comment="the key that this one replaces"),
 )
 
 #: What the operator lets an owner have otherwise than all owners.

@@ -199,6 +199,7 @@ class AsyncSurebox(AsyncMethods[AsyncJob]):
         driver = AsyncDriver(settings(url, key, ca_file, timeout))
         self.url, self.session = driver.url, Session()
         self.run, self.iterate, self.close = driver.run, driver.iterate, driver.close
+        self._use_key = driver.use_key
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
@@ -216,6 +217,21 @@ class AsyncSurebox(AsyncMethods[AsyncJob]):
     async def post(self, path: str, body: Any = None) -> Any:
         """The JSON that any address answers to a body."""
         return await self.run(plans.post(self.session, path, body))
+
+    async def renew_key(self) -> "types.RenewedKey":
+        """Exchange the key for a new one, which this client sends from now on; the old one ends within an hour.
+
+        The new key itself (``["key"]``) is shown this once: keep it. Another renewal by the old key takes the new one
+        back until it was used.
+
+        Raises
+        ------
+        surebox_client.errors.ForbiddenError
+            The key was made without renewals, or what it was renewed to is in use.
+        """
+        renewed: types.RenewedKey = await self.post("/v1/owner/key/renew")
+        self._use_key(renewed["key"])
+        return renewed
 
     async def answer(self, family_id: str, other_family_id: str, people: "types.People") -> "types.Family":
         """State whether the data of two families are of the ``same`` or of ``other`` people.

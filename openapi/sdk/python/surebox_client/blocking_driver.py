@@ -19,6 +19,10 @@ class Driver:
         self.url = settings["base_url"]
         self._client = http.Client(**settings)
 
+    def use_key(self, key: str) -> None:
+        """Send another key from now on."""
+        self._client.auth = http.authorization(key)
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

@@ -19,6 +19,10 @@ class AsyncDriver:
         self.url = settings["base_url"]
         self._client = http.AsyncClient(**settings)
 
+    def use_key(self, key: str) -> None:
+        """Send another key from now on."""
+        self._client.auth = http.authorization(key)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()

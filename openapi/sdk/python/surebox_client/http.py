@@ -14,7 +14,9 @@ from httpx_sse._decoders import SSEDecoder, SSELineDecoder  # `EventSource` keep
 from surebox_client.errors import ConnectionFailedError, SilentError, SureboxError
 from surebox_client.steps import VERSION, Answer, Send, wire
 
-__all__ = ["AsyncClient", "Client", "Events", "TransportError", "answer", "failed", "request", "settings"]
+__all__ = [
+    "AsyncClient", "Client", "Events", "TransportError", "answer", "authorization", "failed", "request", "settings",
+]  # fmt: skip
 
 _AGENT: Final = f"surebox-client/{VERSION}"
 _CONNECT_SECONDS: Final = 10.0
@@ -30,6 +32,11 @@ class _Key(httpx.Auth):
         if self._header is not None:
             request.headers["Authorization"] = self._header()
         yield request
+
+
+def authorization(key: str | None) -> httpx.Auth:
+    """What sends a key with each request."""
+    return _Key(key)
 
 
 def settings(
@@ -53,7 +60,7 @@ def settings(
     context = ssl.create_default_context(cafile=ca_file) if address.startswith("https") else plain
     return {
         "base_url": address,
-        "auth": _Key(key or os.environ.get("SUREBOX_API_KEY")),
+        "auth": authorization(key or os.environ.get("SUREBOX_API_KEY")),
         "headers": {"User-Agent": _AGENT},
         "timeout": httpx.Timeout(timeout, connect=_CONNECT_SECONDS),
         "verify": context,

@@ -3,7 +3,8 @@
 import json
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,11 @@ def key_for(url: str, key_file: Path | None) -> str | None:
     given = environment("SUREBOX_API_KEY")
     if given:
         return key_in(given, "SUREBOX_API_KEY")
+    return kept_key(url)
+
+
+def kept_key(url: str) -> str | None:
+    """The key of a login at an address; None: there is none."""
     return _logins().get(_name(url))
 
 
@@ -52,19 +58,41 @@ def logins_file() -> Path:
 
 def remember(url: str, key: str | None) -> Path:
     """Keep the key for an address, or forget it (None)."""
+    path = logins_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with beside(path) as unfinished:
+        unfinished.write_text(logins_with(url, key), encoding="utf-8")
+    return path
+
+
+def logins_with(url: str, key: str | None) -> str:
+    """The text of the file of logins, with another key for an address, or with none."""
     kept = _logins()
     kept.pop(_name(url), None)
     if key is not None:
         kept[_name(url)] = key
-    path = logins_file()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(json.dumps(kept))
-    unfinished.rename(path)
-    return path
+    return json.dumps(kept)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give an empty file that only its owner reads, and put it in the place of another one once it is written.
+
+    Raises
+    ------
+    UsageError
+        None can be made there.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.urandom(8).hex()}.new")
+    try:
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def secret_of(folder: Path) -> bytes:

@@ -8,13 +8,21 @@ from pathlib import Path
 
 from surebox_client import errors
 from surebox_client.commands.exits import Exit, UsageError
-from surebox_client.commands.keys import key_in, key_of_file, remember
+from surebox_client.commands.keys import (
+    beside,
+    kept_key,
+    key_in,
+    key_of_file,
+    logins_file,
+    logins_with,
+    remember,
+)
 from surebox_client.commands.output import print_path, say
 from surebox_client.commands.parsing import Parser
 
 EXAMPLES = (
     "surebox login --url https://surebox.example.org",
-    "surebox login --url https://surebox.example.org --key-file key.txt",
+    "surebox login --url https://surebox.example.org --renew",
 )
 
 
@@ -28,7 +36,11 @@ def parser() -> Parser:
     made.add_argument("--url", required=True, metavar="U", help="address of the service")
     made.add_argument("--key-file", type=Path, metavar="F", help="file of the key; else it is read from the terminal")
     made.add_argument("--ca-file", type=Path, metavar="F", help="certificates to trust, in PEM")
-    made.add_argument("--forget", action="store_true", help="forget the key")
+    change = made.add_mutually_exclusive_group()
+    change.add_argument("--forget", action="store_true", help="forget the key")
+    change.add_argument(
+        "--renew", action="store_true", help="exchange the key that is kept, or that of the file, for a new one"
+    )
     return made
 
 
@@ -36,6 +48,9 @@ def run(given: argparse.Namespace, _arguments: Sequence[str]) -> int:
     """Run it; the exit code."""
     if given.forget:
         print_path(remember(given.url, None))
+        return Exit.DONE
+    if given.renew:
+        print_path(renew(given))
         return Exit.DONE
     key = key_of_file(given.key_file) if given.key_file else key_in(_typed(), "what was typed")
     check(given, key)
@@ -52,6 +67,27 @@ def check(given: argparse.Namespace, key: str) -> None:
             service.get("/v1/usage")
         except errors.ForbiddenError:
             say("The service knows the key, which may not read its owner's usage.")
+
+
+def renew(given: argparse.Namespace) -> Path:
+    """Exchange a key for a new one, in the place where it is kept; gives the file.
+
+    The new key takes the old one's place once it was used: until then another renewal would take it back.
+    """
+    from surebox_client import Surebox
+
+    key = key_of_file(given.key_file) if given.key_file else kept_key(given.url)
+    if key is None:
+        raise UsageError(f"No key of {given.url} is kept. Run `surebox login` first, or name its file with --key-file.")
+    place: Path = given.key_file.resolve() if given.key_file else logins_file()
+    with beside(place) as unfinished, Surebox(given.url, key=key, ca_file=given.ca_file) as service:
+        renewed = service.renew_key()
+        text = f"{renewed['key']}\n" if given.key_file else logins_with(given.url, renewed["key"])
+        unfinished.write_text(text, encoding="utf-8")
+        service.get("/v1/owner")
+    ends, former = renewed["expires_at"], renewed["former_ends_at"]
+    say(f"The new key, {renewed['id']}, works until {ends}, the old one until {former}.")
+    return given.key_file or place
 
 
 def _typed() -> str:
