@@ -183,6 +183,8 @@ def _describe(operation: dict[str, Any], required: Require | None) -> None:
         common["422"] = described("The request is not valid; `errors` names the fields.")
     if any(parameter["in"] == "path" for parameter in parameters):
         common["404"] = described("There is no such object of this owner.")
+    if any(parameter["name"] == "release_id" for parameter in parameters):
+        common["410"] = described("The release was deleted.")
     if body:
         common |= {
             "400": described("The body cannot be understood."),

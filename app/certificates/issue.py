@@ -17,6 +17,7 @@ import rfc8785
 import structlog
 
 from app.certificates.signing import SigningKey, envelope, jwk, open_keys
+from app.contracts.releases import ending_of
 from app.db.repositories import certificates, signing_keys
 from app.db.repositories.certificates import Link
 from app.db.repositories.releases import ReleaseRow
@@ -136,7 +137,7 @@ def statement(
         Where the service is reached from outside, if its operator states it: there readers find keys and revocations.
     """
     statistics = public_statistics(made.method, made.statistics)
-    subjects = {f"release.{name}": digest for name, digest in sorted(files.items())}
+    subjects = {f"release.{ending_of(name)}": digest for name, digest in sorted(files.items())}
     subjects["statistics.json"] = hashlib.sha256(canonical_statistics(statistics)).hexdigest()
     parameters = dict(made.parameters)
     issuer = {"service": "surebox", "version": version("surebox")} | ({} if url is None else {"url": url})

@@ -46,6 +46,11 @@ def one_of(values: Iterable[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(values)})
 
 
+def without_default(schema: dict[str, Any]) -> None:
+    """Amend the schema of a field whose default the service chooses: it may become another one."""
+    schema.pop("default", None)
+
+
 class MisplacedError(ValueError):
     """A field that does not fit another one; `parts` lead to it from the model that finds out."""
 

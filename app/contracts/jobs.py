@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias, get_arg
 
 from pydantic import Field, WithJsonSchema
 
-from app.contracts.base import Contract, Instant, Tags, one_of
+from app.contracts.base import Contract, Instant, Tags, one_of, without_default
 from app.contracts.examples import Examples
 from app.contracts.findings import Finding
 from app.contracts.gate import GateDemand
@@ -118,7 +118,7 @@ class ReleasingSpec(DatasetJobSpec):
     #: 2: `formats`; 3: `publish`, `gate`; 4, 5, 6: more of `gate`; 7: `csv.excel`, `delimiter`.
     version: ClassVar[int] = 7
 
-    formats: Formats = DEFAULT_FORMATS
+    formats: Formats = Field(default=DEFAULT_FORMATS, json_schema_extra=without_default)
     delimiter: Delimiter = ","
     publish: PublicationMode = Field(
         default=PublicationMode.DRAFT,

@@ -1,5 +1,6 @@
 """Releases: what a succeeded anonymization publishes, as its owner and those it is given to see it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
@@ -69,7 +70,7 @@ class ReleaseFormat(StrEnum):
     CSV_EXCEL = "csv.excel"
 
 
-#: What a release is made in where no one asks for anything else.
+#: What a release is made in where no one asks for anything else. The document does not name it: the choice may change.
 DEFAULT_FORMATS: Final = (ReleaseFormat.PARQUET, ReleaseFormat.CSV, ReleaseFormat.NDJSON)
 
 
@@ -84,9 +85,9 @@ Formats = Annotated[
     tuple[ReleaseFormat, ...],
     Field(
         min_length=1,
-        description="Formats of the release, made with it. `csv.gz` is `csv` compressed; `csv.excel` is for "
-        "spreadsheets: a byte order mark, texts in quotes, an apostrophe before what would run as a formula, and "
-        "`delimiter` between fields.",
+        description="Formats of the release, made with it; omitted, the service chooses, and `spec` of the job names "
+        "them. `csv.gz` is `csv` compressed; `csv.excel` is for spreadsheets: a byte order mark, texts in quotes, an "
+        "apostrophe before what would run as a formula, and `delimiter` between fields.",
     ),
     AfterValidator(_different),
 ]
@@ -118,6 +119,15 @@ MEDIA_TYPES: Final = {
 }
 
 
+#: How the name of a file ends, where that is not its format: programs open files by their last ending.
+_ENDINGS: Final[Mapping[str, str]] = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
+
+
+def ending_of(release_format: str) -> str:
+    """How the name of a file of a format ends."""
+    return _ENDINGS.get(release_format, release_format)
+
+
 class ReleasedFile(Contract):
     """One file of a release."""
 
@@ -130,7 +140,12 @@ class ReleaseColumn(Contract):
     """One column of a release."""
 
     name: str = Field(description="Name of the column, as in the files.")
-    type: Annotated[str, one_of(ColumnType)] = Field(description="Type of its values.")
+    type: Annotated[str, one_of((*ColumnType, "list"))] = Field(description="Type of its values; `list` of sets.")
+    plain_in_csv: bool | None = Field(
+        default=None,
+        description="Of sets, whether CSV has the one value of each, not JSON arrays; null: the column has no sets, "
+        "or was made before releases state it.",
+    )
 
 
 class Release(Contract):

@@ -14,7 +14,7 @@ import rfc8785
 
 from app.certificates.issue import canonical_statistics, issued_at
 from app.certificates.read import read_certificate, read_key_set, read_revocations, read_timestamp
-from app.contracts.releases import Release, ReleaseFormat, ReleaseState
+from app.contracts.releases import Release, ReleaseFormat, ReleaseState, ending_of
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import NotFoundError
@@ -126,7 +126,9 @@ def _signed(database: Database, settings: Settings, mine: dict[str, Any]) -> Ite
 
 def _stored(file: ReleaseFile, media_type: str) -> BundleEntry:
     description = f"The rows of the release in {file.format}"
-    return BundleEntry(f"release.{file.format}", description, media_type, file.sha256, file.bytes, key=file.key)
+    return BundleEntry(
+        f"release.{ending_of(file.format)}", description, media_type, file.sha256, file.bytes, key=file.key
+    )
 
 
 def _held(name: str, description: str, media_type: str, content: bytes) -> BundleEntry:

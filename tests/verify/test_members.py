@@ -132,7 +132,6 @@ def test_a_member_that_no_version_has_is_named_wherever_it_stands(place: tuple[s
         ({"guaranteed_all": [1.0, 2.0]}, ("predicate", "statistics", "0")),
         ({"below_k_at_most": 0.1}, ("predicate", "parameters")),
         ({"share_below_k": 0.05}, ("predicate", "parameters")),
-        ({"plain": True}, ("predicate", "release", "columns", "0")),
     ],
 )
 def test_a_member_whose_place_is_reserved_is_named_as_not_checked(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import rfc8785
 
@@ -15,8 +15,9 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surebox:certificate:3"
 _BEFORE = ("urn:surebox:certificate:1", "urn:surebox:certificate:2")
 STATISTICS = "statistics.json"
-#: Data files that this version reads, as a certificate and a bundle name them.
-DATA = frozenset(f"release.{name}" for name in ("parquet", "csv", "ndjson", "csv.gz", "csv.excel", "csv.escaped"))
+FORMATS: Final = ("parquet", "csv", "ndjson", "csv.gz", "excel.csv")
+#: Data files that this version reads, as a certificate and a bundle name them; the last two endings are of before.
+DATA: Final = tuple(f"release.{name}" for name in (*FORMATS, "csv.excel", "csv.escaped"))
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Certificate:
     release : the release's id.
     parameters : how it was made, as far as that is public; `method` among them.
     columns : type of each column of the files, by name.
+    plain : whether CSV has one value for each set of a column, by name; of those for which it is stated.
     statistics : as published with it.
     previous : SHA-256 of the certificate before it in the owner's chain; None for the first.
     rows : of each file; None where it reveals nothing of them.
@@ -43,6 +45,7 @@ class Certificate:
     release: str
     parameters: Mapping[str, Any]
     columns: Mapping[str, str]
+    plain: Mapping[str, bool]
     statistics: Sequence[Mapping[str, Any]]
     previous: str | None
     rows: int | None = None
@@ -105,6 +108,11 @@ def read_certificate(envelope: Envelope) -> Certificate:
             release=str(release["id"]),
             parameters=dict(predicate["parameters"]),
             columns={str(each["name"]): str(each["type"]) for each in release["columns"]},
+            plain={
+                str(each["name"]): each["plain_in_csv"] is True
+                for each in release["columns"]
+                if each.get("plain_in_csv") is not None
+            },
             statistics=[dict(each) for each in predicate["statistics"]],
             previous=predicate["chain"]["previous"],
             rows=None if rows is None else int(rows),

@@ -32,7 +32,8 @@ from surebox_verify.released.boxes import (
     weight_of,
 )
 from surebox_verify.released.codebooks import Codebook, codebooks_of
-from surebox_verify.released.frames import frame_of, is_ambiguous, is_text
+from surebox_verify.released.frames import frame_of, is_ambiguous
+from surebox_verify.released.listed import is_text
 
 __all__ = ["bounded_columns", "certify"]
 

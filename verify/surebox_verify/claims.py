@@ -21,6 +21,7 @@ from surebox_verify.overlaps import Layout, overlapping
 from surebox_verify.parameters import Parameters
 from surebox_verify.released.boxes import ReleasedBoxes, has_means, weight_columns
 from surebox_verify.released.intervals import number_of
+from surebox_verify.released.listed import is_plain
 from surebox_verify.released.orders import order_of
 from surebox_verify.sensitive import Sensitive
 from surebox_verify.weighing import compared, follow
@@ -140,6 +141,10 @@ def _wrong_columns(held: Held) -> Iterator[str]:
             kind = kind_of(held.table.schema.field(name).type)
             if kind is not None and said[name] != kind:
                 yield f"columns: {name!r} is {said[name]} as published, {kind} in the file"
+    for name, plain in held.certificate.plain.items():
+        if name in there and plain != is_plain(held.table.column(name)):
+            as_published = "plain values" if plain else "JSON arrays"
+            yield f"columns: sets of {name!r} are {as_published} in CSV as published, and not by their values"
 
 
 def kind_of(kind: pa.DataType) -> str | None:

@@ -3,10 +3,12 @@
 Equal columns give equal bytes. Floats are the shortest texts that read back as the same double; NaN is missing in all
 three; an infinity is ``inf`` in CSV, a value in Parquet, and `null` in NDJSON, where JSON has none: no release with one
 has that format. A missing cell is empty in CSV and `null` in NDJSON, in which every line is a row,
-whatever its reader ends lines at. A list is a list in Parquet and NDJSON, and the text of a JSON array in CSV.
+whatever its reader ends lines at. A list is a list in Parquet and NDJSON; in CSV it is its one value where all lists of
+the column have one (`surebox_verify.released.singles`), and else the text of a JSON array.
 ``csv.gz`` is the CSV file compressed. ``csv.excel`` is for spreadsheets: a byte order mark, by which they know UTF-8;
 every text and name in quotes; an apostrophe before what would run as a formula, quotes or not, and inside a text where
-it would begin a cell of its own if the file were read with another separator.
+it would begin a cell of its own if the file were read with another separator. Where `;` is between fields numbers have
+decimal commas: so do spreadsheets of languages that separate by it.
 """
 
 import gzip
@@ -160,6 +162,7 @@ class _Text(_Writer):
 class _Csv(_Text):
     _style = "necessary"
     _delimiter = ","
+    _decimal_comma = False
 
     def __enter__(self) -> Self:
         self._append(self._text(self._shown(self._empty.flat), header=True))
@@ -173,7 +176,10 @@ class _Csv(_Text):
         # In a file of one column an empty line could be taken for the end of the file: there, everything is quoted.
         style: Any = "always" if rows.width == 1 else self._style
         buffer = io.BytesIO()
-        rows.write_csv(buffer, include_header=header, quote_style=style, separator=self._delimiter)
+        rows.write_csv(
+            buffer, include_header=header, quote_style=style, separator=self._delimiter,
+            decimal_comma=self._decimal_comma,
+        )  # fmt: skip
         return buffer.getvalue()
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -201,7 +207,7 @@ class _CsvExcel(_Csv):
 
     def __init__(self, empty: Run, file: _HashedFile, units: Run | None, delimiter: str) -> None:
         super().__init__(empty, file, units)
-        self._delimiter = delimiter
+        self._delimiter, self._decimal_comma = delimiter, delimiter == ";"
 
     def __enter__(self) -> Self:
         self._append(_BYTE_ORDER_MARK)

@@ -5,7 +5,6 @@ Notation
 unit : rows of one unit are the same in every column that is taken, as those of a box are.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
@@ -15,6 +14,8 @@ import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
+
+from surebox_verify.released.singles import are_plain, array, plain
 
 Values: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 Places: TypeAlias = npt.NDArray[np.integer]
@@ -51,21 +52,36 @@ class Taken:
             return self.values.take(pa.array(places))
         return pa.array(np.take(self.values, places))
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether its values are lists."""
+        return isinstance(self.values, pa.Array) and pa.types.is_nested(self.values.type)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has lists, and those of the rows are all single values that CSV has as they are."""
+        if not isinstance(self.values, pa.Array) or not self.has_lists:
+            return False
+        used = np.zeros(self.count, dtype=np.bool_)
+        used[self.units] = True
+        places = np.flatnonzero(used) if self.places is None else np.unique(self.places[used])
+        return are_plain(self.values.take(pa.array(places)).to_pylist())
+
     def as_text(self) -> "Taken | None":
-        """Lists as JSON arrays; None where the values are no lists."""
-        if not isinstance(self.values, pa.Array) or not pa.types.is_nested(self.values.type):
+        """Lists as CSV has them: plain values or JSON arrays; None where the values are no lists."""
+        if not isinstance(self.values, pa.Array) or not self.has_lists:
             return None
-        texts = [None if each is None else _json(each) for each in self.values.to_pylist()]
+        lists = self.values.to_pylist()
+        if self.is_plain:  # a list of several values is of no row
+            texts = [plain(each) if each is not None and len(each) == 1 else None for each in lists]
+        else:
+            texts = [None if each is None else array(each) for each in lists]
         return Taken(pa.array(texts, pa.large_string()), self.units, self.places)
 
     @property
     def count(self) -> int:
         """How many units there are."""
         return len(self.values if self.places is None else self.places)
-
-
-def _json(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=False, default=str)
 
 
 Columns: TypeAlias = Mapping[str, Values | Taken] | pa.Table

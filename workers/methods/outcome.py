@@ -16,7 +16,8 @@ from workers.frames.files import WrittenFile
 class ReleaseDraft:
     """A release before it is stored; everything in it becomes public, but for `link` and `history`.
 
-    `files` are in the scratch folder, by format; `columns` are ``{"name", "type"}``; `flags` but for `reproducible`;
+    `files` are in the scratch folder, by format; `columns` are ``{"name", "type"}`` and what a
+    `ReleaseColumn` has besides; `flags` but for `reproducible`;
     `statistics` may have fields that the method's type of them lacks, which are withheld; `parameters` is what
     provenance may publish of the specification. `link` is an array in .npy with the place in the dataset of the record
     that each row represents, kept for audits until the release or the dataset is deleted. `draw` states which draw from
@@ -25,7 +26,7 @@ class ReleaseDraft:
     """
 
     rows: int
-    columns: Sequence[Mapping[str, str]]
+    columns: Sequence[Mapping[str, Any]]
     files: Mapping[ReleaseFormat, WrittenFile]
     flags: Sequence[Flag] = ()
     statistics: Sequence[Mapping[str, Any]] = ()

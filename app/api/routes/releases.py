@@ -25,7 +25,7 @@ from app.api.schemas.releases import (
 )
 from app.api.sending import Download, record_download
 from app.auth.principal import Principal, Scope
-from app.contracts.releases import MEDIA_TYPES, Release, ReleaseChanges, ReleaseFormat, ReleaseState
+from app.contracts.releases import MEDIA_TYPES, Release, ReleaseChanges, ReleaseFormat, ReleaseState, ending_of
 from app.errors import ForbiddenError, NotFoundError, RangeNotSatisfiableError
 from app.releases import delete, publishing, read
 from app.releases.access import check_readers, viewer_of
@@ -50,8 +50,6 @@ Range = Annotated[str | None, Header(alias="Range", description="One range of by
 IfRange = Annotated[str | None, Header(alias="If-Range", description="Send the range only if this is still the ETag.")]
 _SHARING = frozenset({Scope.RELEASES_PUBLISH})
 _READING = frozenset({Scope.RELEASES_READ})
-#: Where the name of a format is not how its files end.
-_SUFFIXES = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
 _LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Address of the latest release."}}
 
 
@@ -298,7 +296,7 @@ def _media_type(file: read.ReleaseFile) -> str:
 
 
 def _data_headers(release_id: str, file: read.ReleaseFile) -> dict[str, str]:
-    suffix = _SUFFIXES.get(ReleaseFormat(file.format), file.format)
+    suffix = ending_of(file.format)
     return {
         "ETag": etag_of(file.sha256),
         "Accept-Ranges": "bytes",

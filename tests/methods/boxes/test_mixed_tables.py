@@ -1,5 +1,6 @@
 """A table as it comes over HTTP: Adult's numbers, texts and missing cells, from the raw file to questions."""
 
+import base64
 import io
 import json
 from collections import Counter
@@ -102,6 +103,11 @@ def test_all_formats_have_the_same_sets(
     described = client.get(f"/v1/releases/{published['release_id']}").json()
     assert [column["name"] for column in described["columns"]] == released.columns
     assert {column["type"] for column in described["columns"] if column["name"].endswith("_set")} == {"list"}
+    envelope = client.get(f"/v1/releases/{published['release_id']}/certificate").json()
+    certified = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["release"]["columns"]
+    said = {column["name"]: column["plain_in_csv"] for column in certified if "plain_in_csv" in column}
+    assert said == {f"{name}_set": (released[f"{name}_set"].list.len() == 1).all() for name in TEXTS}
+    assert said == {one["name"]: one["plain_in_csv"] for one in described["columns"] if one["type"] == "list"}
     assert "codebook-from-data" in described["flags"]
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from surebox_core.types import BoolArray, FloatArray, IntArray
 from surebox_verify.boxes import Meaning, PublishedBoxes
 from surebox_verify.readings import Readings
+from surebox_verify.released.listed import as_lists
 from surebox_verify.released.orders import Order, orders_of
 
 #: Ends of the interval that contains the mean weight of a box's records.
@@ -313,13 +314,7 @@ def _doubles(table: pa.Table, name: str) -> FloatArray:
 
 def _sets(table: pa.Table, name: str) -> tuple[BoolArray, tuple[Any, ...]]:
     """Which values each box has, (B, m), and the values: those that any box has, in ascending order, missing last."""
-    column = table.column(name)
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-        msg = f"column {name!r} is not of lists"
-        raise ValueError(msg)
-    lists = column.combine_chunks()
-    if isinstance(lists, pa.ChunkedArray):
-        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], column.type)
+    lists = as_lists(table.column(name), name)
     encoded = pc.dictionary_encode(lists.flatten(), null_encoding="encode")
     values = encoded.dictionary.to_pylist()
     ranked = sorted((code for code in range(len(values)) if values[code] is not None), key=values.__getitem__)

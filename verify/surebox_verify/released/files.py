@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,15 @@ import pyarrow.parquet as pq
 
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.formulas import original, originals
+from surebox_verify.released.listed import has_arrays, lists
 
 _SET = "_set"
 _EXCEL = "csv.excel"
+_QUOTED = re.compile(rb'"[^"]*"')
+#: A file of one column whose cells are all numbers, whole or with a comma, infinite or missing.
+_NUMBERS_ALONE = re.compile(
+    rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"\r?\n(?:"(?:-?[0-9]+(?:,[0-9]+)?(?:e-?[0-9]+)?|-?inf|)"\r?\n)*'
+)
 _TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "date": pa.date32()}
 
 
@@ -117,12 +122,13 @@ def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) 
     """
     if file_format == "parquet":
         return whole(data, file_format)
-    texts = [name for name, kind in (kinds or {}).items() if kind == "string" and not name.endswith(_SET)]
+    texts = [name for name, kind in (kinds or {}).items() if kind == "string"]
+    sets = None if kinds is None else [name for name, kind in kinds.items() if kind == "list"]
     try:
         if file_format == "ndjson":
             schema = pa.schema([(name, pa.string()) for name in texts])
             return _objects(data, schema, ndjson.ReadOptions(block_size=max(1 << 20, data.find(b"\n") * 4)))
-        return _csv_rows(unpacked(data, file_format), file_format, texts)
+        return _csv_rows(unpacked(data, file_format), file_format, texts, sets)
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise unreadable(error) from None
 
@@ -165,10 +171,11 @@ def read_csv(raw: bytes, file_format: str, converting: Callable[[Mapping[str, st
     file_format : one of CSV.
     converting : how cells are read, by the names that the file shows for those of Parquet.
     """
-    shown = names_shown(raw, file_format)
-    table = csv.read_csv(
-        pa.BufferReader(raw), parse_options=_parsing(raw, file_format), convert_options=converting(shown)
-    )
+    shown, parsing = names_shown(raw, file_format), _parsing(raw, file_format)
+    cells = converting(shown)
+    if file_format == _EXCEL:
+        cells.decimal_point = decimal_point_of(raw, parsing.delimiter)
+    table = csv.read_csv(pa.BufferReader(raw), parse_options=parsing, convert_options=cells)
     names = {each: name for name, each in shown.items()}
     table = table.rename_columns([names[each] for each in table.column_names])
     return _as_written(table) if file_format == _EXCEL else table
@@ -199,21 +206,31 @@ def _as_written(table: pa.Table) -> pa.Table:
     return table
 
 
-def _csv_rows(raw: bytes, file_format: str, texts: Sequence[str]) -> pa.Table:
-    """The rows of a CSV file; an empty field is missing, an empty text has quotes."""
+def _csv_rows(raw: bytes, file_format: str, texts: Sequence[str], sets: Sequence[str] | None) -> pa.Table:
+    """The rows of a CSV file; an empty field is missing, an empty text has quotes.
+
+    Where it is not stated which columns have sets, those are left as texts that may be of a column that was kept.
+    """
+
+    def is_set(name: str) -> bool:
+        return name.endswith(_SET) if sets is None else name in sets
 
     def converting(shown: Mapping[str, str]) -> csv.ConvertOptions:
-        kinds = {each: pa.string() for name, each in shown.items() if name in texts or name.endswith(_SET)}
-        return _cells_as_written(kinds)
+        return _cells_as_written({each: pa.string() for name, each in shown.items() if name in texts or is_set(name)})
 
     table = read_csv(raw, file_format, converting)
-    return _with_lists(table, [name for name in table.column_names if name.endswith(_SET)])
+    of_sets = [name for name in table.column_names if is_set(name)]
+    return _with_lists(table, [name for name in of_sets if sets is not None or has_arrays(table.column(name))])
 
 
-def _cells_as_written(kinds: Mapping[str, pa.DataType]) -> csv.ConvertOptions:
+def _cells_as_written(kinds: Mapping[str, pa.DataType], only: Sequence[str] = ()) -> csv.ConvertOptions:
     """Cells as a release has them: an empty field is missing, an empty text has quotes, and `NA` is a text."""
     return csv.ConvertOptions(
-        column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        column_types=kinds,
+        include_columns=only,
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
 
 
@@ -234,20 +251,10 @@ def _csv(file_format: str, data: bytes, names: Sequence[str], flags: Sequence[st
         there = [name for name in (*names, *flags) if name in shown]
         kinds = {shown[name]: pa.bool_() if name in flags else pa.float64() for name in there}
         kinds |= {shown[name]: pa.string() for name in there if name.endswith(_SET)}
-        return csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
+        return _cells_as_written(kinds, list(kinds))
 
     table = read_csv(unpacked(data, file_format), file_format, converting)
     return _with_lists(table, [name for name in table.column_names if name.endswith(_SET)])
-
-
-def lists(column: pa.ChunkedArray, name: str) -> pa.Array:
-    """Sets from the JSON arrays that they are in CSV."""
-    try:
-        values = {text: None if text is None else json.loads(text) for text in column.unique().to_pylist()}
-        return pa.array([values[text] for text in column.to_pylist()])
-    except (TypeError, ValueError, pa.ArrowException):
-        msg = f"column {name!r} has cells that are no JSON arrays"
-        raise UnreadableError(msg) from None
 
 
 def _ndjson(data: bytes, names: Sequence[str], flags: Sequence[str]) -> pa.Table:
@@ -276,6 +283,18 @@ def delimiter_of(data: bytes) -> str:
     header = re.match(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"(.)', data, re.DOTALL)
     delimiter = header.group(1).decode("latin-1") if header else ","
     return delimiter if delimiter in ",;\t" else ","
+
+
+def decimal_point_of(data: bytes, delimiter: str) -> str:
+    """What numbers of a file for spreadsheets have before their fraction: a comma where `;` is between fields.
+
+    Files of before have a point there too. Texts are in quotes, so outside of these a comma is a number's; in a file of
+    one column everything is in quotes, and no field ends at a separator.
+    """
+    if delimiter == ";":
+        return "," if b"," in _QUOTED.sub(b"", data) else "."
+    cells = _NUMBERS_ALONE.fullmatch(data)
+    return "," if cells and b"," in data else "."
 
 
 def unpacked(data: bytes, file_format: str) -> bytes:

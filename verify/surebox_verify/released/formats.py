@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ import pyarrow.json as ndjson
 
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.files import names_in, read_csv, unpacked, unreadable, whole
+from surebox_verify.released.singles import sets_of
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
 _NDJSON: Final = "ndjson"
@@ -80,13 +82,14 @@ def _as_said(data: bytes, file_format: str, types: Mapping[str, str]) -> pa.Tabl
         for name in sets:  # days among strings would be guessed to be times
             table = table.append_column(name, pa.array([_json(row[name]) for row in rows], pa.string()))
         return table
-    return read_csv(unpacked(data, file_format), file_format, _as_texts)
+    return read_csv(unpacked(data, file_format), file_format, partial(_converting, types))
 
 
-def _as_texts(shown: Mapping[str, str]) -> csv.ConvertOptions:
-    """All cells as texts; in a file of one column missing ones have quotes too."""
+def _converting(types: Mapping[str, str], shown: Mapping[str, str]) -> csv.ConvertOptions:
+    """Numbers by the decimal mark of the file, and all else as texts; missing ones of a lone column have quotes too."""
+    kinds = {each: pa.float64() if types.get(name) == "number" else pa.string() for name, each in shown.items()}
     return csv.ConvertOptions(
-        column_types=dict.fromkeys(shown.values(), pa.string()),
+        column_types=kinds,
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=len(shown) == 1,
@@ -117,7 +120,7 @@ def _listed(array: pa.Array) -> pa.Array:
     """Sets as JSON in one spelling."""
     values = array.to_pylist()
     if pa.types.is_string(array.type):
-        values = [json.loads(text) if text else None for text in values]
+        values = sets_of(values)
     return pa.array([_json(each) for each in values], pa.string())
 
 

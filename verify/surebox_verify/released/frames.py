@@ -8,7 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from surebox_verify.envelope import UnreadableError
-from surebox_verify.released.files import format_of, lists, rows
+from surebox_verify.released.files import format_of, rows
+from surebox_verify.released.listed import as_lists, has_arrays, is_text, lists
 
 _SET: Final = "_set"
 _ENDS: Final = ("_lo", "_hi")
@@ -38,8 +39,10 @@ def frame_of(frame: Any, kinds: Mapping[str, str] | None = None) -> pa.Table:
             raise UnreadableError(msg) from None
     for place, name in enumerate(frame.column_names):
         column = frame.column(place)
-        if is_text(column.type):
-            frame = frame.set_column(place, name, _understood(name, column))
+        if (kinds or {}).get(name) == "list":
+            frame = frame.set_column(place, name, as_lists(column, name))
+        elif is_text(column.type):
+            frame = frame.set_column(place, name, _understood(name, column, kinds))
         elif (kinds or {}).get(name) == "string" and any(each(column.type) for each in _NUMERIC):
             msg = f"column {name!r} has texts, and the frame has numbers there: give the path of the file instead"
             raise UnreadableError(msg)
@@ -51,18 +54,14 @@ def is_ambiguous(frame: Any, column: pa.ChunkedArray) -> bool:
     return type(frame).__module__.partition(".")[0] == "pandas" and column.null_count > 0
 
 
-def _understood(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """The sets or the days that a column of texts has; the texts where it has none."""
+def _understood(name: str, column: pa.ChunkedArray, kinds: Mapping[str, str] | None) -> pa.ChunkedArray | pa.Array:
+    """The arrays or the days that a column of texts has; the texts where it has none."""
     try:
-        if name.endswith(_SET):
-            return lists(column.cast(pa.string()), name)
+        texts = column.cast(pa.string())
+        if kinds is None and name.endswith(_SET):
+            return lists(texts, name) if has_arrays(texts) else texts
         if name.endswith(_ENDS):
             return column.cast(pa.string()).cast(pa.date32())
     except (UnreadableError, pa.ArrowException):
         pass
     return column
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column has texts, however they are stored."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())

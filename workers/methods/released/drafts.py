@@ -13,7 +13,7 @@ from app.contracts.warnings import JobWarning
 from app.errors import InfeasibleError
 from app.methods.columns import WITHOUT_JSON
 from workers.frames.release import write_release
-from workers.frames.rows import Columns, by_name, height, infinite_column
+from workers.frames.rows import Columns, Taken, Values, by_name, height, infinite_column
 from workers.methods.context import JobContext
 from workers.methods.outcome import ReleaseDraft
 from workers.methods.released.links import write_link
@@ -62,7 +62,7 @@ def release_draft(
     known = {} if job.dataset is None else {column.name: str(column.type) for column in job.dataset.columns}
     return ReleaseDraft(
         rows=height(next(iter(whole.values()))),
-        columns=[{"name": name, "type": types.get(name) or known[name]} for name in whole],
+        columns=[{"name": name, "type": types.get(name) or known[name]} | _in_csv(whole[name]) for name in whole],
         files=write_release(whole, job.scratch, formats, delimiter=job.spec.get("delimiter", ",")),
         flags=flags,
         statistics=statistics,
@@ -72,3 +72,8 @@ def release_draft(
         warnings=warnings,
         history=history,
     )
+
+
+def _in_csv(column: Values | Taken) -> dict[str, bool]:
+    """How CSV has a column of sets, as a release and its certificate state it; of no other column there is a choice."""
+    return {"plain_in_csv": column.is_plain} if isinstance(column, Taken) and column.has_lists else {}

@@ -1,0 +1,105 @@
+"""Sets in CSV: of a column whose sets have one value each that value, of any other column JSON arrays.
+
+The column decides, so that no reader guesses: a cell of an array begins with `[`, a plain value never does. A column of
+texts is plain only if every reader of CSV has its texts as they are: none is empty, begins or ends with white space,
+stands for a missing value, or would be run by a spreadsheet, and they are not all numbers or all truth values. Numbers
+with a fraction stay in arrays, for spreadsheets differ in their decimal mark. An empty cell is a missing set.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from surebox_verify.released.formulas import FORMULA
+
+_ARRAY: Final = "["
+_RUNS: Final = re.compile(FORMULA)
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_TRUTHS: Final = {"true": True, "false": False}
+#: Texts that readers of CSV take for a missing value, in lower case.
+_MISSING: Final = frozenset(
+    {"na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
+     "1.#qnan", "-1.#qnan", "\\n"}
+)  # fmt: skip
+
+
+def are_plain(sets: Iterable[Sequence[Any] | None]) -> bool:
+    """Return whether a column of these sets is plain in CSV.
+
+    Parameters
+    ----------
+    sets : those of the rows, repeated or not, in any order; None for a missing one.
+    """
+    there = [each for each in sets if each is not None]
+    if not all(len(each) == 1 and each[0] is not None for each in there):
+        return False
+    values = [each[0] for each in there]
+    texts = [value for value in values if isinstance(value, str)]
+    if not all(map(_is_plain_text, texts)) or any(isinstance(value, float) for value in values):
+        return False
+    return not texts or not (all(map(_is_number, texts)) or all(text.lower() in _TRUTHS for text in texts))
+
+
+def plain(values: Sequence[Any]) -> str:
+    """A set of a plain column as CSV has it."""
+    (value,) = values
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def array(values: Sequence[Any]) -> str:
+    """A set of any other column as CSV has it."""
+    return json.dumps(values, ensure_ascii=False, default=str)
+
+
+def sets_of(cells: Sequence[str | None]) -> list[list[Any] | None]:
+    """The sets of a column of CSV.
+
+    Parameters
+    ----------
+    cells : of all its rows; of equal ones one suffices.
+
+    Raises
+    ------
+    ValueError
+        Some cells are arrays and others are not, or one that begins as an array is none.
+    """
+    there = [cell for cell in cells if cell]
+    parse = _array_of if any(cell.startswith(_ARRAY) for cell in there) else _parser(there)
+    return [parse(cell) if cell else None for cell in cells]
+
+
+def _array_of(cell: str) -> list[Any]:
+    values = json.loads(cell)
+    if not isinstance(values, list):
+        msg = "a cell is no array, as others of the column are"
+        raise ValueError(msg)  # noqa: TRY004 - the cell is of the right type, its text is not
+    return values
+
+
+def _parser(cells: Sequence[str]) -> Callable[[str], list[Any]]:
+    """How the cells of a plain column are read: as whole numbers, as truth values, or as texts."""
+    if all(map(_WHOLE.fullmatch, cells)):
+        return lambda cell: [int(cell)]
+    if all(cell in _TRUTHS for cell in cells):
+        return lambda cell: [_TRUTHS[cell]]
+    return lambda cell: [cell]
+
+
+def _is_plain_text(text: str) -> bool:
+    return bool(
+        text
+        and text == text.strip()
+        and not text.startswith(_ARRAY)
+        and text.lower() not in _MISSING
+        and not _RUNS.match(text)
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether some reader takes a text for a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
