@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 export PYTHON
 # Tests start some hundred processes; without files of bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# Entries of wheels have one time, whatever the shell that builds them has set.
+unexport SOURCE_DATE_EPOCH
 ARGS ?=
 DATA ?=
 
@@ -77,8 +79,8 @@ docs: $(VENV)/.dev ## build the guide, which the service has at /guide; a link t
 wheels: docs ## write the three distributions into dist/: surebox with its guide, surebox-verify, surebox-client
 	@rm -rf dist
 	@for source in . verify openapi/sdk/python; do \
-		(cd $$source && $(CURDIR)/$(BIN)/python -m hatchling build --target wheel --directory $(CURDIR)/dist >/dev/null) || exit 1; \
-	done; ls dist
+		(cd $$source && "$(abspath $(BIN))/python" -m hatchling build --target wheel --directory "$(CURDIR)/dist" >/dev/null) || exit 1; \
+	done; cd dist && sha256sum *.whl
 
 bench: $(VENV)/.dev ## the benchmarks, one after the other, with their figures
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS); done

@@ -1,9 +1,13 @@
 """The three distributions: each is built from the checkout, and complete but for other packages."""
 
+import hashlib
+import json
+import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -17,19 +21,27 @@ SOURCES = {"surebox": ".", "surebox_verify": "verify", "surebox_client": "openap
 SCRIPTS = {"surebox": "anonymize", "surebox-verify": "certificate", "surebox-certify": "range"}
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Each wheel by its name, as `make wheels` builds it, of a copy of the project."""
-    folder = tmp_path_factory.mktemp("wheels")
+def built(project: Path, at: int | None = None, **environment: str) -> dict[str, Path]:
+    """Each wheel by its name, as `make wheels` builds it of a copy of the project in a folder."""
     for path in tracked():
-        target = folder / "project" / path.relative_to(ROOT)
+        target = project / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    subprocess.run([sys.executable, "docs/guide.py"], cwd=folder / "project", check=True, timeout=120)
-    for source in SOURCES.values():
-        command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-        subprocess.run(command, cwd=folder / "project" / source, check=True, capture_output=True, timeout=120)
-    return {path.name.split("-")[0]: path for path in folder.glob("*.whl")}
+        shutil.copymode(path, target)
+        if at is not None:
+            os.utime(target, (at, at))
+    command = ["make", "wheels", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.dev"]  # it has all that building takes
+    done = subprocess.run(
+        command, cwd=project, env=bare_environment(**environment), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {path.name.split("-")[0]: path for path in (project / "dist").glob("*.whl")}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheels of the checkout."""
+    return built(tmp_path_factory.mktemp("wheels") / "project")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +77,31 @@ def test_the_schema_of_certificates_is_in_the_readers_wheel(installed: Path) -> 
     assert done.stdout == (ROOT / "verify" / "surebox_verify" / "certificate.schema.json").read_text()
 
 
+def test_they_are_the_same_bytes_whenever_and_wherever_they_are_built(wheels: dict[str, Path], tmp_path: Path) -> None:
+    """Another folder, time zone, language, order of hashes, umask and date of each file; all of which one shell has."""
+    before = os.umask(0o077)
+    try:
+        elsewhere = {
+            "TZ": "Pacific/Kiritimati",
+            "LC_ALL": "C",
+            "PYTHONHASHSEED": "7",
+            "SOURCE_DATE_EPOCH": "1700000000",
+        }
+        again = built(tmp_path / "a folder" / "further down", at=1_000_000_000, **elsewhere)
+    finally:
+        os.umask(before)
+    assert {name: path.name for name, path in again.items()} == {name: path.name for name, path in wheels.items()}
+    for name, path in wheels.items():
+        assert contents(again[name]) == contents(path)
+        assert hashlib.sha256(again[name].read_bytes()).digest() == hashlib.sha256(path.read_bytes()).digest()
+
+
+def contents(wheel: Path) -> dict[str, str]:
+    """SHA-256 of each file in a wheel: what differs is named by a test that fails."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
+
+
 def test_they_import_from_their_wheels(installed: Path) -> None:
     code = (
         "import app.main, workers.celery_app, migrations, surebox_core.statistics, surebox_verify.cli, surebox_client\n"
@@ -84,6 +121,43 @@ def test_they_import_from_their_wheels(installed: Path) -> None:
     files = done.stdout.split()
     assert len(files) == 5
     assert all(Path(file).is_relative_to(installed) for file in files)
+
+
+def test_they_have_one_version_and_say_it_everywhere(installed: Path) -> None:
+    """Commands, `User-Agent`, the document, certificates and provenance: of what is installed, not of a checkout."""
+    code = (
+        "import json\n"
+        "from importlib.metadata import version\n"
+        "from app.api.openapi import document\n"
+        "from surebox_client.http import settings\n"
+        "from workers.engine.ending.provenance import versions\n"
+        "said = {each: version(each) for each in ('surebox', 'surebox-verify', 'surebox-client')}\n"
+        "agent = settings('http://localhost', None, None, 1)['headers']['User-Agent']\n"
+        "said['agent'] = agent.removeprefix('surebox-client/')\n"
+        "said['document'] = document()['info']['version']\n"
+        "said['provenance'] = versions()['surebox']\n"
+        "print(json.dumps(said))"
+    )
+    said = json.loads(of_installed(installed, "python", "-P", "-c", code))
+    said |= {script: of_installed(installed, script, "--version").split()[1] for script in SCRIPTS}
+    assert set(said.values()) == {tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]}
+    assert json.loads(of_installed(installed, "surebox", "openapi")) == json.loads(
+        (ROOT / "openapi" / "openapi.json").read_text()
+    )
+
+
+def of_installed(installed: Path, *command: str) -> str:
+    """What a command of the fresh environment prints."""
+    done = subprocess.run(
+        [installed / "bin" / command[0], *command[1:]],
+        cwd=installed,
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
