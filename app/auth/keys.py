@@ -31,6 +31,10 @@ __all__ = [
 PREFIX: Final = "sb_"
 LEAST_SECRET: Final = 32
 _LONGEST_NAME: Final = 200
+_RENEWED_ONES_EXPIRE: Final = (
+    "a key that its holder renews expires: give the days until it does (`--expires-days`), no more of them than of "
+    "renewals (`--renewable-days`)"
+)
 
 
 def new_secret() -> str:
@@ -116,7 +120,7 @@ def create_key(
         Unknown or no scopes, an empty owner or name, renewals of a key that does not expire before them.
     """
     if renewable_until is not None and (expires_at is None or expires_at > renewable_until):
-        raise InvalidError.at("/renewable_until", "a key that its holder renews expires, and on that day at the latest")
+        raise InvalidError.at("/renewable_until", _RENEWED_ONES_EXPIRE)
     info = KeyInfo(
         id=new_id("key"),
         owner=owner,
