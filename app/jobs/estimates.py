@@ -92,7 +92,7 @@ def estimated(spec: JobSpec, given: Given, *, share: float = 1.0) -> Estimate:
     width = max(1, len(columns_of(spec)))
     frame = _frame(spec, rows, width) if isinstance(spec, ReleasingSpec) else _read(rows, width)
     need = frame + _METHODS[spec.method](spec, given, rows) if spec.method in _METHODS else frame
-    need += _of_persons(given, rows)
+    need += _of_persons(given, rows, share)
     link = _LINK * rows if isinstance(spec, ReleasingSpec) else 0.0
     return replace(need, scratch=_fetched(given, share) + need.scratch + need.written + link)
 
@@ -104,12 +104,12 @@ def _fetched(given: Given, share: float) -> float:
     return _coarse(share * (copies + releases))
 
 
-def _of_persons(given: Given, rows: float) -> Estimate:
+def _of_persons(given: Given, rows: float, share: float) -> Estimate:
     """Tables of counts written anew with a row for each person, all of their columns: alike rows compress well."""
     counts = [one for one in given.datasets.values() if one.frequency_column is not None]
     cells = rows * sum(len(one.columns) for one in counts)
-    copies = _coarse(sum(one.bytes for one in counts))
-    return Estimate(5e-8 * cells, min(1.5e8, 30 * cells) if counts else 0.0, scratch=2 * copies + 0.05 * cells)
+    copies = _coarse(share * sum(one.bytes for one in counts))
+    return Estimate(5e-8 * cells, min(1.5e8, 30 * cells), scratch=2 * copies + 0.05 * cells)
 
 
 def _coarse(figure: float) -> float:

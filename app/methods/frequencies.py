@@ -27,9 +27,14 @@ _BY_COLUMN: Final = (
     "nominal", "ordinal", "domains", "value_step", "min_width", "spikes", "min_separation", "t_distance", "tolerances",
 )  # fmt: skip
 #: What to do where a new version of a table lacks the column.
-_OF_BEFORE: Final = ". The release before counts persons by it: name the column of this table, or null where it has a row for each person"
+_OF_BEFORE: Final = (
+    ". The release before counts persons by it: name the column of this table, or null where it has a row for each "
+    "person"
+)
 #: Counts are rounded to multiples of these, the coarsest first.
 _ROUNDED: Final = (10, 5, 3)
+#: Rows of fewer persons than one of these are suppressed; the least count itself is a cell, which no error states.
+_SUPPRESSED: Final = (100, 50, 30, 20, 10, 5, 3, 2)
 
 
 def counted(inputs: Named, spec: Mapping[str, Any]) -> Named:
@@ -99,6 +104,10 @@ def wrong_frequencies(spec: Mapping[str, Any], given: Given) -> list[FieldError]
     if (wrong := wrong_column(name, columns, numeric=True)) is not None:
         before = given.previous is not None and given.previous.made.frequency_column == name
         return [FieldError(pointer(FREQUENCIES), f"{wrong}{_OF_BEFORE if before else ''}")]
+    if len(columns) == 1:
+        return [
+            FieldError(pointer(FREQUENCIES), "the dataset has no column but these counts: group by what you protect")
+        ]
     summary = dataset.numeric.get(name)
     return [*_beside(spec, name), *([] if summary is None else _wrong_counts(spec, columns[name], summary))]
 
@@ -204,4 +213,5 @@ def _altered(name: str, least: int, divisor: int) -> str:
     step = next((one for one in _ROUNDED if divisor % one == 0), None)
     if step is not None:
         return f"all counts of {name!r} are multiples of {step}, as where counts were rounded"
-    return f"no count of {name!r} is below {least}, as where rows of fewer persons were suppressed"
+    limit = next(one for one in _SUPPRESSED if one <= least)
+    return f"no count of {name!r} is below {limit}, as where rows of fewer persons were suppressed"

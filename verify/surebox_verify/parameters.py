@@ -189,6 +189,7 @@ class Parameters:
         """What is said and no file shows."""
         if self.said.get("method") == "boxes":
             yield from self._beyond_boxes()
+            yield from self._beyond_counts()
         elif names := [f"`{name}`" for name in _NOISE if self.said.get(name) is not None]:
             yield f"that the rows follow from {', '.join(names)}"
         of_the_data = sorted((self.certificate.flags or frozenset()) & _OF_THE_DATA - {_OUTER})
@@ -215,11 +216,14 @@ class Parameters:
             yield f"that the values of {', '.join(map(repr, kept))} are those of the records: they stand as they are"
         if said.get("survey_weight_column") is not None:
             yield f"that weights are those of the column {said['survey_weight_column']!r}"
-        if (name := said.get("frequency_column")) is not None:
-            exact = ", which are exact by the owner's word" if said.get("frequencies_are_exact") else ""
-            yield f"that each row is one person, as many as the counts of {name!r} in the original{exact}"
         if said.get("sensitive") and not any(said.get(name) is not None for name in _DEMANDS):
             yield f"`sensitive` of {', '.join(map(repr, said['sensitive']))}: nothing is demanded of it"
+
+    def _beyond_counts(self) -> Iterator[str]:
+        """The persons of the original, where a column counted them."""
+        if (name := self.said.get("frequency_column")) is not None:
+            exact = ", which are exact by the owner's word" if self.said.get("frequencies_are_exact") else ""
+            yield f"that each row is one person, as many as the counts of {name!r} in the original{exact}"
 
 
 def _is_of(published: Mapping[str, Any], requested: Mapping[str, Any], names: Collection[str]) -> bool:

@@ -181,7 +181,7 @@ def test_values_are_counted_by_l_and_persons_by_k(tmp_path: Path) -> None:
         ({"frequency_column": "most"}, "/frequency_column", "counts above 2,147,483,647"),
         ({"frequency_column": "tens"}, "/frequencies_are_exact", "multiples of 10"),
         ({"frequency_column": "threes"}, "/frequencies_are_exact", "multiples of 3"),
-        ({"frequency_column": "fours"}, "/frequencies_are_exact", "below 4"),
+        ({"frequency_column": "fours"}, "/frequencies_are_exact", "below 3"),
         ({"person_column": "job"}, "/person_column", "one row each"),
         ({"frequency_column": None, "frequencies_are_exact": True}, "/frequencies_are_exact", "name one"),
         ({"quasi_identifiers": ["age", "n"]}, "/quasi_identifiers/1", "no column of the persons"),
@@ -221,6 +221,14 @@ def test_counts_that_count_no_persons_are_refused_where_they_are_named(
     bench.upload("counts", counts, form=FileFormat.PARQUET)
     spec = {"method": "boxes", "dataset_id": "counts", "quasi_identifiers": ["age"], "k": 5, "frequency_column": "n"}
     refused(bench, {name: value for name, value in (spec | change).items() if name != "k" or value}, pointer, says)
+
+
+def test_counts_of_nothing_are_refused(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.upload("counts", pl.DataFrame({"n": [1, 2, 3]}), form=FileFormat.PARQUET)
+    refused(
+        bench, {"method": "table", "dataset_id": "counts", "frequency_column": "n"}, "/frequency_column", "group by"
+    )
 
 
 @pytest.mark.parametrize("column", ["tens", "fours", "doubles"])
