@@ -80,7 +80,7 @@ HEADS = ["areas", "outliers", "undisclosed", "auxiliary outliers", "false", "PA"
 def cells(one: Adequacy) -> list[str]:
     """As `HEADS` has them; FP are outliers that the attack missed, FN such as it made up."""
     counts = (one.tp + one.fp + one.fn + one.tn, one.tp + one.fp, one.fp, one.tp + one.fn, one.fn)
-    shares = (one.prediction_accuracy, one.youden_j, one.bayes_mb)
+    shares = (one.prediction_accuracy, one.markedness, one.log_bayes_factor)
     return [*(str(each) for each in counts), *("-" if each is None else f"{each:.3f}" for each in shares)]
 
 

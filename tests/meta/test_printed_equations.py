@@ -69,9 +69,9 @@ def test_the_examples_of_the_pages_are_those_of_the_code() -> None:
     for row in rows:
         counts = [int(each) for each in row[:4]]
         judged, grid = from_counts(*counts), log_bayes_factors(*counts)
-        figures = judged.prediction_accuracy, judged.youden_j, judged.bayes_mb
+        figures = judged.prediction_accuracy, judged.markedness, judged.log_bayes_factor
         assert tuple(f"{figure:.3f}" for figure in figures) == row[4:7]
         assert (judged.bayes_t1, judged.bayes_t2) == (int(row[7]), int(row[8]))
         assert f"{grid[0, 0]:.3f}" == row[9]
-    conventional = " and ".join(f"{from_counts(*map(int, row[:4])).youden_conventional:.3f}" for row in rows)
+    conventional = " and ".join(f"{from_counts(*map(int, row[:4])).informedness:.3f}" for row in rows)
     assert f"Youden's J ({conventional} for the two examples below)" in PAGE

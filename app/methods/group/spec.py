@@ -207,16 +207,20 @@ class SignalAdequacy(Contract):
     false_alarms: int = Field(description="Outliers of the auxiliary signal alone; the paper's FN.")
     correct_rejections: int = Field(description="Regions that are outliers of neither.")
     prediction_accuracy: float | None = Field(description="Share of the regions that are judged rightly.")
-    youden_j: float | None = Field(description="As the paper counts; conventionally this is markedness.")
-    bayes_mb: float | None = Field(description="Evidence of dependence, natural logarithm, least over the priors.")
+    log_bayes_factor: float | None = Field(
+        description="Evidence of dependence: natural logarithm of the Bayes factor, least over the priors (the paper's "
+        "MB)."
+    )
     bayes_t1: int | None = Field(description="The prior at which it is least.")
     bayes_t2: int | None = Field(description="The other parameter of that prior.")
     interpretation: str | None = Field(description="What that evidence amounts to, in words.")
     sensitivity: float | None = Field(description="Share of the signal's outliers that are found.")
     specificity: float | None = Field(description="Share of the other regions that are left alone.")
     precision: float | None = Field(description="Share of the detections that are right.")
-    youden_conventional: float | None = Field(description="Sensitivity + specificity - 1.")
-    markedness: float | None = Field(description="How far the judgement can be relied on, either way.")
+    informedness: float | None = Field(description="Sensitivity + specificity - 1: Youden's J.")
+    markedness: float | None = Field(
+        description="Precision + share of the regions not detected that are no outliers - 1 (the paper's J)."
+    )
 
 
 class GroupRecordCounts(Contract):

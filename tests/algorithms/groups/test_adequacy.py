@@ -50,12 +50,11 @@ def test_the_published_figures(
 ) -> None:
     evaluation = from_counts(*counts)
     assert evaluation.prediction_accuracy == pytest.approx(pa, abs=5e-4)
-    assert evaluation.youden_j == pytest.approx(j, abs=5e-4)
-    assert evaluation.bayes_mb == pytest.approx(mb, abs=5e-4)
+    assert evaluation.markedness == pytest.approx(j, abs=5e-4)
+    assert evaluation.log_bayes_factor == pytest.approx(mb, abs=5e-4)
     assert (evaluation.bayes_t1, evaluation.bayes_t2) == place
     assert log_bayes_factors(*counts)[0, 0] == pytest.approx(at_origin, abs=5e-4)
-    assert evaluation.youden_conventional == pytest.approx(youden, abs=5e-4)
-    assert evaluation.markedness == evaluation.youden_j
+    assert evaluation.informedness == pytest.approx(youden, abs=5e-4)
     assert evaluation.interpretation == "decisive"
 
 
@@ -102,7 +101,7 @@ def test_the_matrix_counts_under_the_papers_names() -> None:
     assert evaluation.sensitivity == pytest.approx(1 / 3)  # one of three true outliers is disclosed
     assert evaluation.specificity == pytest.approx(6 / 7)
     assert evaluation.precision == pytest.approx(1 / 2)
-    assert evaluation.youden_conventional == pytest.approx(1 / 3 + 6 / 7 - 1)
+    assert evaluation.informedness == pytest.approx(1 / 3 + 6 / 7 - 1)
     assert evaluation.markedness == pytest.approx(1 / 2 + 6 / 8 - 1)
     assert evaluation.prediction_accuracy == pytest.approx(7 / 10)
 
@@ -110,14 +109,16 @@ def test_the_matrix_counts_under_the_papers_names() -> None:
 def test_empty_margins_give_none() -> None:
     nothing_found = adequacy([1, 2], [], 5)
     assert nothing_found.precision is None
-    assert nothing_found.youden_j is None
+    assert nothing_found.markedness is None
     assert nothing_found.sensitivity == 0.0
-    assert nothing_found.bayes_mb is not None  # both classes are there: finding nothing is evidence against dependence
+    assert (
+        nothing_found.log_bayes_factor is not None
+    )  # both classes are there: finding nothing is evidence against dependence
     assert nothing_found.interpretation == "negative"
     no_outliers = adequacy([], [1], 5)
     assert no_outliers.sensitivity is None
-    assert no_outliers.youden_conventional is None
-    assert no_outliers.bayes_mb is None
+    assert no_outliers.informedness is None
+    assert no_outliers.log_bayes_factor is None
     assert no_outliers.interpretation is None
     assert adequacy([], [], 0).prediction_accuracy is None
 

@@ -71,7 +71,7 @@ def rules(draw: np.random.Generator) -> Drawn:
 def adequacy(draw: np.random.Generator) -> Drawn:
     counts = {name: int(draw.integers(1, 60)) for name in ("TP", "FP", "FN", "TN")}
     judged = from_counts(*counts.values())
-    return Drawn({**counts, "m": sum(counts.values()), "PA": judged.prediction_accuracy, "J": judged.youden_j})
+    return Drawn({**counts, "m": sum(counts.values()), "PA": judged.prediction_accuracy, "J": judged.markedness})
 
 
 def priors(draw: np.random.Generator) -> Drawn:

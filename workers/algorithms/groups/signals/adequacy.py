@@ -41,15 +41,14 @@ class Adequacy:
     ----------
     tp, fp, fn, tn : the matrix under the paper's names (fp: undisclosed, fn: false outliers).
     prediction_accuracy : PA (TC 19).
-    youden_j : J as the paper writes it (TC 20); conventionally that is markedness.
-    bayes_mb : MB (TC 22), natural logarithm; None where a row of the matrix is empty.
+    log_bayes_factor : MB (TC 22), natural logarithm; None where a row of the matrix is empty.
     bayes_t1, bayes_t2 : the prior at which MB is reached.
     interpretation : of MB, after TC table 1.
     sensitivity : share of the true outliers that are disclosed.
     specificity : share of the others that are not taken for outliers.
     precision : share of the auxiliary outliers that are true.
-    youden_conventional : sensitivity + specificity - 1.
-    markedness : precision + share of the auxiliary non-outliers that are none - 1.
+    informedness : sensitivity + specificity - 1, Youden's J.
+    markedness : precision + share of the auxiliary non-outliers that are none - 1: J as the paper writes it (TC 20).
     """
 
     tp: int
@@ -57,15 +56,14 @@ class Adequacy:
     fn: int
     tn: int
     prediction_accuracy: float | None
-    youden_j: float | None
-    bayes_mb: float | None
+    log_bayes_factor: float | None
     bayes_t1: int | None
     bayes_t2: int | None
     interpretation: Interpretation | None
     sensitivity: float | None
     specificity: float | None
     precision: float | None
-    youden_conventional: float | None
+    informedness: float | None
     markedness: float | None
 
 
@@ -114,7 +112,6 @@ def from_counts(tp: int, fp: int, fn: int, tn: int) -> Adequacy:
         raise ValueError("no count of a confusion matrix is negative")
     sensitivity, specificity = _share(tp, fp), _share(tn, fn)
     precision, negative = _share(tp, fn), _share(tn, fp)
-    j = _sum_less_one(precision, negative)  # TC 20
     evidence = least_evidence(tp, fp, fn, tn) if tp + fp and fn + tn else None  # TC 22
     return Adequacy(
         tp=tp,
@@ -122,16 +119,15 @@ def from_counts(tp: int, fp: int, fn: int, tn: int) -> Adequacy:
         fn=fn,
         tn=tn,
         prediction_accuracy=_share(tp + tn, fp + fn),  # TC 19
-        youden_j=j,
-        bayes_mb=None if evidence is None else evidence.mb,
+        log_bayes_factor=None if evidence is None else evidence.mb,
         bayes_t1=None if evidence is None else evidence.t1,
         bayes_t2=None if evidence is None else evidence.t2,
         interpretation=None if evidence is None else interpretation(evidence.mb),
         sensitivity=sensitivity,
         specificity=specificity,
         precision=precision,
-        youden_conventional=_sum_less_one(sensitivity, specificity),
-        markedness=j,
+        informedness=_sum_less_one(sensitivity, specificity),
+        markedness=_sum_less_one(precision, negative),  # TC 20
     )
 
 
