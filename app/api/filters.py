@@ -48,7 +48,7 @@ async def get_job_filter(
     state: Annotated[list[JobState] | None, Query(description="Only objects in one of these states.")] = None,
     method: Annotated[str | None, Query(pattern=TEXT, description="Only jobs of this method.")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs that this endpoint created.")] = None,
-    dataset_id: Annotated[str | None, Query(pattern=TEXT, description="That work on this dataset.")] = None,
+    dataset_id: Annotated[str | None, Query(pattern=TEXT, description="Only jobs that work on this dataset.")] = None,
     created_after: CreatedAfter = None,
     tag: TagPairs = None,
 ) -> JobFilter:

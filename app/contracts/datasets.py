@@ -119,10 +119,7 @@ class DatasetColumn(Contract):
     )
     type_from: TypeSource | None = Field(
         default=None,
-        description=(
-            "`declared` by `type` of the upload, the `file`'s own (Parquet), or inferred from the `data`, where one "
-            "record can change it. Null: read before this was kept."
-        ),
+        description=("Source of the type. Null: the dataset was read before this was kept."),
     )
 
 

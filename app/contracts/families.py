@@ -8,7 +8,11 @@ from app.contracts.base import Contract, Instant
 
 
 class People(StrEnum):
-    """Answers about two families: `same`, their data are of the same people; `other`, of other people."""
+    """Answers about two families.
+
+    `same`: their data are of the same people. Both are one family from then on, and releases of both are composed.
+    `other`: of other people. Releases of one are not composed with those of the other.
+    """
 
     SAME = "same"
     OTHER = "other"
@@ -94,10 +98,7 @@ class FamilyAnswer(Contract):
     """The answer to the questions about two families."""
 
     other_family_id: str = Field(max_length=200, description="Id of the other family.")
-    people: People = Field(
-        description="`same`: both are one family from now on, and releases of both are composed. `other`: releases of "
-        "one are not composed with those of the other."
-    )
+    people: People
 
 
 class Family(Contract):

@@ -163,9 +163,7 @@ class TableGate(Contract):
     sensitive: tuple[ColumnName, ...] = Field(
         default=(), max_length=50, description="Columns of the release that must not be learned of a person."
     )
-    missing_matches: MissingMatches = Field(
-        default=MissingMatches.OWN_VALUE, description="Meaning of a missing quasi-identifier to an adversary."
-    )
+    missing_matches: MissingMatches = MissingMatches.OWN_VALUE
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Share of the population that is in the release, above 0 and at most 1."
     )

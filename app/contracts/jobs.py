@@ -120,10 +120,7 @@ class ReleasingSpec(DatasetJobSpec):
 
     formats: Formats = Field(default=DEFAULT_FORMATS, json_schema_extra=without_default)
     delimiter: Delimiter = ","
-    publish: PublicationMode = Field(
-        default=PublicationMode.DRAFT,
-        description="`draft`: once you publish it; `auto`: with the job, unless a finding prevents it.",
-    )
+    publish: PublicationMode = PublicationMode.DRAFT
     gate: Annotated[tuple[GateDemand, ...], Field(max_length=20)] = Field(
         default=(), description="Audits of the release before it is published, and what they must find."
     )

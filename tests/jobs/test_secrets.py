@@ -101,7 +101,7 @@ def test_secrets_are_the_values_own_and_outlive_a_change_of_the_services_secret(
 
 
 def test_sketches_are_sealed_anew_with_the_services_secret_those_of_before_too(database_url: str) -> None:
-    """Of two owners, of tables, of the persons that a column of them counts, and of persons; one is not sealed at all."""
+    """Of two owners: of tables, of persons that a column counts, and of persons; one is not sealed at all."""
     database = Database(database_url, pool_size=1)
     try:
         with database.unit_of_work() as unit:

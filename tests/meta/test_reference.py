@@ -44,6 +44,18 @@ def test_no_two_operations_have_the_same_summary() -> None:
     assert sorted(set(summaries)) == sorted(summaries)
 
 
+def test_the_meanings_of_an_enums_values_stand_in_the_enum_alone() -> None:
+    schemas, twice = DOCUMENT["components"]["schemas"], []
+    for name, schema in schemas.items():
+        for field, given in schema.get("properties", {}).items():
+            ways = [given, *given.get("anyOf", ())]
+            named = [schemas[way["$ref"].rpartition("/")[2]] for way in ways if "$ref" in way]
+            values = [f"`{value}`" for one in named for value in one.get("enum", ())]
+            if len(values) > 1 and all(value in given.get("description", "") for value in values):
+                twice.append(f"{name}.{field}")
+    assert not twice
+
+
 def test_no_description_has_a_sentence_twice() -> None:
     for text in descriptions(DOCUMENT):
         sentences = [each.strip() for each in re.split(r"(?<=[.:;,])\s", text) if len(each.split()) > 4]

@@ -10,7 +10,7 @@ from app.contracts.base import Contract
 class Health(Contract):
     """Status of the process."""
 
-    status: Literal["ok"] = Field(default="ok", description="Nothing else is ever said.")
+    status: Literal["ok"] = Field(default="ok", description="Status of the process, always `ok`.")
 
 
 class ServiceReady(Contract):

@@ -84,8 +84,8 @@ def kinds_of(spec: "BoxesSpec", types: Mapping[str, ColumnType]) -> dict[str, Co
 class BoxBounds(StrEnum):
     """Bounds of boxes.
 
-    `cells`: the cuts, at secret places. `grid`: narrowed to steps of a public grid. `tight`: the least and
-    greatest values of the records of the box.
+    `cells`: the cuts, at secret places, which tile the space. `grid`: narrowed to steps of a public grid. `tight`: the
+    least and greatest values of the records of the box.
     """
 
     CELLS = "cells"
@@ -165,7 +165,8 @@ class DistributionDistance(StrEnum):
 class ReleasedWeights(StrEnum):
     """Weights of records that a release publishes.
 
-    `box`: an interval for the mean weight of each box. `row`: the weight of each row.
+    `box`: rows carry an interval that contains the mean weight of their box. `row`: their own, which identifies like a
+    kept column: it is put among `keep`, and k counts it with all of these (`k_counts_kept`).
     """
 
     BOX = "box"
@@ -305,10 +306,7 @@ class BoxesSpec(ReleasingSpec):
     domains: dict[ColumnName, BoxDomain] = Field(
         default_factory=dict, description="Public limits of columns: the outer bounds of the boxes."
     )
-    bounds: BoxBounds = Field(
-        default=BoxBounds.CELLS,
-        description="`cells` tile the space; `grid` ones are narrowed to a grid; `tight` ones are values of records.",
-    )
+    bounds: BoxBounds = BoxBounds.CELLS
     value_step: dict[ColumnName, Width] = Field(
         default_factory=dict,
         description="Steps of columns: values are multiples of them (3 * 0.1 in doubles is none), `grid` bounds too.",
@@ -358,11 +356,7 @@ class BoxesSpec(ReleasingSpec):
     confidence: float = Field(
         default=0.95, strict=True, gt=0, lt=1, description="Level of the statistical uncertainty."
     )
-    partition: PartitionMethod = Field(
-        default=PartitionMethod.OPTIMAL,
-        description="Way to divide the records: `optimal` gives the narrowest ranges, `fast` takes less time, "
-        "`mondrian` is for comparison.",
-    )
+    partition: PartitionMethod = PartitionMethod.OPTIMAL
     keep: tuple[ColumnName, ...] = Field(default=(), description="Columns published unchanged, besides the box.")
     k_counts_kept: bool = Field(default=False, strict=True, description="Count k over box and kept columns together.")
     max_suppressed_classes: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
@@ -373,11 +367,7 @@ class BoxesSpec(ReleasingSpec):
     survey_weight_column: ColumnName | None = Field(
         default=None, description="Design weights, above 0, that all statistics count records with."
     )
-    released_weights: ReleasedWeights = Field(
-        default=ReleasedWeights.BOX,
-        description="`box`: rows carry an interval that contains the mean weight of their box; `row`: their own, which "
-        "identifies like a kept column: it is put among `keep`, and k counts it with all of these (`k_counts_kept`).",
-    )
+    released_weights: ReleasedWeights = ReleasedWeights.BOX
     missing_policy: BoxesMissingPolicy = Field(
         default=BoxesMissingPolicy.REFUSE,
         description="Whether a missing value in `quasi_identifiers` is refused, its record left out, or missing in "

@@ -34,8 +34,12 @@ class EvolutionSearch(Contract):
 
     method: Literal["evolution"] = Field(description="Search for rules by evolution.")
     population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Number of rules in a generation.")
-    replaced: int = Field(default=40, strict=True, ge=1, le=10_000, description="Worst rules replaced each generation.")
-    tournament: int = Field(default=10, strict=True, ge=1, le=10_000, description="Rules; the best is a parent.")
+    replaced: int = Field(
+        default=40, strict=True, ge=1, le=10_000, description="Number of worst rules that each generation replaces."
+    )
+    tournament: int = Field(
+        default=10, strict=True, ge=1, le=10_000, description="Number of rules drawn at random, whose best is a parent."
+    )
     crossover: float = Field(default=1.0, strict=True, ge=0, le=1, description="Probability per pair of parents.")
     mutation: float = Field(
         default=0.05, strict=True, ge=0, le=1, description="Probability of a mutation per gene, from 0 to 1."

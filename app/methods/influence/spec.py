@@ -46,7 +46,7 @@ class InfluenceSpec(JobSpec):
         default=None, description="Id of the original dataset of the releases; filled in."
     )
     records: int = Field(
-        default=50, strict=True, ge=1, le=500, description="Most extreme records that are tried; each costs two runs."
+        default=50, strict=True, ge=1, le=500, description="Number of most extreme records to try; each costs two runs."
     )
     require: InfluenceDemands | None = Field(default=None, description="Demands; default: slope 0.5, change 0.1.")
 

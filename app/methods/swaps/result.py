@@ -122,7 +122,7 @@ class SwapsResult(ProtectionResult):
     method: Literal["swaps"] = Field(default="swaps", description="Method of the job that has this result.")
     records: int = Field(description="Number of records of the dataset.")
     in_range: int = Field(description="Number of records that could be swapped.")
-    excluded: ExcludedRecords = Field(description="Records that did not, by reason.")
+    excluded: ExcludedRecords = Field(description="Records that could not be swapped, by reason.")
     members: int = Field(description="Records of the fuzzy group.")
     swap_count: int = Field(description="Number of exchanges that mask regions.")
     distortion: float = Field(description="How far the partners are apart, over all these exchanges.")

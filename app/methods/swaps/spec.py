@@ -111,9 +111,15 @@ class MemeticSearch(Contract):
     """Evolution of sets of swaps with local search for the nearest partner."""
 
     method: Literal["memetic"] = Field(description="Search for swaps by evolution with local search.")
-    population: int = Field(default=100, strict=True, ge=2, le=10_000, description="Sets of swaps of a generation.")
-    pairs: int = Field(default=40, strict=True, ge=1, le=10_000, description="Pairs of parents of a generation.")
-    tournament: int = Field(default=5, strict=True, ge=1, le=10_000, description="Sets of which the best is a parent.")
+    population: int = Field(
+        default=100, strict=True, ge=2, le=10_000, description="Number of sets of swaps in a generation."
+    )
+    pairs: int = Field(
+        default=40, strict=True, ge=1, le=10_000, description="Number of pairs of parents in a generation."
+    )
+    tournament: int = Field(
+        default=5, strict=True, ge=1, le=10_000, description="Number of sets drawn at random, whose best is a parent."
+    )
     generations: int = Field(
         default=1000, strict=True, ge=1, le=MOST_GENERATIONS, description="Largest number of generations of a run."
     )
@@ -122,7 +128,9 @@ class MemeticSearch(Contract):
     local_search: float = Field(
         default=0.75, strict=True, ge=0, le=1, description="Probability that a swap takes the nearest partner."
     )
-    runs: int = Field(default=1, strict=True, ge=1, le=1_000, description="Independent searches; the best one counts.")
+    runs: int = Field(
+        default=1, strict=True, ge=1, le=1_000, description="Number of independent searches; the best one counts."
+    )
     paper: bool = Field(
         default=False,
         strict=True,

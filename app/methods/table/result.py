@@ -247,7 +247,7 @@ class TableResult(AuditResult):
     quasi_identifiers: tuple[str, ...] = Field(
         description="Quasi-identifiers that were measured. `age_lo` with `age_hi`, or `age_set`, counts as `age`."
     )
-    missing_matches: MissingMatches = Field(description="What an attacker takes missing values for, as specified.")
+    missing_matches: MissingMatches = Field(description="As in the specification.")
     k: int = Field(description="Records (persons, with `person_column`) of the smallest class.")
     k_records: int = Field(description="Records of the smallest class.")
     classes: ClassCounts = Field(description="Equivalence classes of a table, counted.")

@@ -84,11 +84,7 @@ class TableSpec(JobSpec):
         max_length=50,
         description="Names of the sensitive columns, which must not be learned about a person.",
     )
-    missing_matches: MissingMatches = Field(
-        default=MissingMatches.OWN_VALUE,
-        description="Meaning of a missing quasi-identifier to an adversary: a value as others, possibly any value, or "
-        "a reason to leave the record out.",
-    )
+    missing_matches: MissingMatches = MissingMatches.OWN_VALUE
     sampling_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] | None = Field(
         default=None, description="Share of the population that is in the table, above 0 and at most 1."
     )

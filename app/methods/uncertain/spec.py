@@ -44,8 +44,8 @@ class DensityFamily(StrEnum):
 class ScaleSharing(StrEnum):
     """Records that share a scale of noise. A scale of its own identifies a record to an adversary with the original.
 
-    `common`: all records. `levels`: records on the same rung of a ladder. `shared`: cells of records.
-    `per_record`: each has its own.
+    `levels`: records of like density, on the same rung of a fixed ladder, among which k are counted. `common`: all
+    records. `shared`: cells of records. `per_record`: each has its own, the smallest.
     """
 
     COMMON = "common"
@@ -106,12 +106,7 @@ class UncertainSpec(ReleasingSpec):
         default=None, description="A numeric column with the k of each record; it wins over `k`."
     )
     density: DensityFamily = Field(default=DensityFamily.GAUSSIAN, description="`uniform`: a cube instead of a bell.")
-    scales: ScaleSharing = Field(
-        default=ScaleSharing.LEVELS,
-        description="`levels`: a few of a fixed ladder, each shared by records of like density, among which k are "
-        "counted; `common`: one for all; `shared`: one per cell of space; `per_record`: the smallest, but they "
-        "identify records to an adversary who knows the original.",
-    )
+    scales: ScaleSharing = ScaleSharing.LEVELS
     suppress_share: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
         default=None,
         description="Share of rare records left out; default 0.01 with `common` and `shared`, none with `levels`; "
