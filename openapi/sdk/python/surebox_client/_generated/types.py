@@ -18,6 +18,14 @@ class Anonymity(TypedDict):
     evaluated: int
 
 
+class ApiKey(TypedDict):
+    id: str
+    name: str
+    scopes: list[str]
+    expires_at: str | None
+    renewable_until: str | None
+
+
 class AssignmentSearch(TypedDict):
     method: Literal['assignment']
 
@@ -674,6 +682,7 @@ LogAction: TypeAlias = (
         'downloaded',
         'refused',
         'key_created',
+        'key_renewed',
         'key_revoked',
         'signing_key_rotated',
         'signing_key_revoked',
@@ -778,6 +787,7 @@ class OwnerChanges(TypedDict):
 class OwnerSettings(TypedDict):
     owner: str
     jobs_may_publish: bool
+    key: ApiKey
 
 
 PartitionMethod: TypeAlias = Literal['optimal', 'fast', 'mondrian']
@@ -833,6 +843,7 @@ class ProblemKind(TypedDict):
             '/problems/bad-request',
             '/problems/unauthorized',
             '/problems/forbidden',
+            '/problems/key-not-renewable',
             '/problems/quota-exceeded',
             '/problems/not-found',
             '/problems/method-not-allowed',
@@ -1085,7 +1096,8 @@ class ReidentificationRisks(TypedDict):
 
 class ReleaseColumn(TypedDict):
     name: str
-    type: Literal['integer', 'number', 'string', 'boolean', 'date'] | str
+    type: Literal['integer', 'number', 'string', 'boolean', 'date', 'list'] | str
+    plain_in_csv: bool | None
 
 
 ReleaseFormat: TypeAlias = Literal['csv', 'parquet', 'ndjson', 'csv.gz', 'csv.excel']
@@ -1128,6 +1140,17 @@ class ReleasedFile(TypedDict):
 ReleasedWeights: TypeAlias = Literal['box', 'row']
 
 
+class RenewedKey(TypedDict):
+    id: str
+    name: str
+    scopes: list[str]
+    expires_at: str | None
+    renewable_until: str | None
+    key: str
+    former_key_id: str
+    former_ends_at: str
+
+
 class RevokedKey(TypedDict):
     revoked_at: int
     reason: str
@@ -1157,15 +1180,14 @@ class SignalAdequacy(TypedDict):
     false_alarms: int
     correct_rejections: int
     prediction_accuracy: float | None
-    youden_j: float | None
-    bayes_mb: float | None
+    log_bayes_factor: float | None
     bayes_t1: int | None
     bayes_t2: int | None
     interpretation: str | None
     sensitivity: float | None
     specificity: float | None
     precision: float | None
-    youden_conventional: float | None
+    informedness: float | None
     markedness: float | None
 
 
@@ -1406,6 +1428,8 @@ class TableRequest(TypedDict):
     missing_matches: NotRequired[MissingMatches]
     sampling_fraction: NotRequired[float | None]
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     survey_weight_column: NotRequired[str | None]
     region_columns: NotRequired[list[str]]
     sums: NotRequired[list[SumsAudit]]
@@ -1426,6 +1450,8 @@ class TableSpec(TypedDict):
     missing_matches: Literal['own_value', 'matches_anything', 'drop_records'] | str
     sampling_fraction: float | None
     person_column: str | None
+    frequency_column: str | None
+    frequencies_are_exact: bool
     survey_weight_column: str | None
     region_columns: list[str]
     sums: list[SumsAuditSpec]
@@ -1524,6 +1550,8 @@ class TableOptions(TypedDict):
     missing_matches: NotRequired[MissingMatches]
     sampling_fraction: NotRequired[float | None]
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     survey_weight_column: NotRequired[str | None]
     region_columns: NotRequired[list[str]]
     sums: NotRequired[list[SumsAudit]]
@@ -1888,6 +1916,7 @@ class Problem(TypedDict):
             '/problems/bad-request',
             '/problems/unauthorized',
             '/problems/forbidden',
+            '/problems/key-not-renewable',
             '/problems/quota-exceeded',
             '/problems/not-found',
             '/problems/method-not-allowed',
@@ -2307,6 +2336,8 @@ class BoxesOptions(TypedDict):
     ordinal: NotRequired[dict[str, list[ColumnValue]]]
     k: int
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     statistics: NotRequired[list[Statistic | str] | None]
     unlisted_column_weight: NotRequired[float]
     ddof: NotRequired[int]
@@ -2400,6 +2431,8 @@ class FrontierOptions(TypedDict):
     nominal: NotRequired[dict[str, NominalColumn]]
     ordinal: NotRequired[dict[str, list[ColumnValue]]]
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     statistics: NotRequired[list[Statistic | str] | None]
     unlisted_column_weight: NotRequired[float]
     ddof: NotRequired[int]
@@ -2516,6 +2549,8 @@ class BoxesRequest(TypedDict):
     ordinal: NotRequired[dict[str, list[ColumnValue]]]
     k: int
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     statistics: NotRequired[list[Statistic] | None]
     unlisted_column_weight: NotRequired[float]
     ddof: NotRequired[int]
@@ -2566,6 +2601,8 @@ class BoxesSpec(TypedDict):
     ordinal: dict[str, list[ColumnValue]]
     k: int
     person_column: str | None
+    frequency_column: str | None
+    frequencies_are_exact: bool
     statistics: list[StatisticSpec] | None
     unlisted_column_weight: float
     ddof: int
@@ -2874,6 +2911,8 @@ class FrontierRequest(TypedDict):
     nominal: NotRequired[dict[str, NominalColumn]]
     ordinal: NotRequired[dict[str, list[ColumnValue]]]
     person_column: NotRequired[str | None]
+    frequency_column: NotRequired[str | None]
+    frequencies_are_exact: NotRequired[bool]
     statistics: NotRequired[list[Statistic] | None]
     unlisted_column_weight: NotRequired[float]
     ddof: NotRequired[int]
@@ -2919,6 +2958,8 @@ class FrontierSpec(TypedDict):
     nominal: dict[str, NominalColumnSpec]
     ordinal: dict[str, list[ColumnValue]]
     person_column: str | None
+    frequency_column: str | None
+    frequencies_are_exact: bool
     statistics: list[StatisticSpec] | None
     unlisted_column_weight: float
     ddof: int
