@@ -15,7 +15,7 @@ class ApiKey(Contract):
 
     id: str = Field(description="Id of the key, which the log and `surebox keys` name.")
     name: str = Field(description="Purpose of the key, as its maker wrote it.")
-    scopes: tuple[str, ...] = Field(description="What the key may do; more may come.")
+    scopes: tuple[str, ...] = Field(description="Scopes of the key, which allow what it may do; more may come.")
     expires_at: Instant | None = Field(description="When the key stops working; null: never.")
     renewable_until: Instant | None = Field(
         description="When the last renewal of the key ends at the latest; null: its holder cannot renew it."

@@ -143,8 +143,8 @@ class ReleaseColumn(Contract):
     type: Annotated[str, one_of((*ColumnType, "list"))] = Field(description="Type of its values; `list` of sets.")
     plain_in_csv: bool | None = Field(
         default=None,
-        description="Of sets, whether CSV has the one value of each, not JSON arrays; null: the column has no sets, "
-        "or was made before releases state it.",
+        description="Whether CSV has the one value of each set as plain text, not JSON arrays; null: the column has no "
+        "sets, or was made before releases state it.",
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from app.contracts.releases import ending_of
 from tests.attacks.certified import FORMATS, KINDS, Bundle
 
 
@@ -15,7 +16,10 @@ def test_a_file_of_any_format_verifies_as_the_parquet_file_does(
     bundle, first = bundles(kind), [*KINDS].index(kind)
     others = [name for name in FORMATS if name != "parquet"]
     chosen = others if scale > 1 else [others[(2 * first + n) % len(others)] for n in (0, 1)]
-    alone = {name: {f"release.{name}": bundle.entries[f"release.{name}"]} for name in ["parquet", *chosen]}
+    alone = {
+        name: {f"release.{ending_of(name)}": bundle.entries[f"release.{ending_of(name)}"]}
+        for name in ["parquet", *chosen]
+    }
     reports = {name: bundle.report(bundle.body, files) for name, files in alone.items()}
     expected = reports["parquet"]
     assert expected.exit_code == 0, expected

@@ -18,6 +18,7 @@ import httpx
 import polars as pl
 import pytest
 
+from app.contracts.releases import ending_of
 from surebox_verify.cli import verify as command
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.verification import verify
@@ -269,7 +270,8 @@ def test_in_whatever_format_it_is_read_a_claim_is_refuted(
     bundles: Callable[[str], Bundle], kind: str, file_format: str
 ) -> None:
     bundle = bundles(kind)
-    files = {f"release.{file_format}": bundle.entries[f"release.{file_format}"]}
+    file = f"release.{ending_of(file_format)}"
+    files = {file: bundle.entries[file]}
     assert bundle.report(bundle.body, files).exit_code == 0
     claims = [(name, body) for name, body in false_claims(kind, bundle) if "type" not in name]
     for name, body in claims[:: max(1, len(claims) // 6)]:
@@ -282,24 +284,25 @@ def test_every_file_of_a_release_holds_the_rows_that_were_computed_from(
 ) -> None:
     """Certified files of which one says something else: digests that fit, and ranges computed from another one."""
     bundle = bundles(kind)
-    files = {f"release.{each}": bundle.entries[f"release.{each}"] for each in FORMATS}
+    names = {each: f"release.{ending_of(each)}" for each in FORMATS}
+    files = {file: bundle.entries[file] for file in names.values()}
     assert bundle.report(bundle.body, files).exit_code == 0
     for name in ("csv", "csv.excel", "ndjson"):
-        lines = files[f"release.{name}"].splitlines(keepends=True)
+        lines = files[names[name]].splitlines(keepends=True)
         # the last number that does not begin with 9 or 0: its first digit is no matter of rounding
         row = max(row for row, line in enumerate(lines) if row and re.search(NUMBER, line))
         line, place = lines[row], max(match.end() - 1 for match in re.finditer(NUMBER, lines[row]))
         other = line[:place] + bytes([line[place] + 1]) + line[place + 1 :]
         for changed in ([*lines[:row], other, *lines[row + 1 :]], lines[:-1], [*lines[:-1], lines[-1], lines[-1]]):
-            forged = files | {f"release.{name}": b"".join(changed)}
+            forged = files | {names[name]: b"".join(changed)}
             body = copy.deepcopy(bundle.body)
             for subject in body["subject"]:
-                if subject["name"] == f"release.{name}":
+                if subject["name"] == names[name]:
                     subject["digest"]["sha256"] = hashlib.sha256(forged[subject["name"]]).hexdigest()
             assert forged != files
             report = bundle.report(body, forged)
             assert report.exit_code == 1, (name, report.unchecked)
-            assert [each for each in report.problems if each.startswith(f"release.{name}: other") or "rows" in each]
+            assert [each for each in report.problems if each.startswith(f"{names[name]}: other") or "rows" in each]
     forged = files | {"release.ndjson": files["release.ndjson"][:-20]}
     for subject in (body := copy.deepcopy(bundle.body))["subject"]:
         if subject["name"] == "release.ndjson":

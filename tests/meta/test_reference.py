@@ -9,7 +9,8 @@ from tests.meta.project import ROOT
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_text())
 VERBS = {
     "Answer", "Cancel", "Change", "Check", "Classify", "Compute", "Confirm", "Create", "Delete", "Download", "Erase",
-    "Estimate", "Explain", "Get", "List", "Publish", "Redirect", "Set", "Stream", "Update", "Upload", "Withdraw",
+    "Estimate", "Explain", "Get", "List", "Publish", "Redirect", "Renew", "Set", "Stream", "Update", "Upload",
+    "Withdraw",
 }  # fmt: skip
 
 #: How many descriptions there may be of four words or fewer, and how many that begin like the middle of a sentence:
