@@ -18,6 +18,7 @@ APART = {
     "workers.methods.table.whose_rows": "a question of its own, beside what is proposed",
     "workers.methods.table.kept_too": "a question of its own, about releases of this service alone",
     "workers.frames.upload.orders": "words that have an order, beside all that is said of an upload",
+    "workers.methods.report.former_names": "a table, of which one reads a line where a result is older",
     "workers.engine.compiling": "a program of its own: workers that warm nothing do not load a compiler",
 }
 
