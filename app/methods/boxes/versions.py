@@ -19,7 +19,7 @@ from app.methods.columns import wrong_columns as unknown_columns
 
 #: What is the same in all versions; where it is, a release of the version before is continued unasked.
 _SAME: Final = ("quasi_identifiers", "keep", "k")
-#: What is of each table: one may have counts, and another a row for each of the same persons.
+#: By table: one may have counts, and another a row for each of the same persons.
 _COUNTS: Final = ("frequency_column", "frequencies_are_exact")
 
 
