@@ -182,7 +182,7 @@ def _rewritten_at(key: str, below: Any, schemas: Mapping[str, Any]) -> Any:
 
 def _with_default(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """A schema that has a default: without it where it is a union, itself where it names a text or a number."""
-    if _is_union(schema, schemas) or _lists_words(schema, schemas):
+    if _is_union(schema, schemas):
         return {key: below for key, below in schema.items() if key != "default"}
     named = schemas.get(str(schema.get("$ref", "")).removeprefix(REFERENCE), {})
     if named.get("type") not in _SCALARS or "enum" in named:
@@ -193,11 +193,6 @@ def _with_default(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[st
     if WORDS in made and "description" in schema:
         made["description"] = f"{schema['description']} {MORE}"
     return made
-
-
-def _lists_words(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> bool:
-    """Return whether a schema is of a list of words of answers, which Java does not quote in a default."""
-    return WORDS in schemas.get(str(schema.get("items", {}).get("$ref", "")).removeprefix(REFERENCE), {})
 
 
 def _is_union(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> bool:
