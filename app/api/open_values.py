@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.api.kinds import CAUSE_AND_REMEDY
+from app.contracts.findings import KEPT_COLUMNS
 from app.contracts.jobs import JobKind
 from app.methods.catalogue import METHODS
 from app.releases.people import RECOGNITION
@@ -18,9 +19,8 @@ WORDS: Final = "x-extensible-enum"
 MORE: Final = "More may come."
 _PROBLEMS: Final = tuple(f"/problems/{code}" for code in CAUSE_AND_REMEDY)
 _RELEASING: Final = tuple(name for name, method in METHODS.items() if method.kind is JobKind.ANONYMIZATION)
-_AUDITS: Final = tuple(
-    sorted({name for name, method in METHODS.items() if method.kind is not JobKind.QUERY} | {RECOGNITION, HELD})
-)
+_AUDITING: Final = {name for name, method in METHODS.items() if method.kind is not JobKind.QUERY}
+_AUDITS: Final = tuple(sorted(_AUDITING | {KEPT_COLUMNS, RECOGNITION, HELD}))
 #: By schema and field: words of fields whose models stand below what has the words.
 _WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
     ("Problem", "type"): _PROBLEMS,

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 
 from app.contracts.base import Contract, Sentence
+
+#: What findings about kept columns are accepted by; other findings have the name of the audit that states them.
+KEPT_COLUMNS: Final = "kept_columns"
 
 
 class FindingSeverity(StrEnum):

@@ -232,6 +232,7 @@ def test_answers_of_every_kind_were_held_against_the_document(
         if method != "delete"
     }
     assert client.get(f"/v1/releases/{release_id}/timestamp").status_code == httpx.codes.NOT_FOUND
-    #: It takes an authority: tests/jobs/test_timestamps.py; it takes a question: tests/attacks/test_same_people.py.
-    elsewhere = {"get_release_timestamp", "answer_family"}
+    #: An authority: tests/jobs/test_timestamps.py; a question: tests/attacks/test_same_people.py; a renewable key:
+    #: tests/api/test_renewal.py.
+    elsewhere = {"get_release_timestamp", "answer_family", "renew_key"}
     assert declared - elsewhere <= {name for name, status in conformity.seen if status < httpx.codes.BAD_REQUEST}

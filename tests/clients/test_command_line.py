@@ -417,7 +417,7 @@ def test_counts_of_persons_are_an_option_of_each_command_on_a_table(surebox: Com
     assert "--frequencies-are-exact: No count of 'n' is below 2" in refused.err
     assert "`--frequencies-are-exact`" in refused.err
     assert surebox("anonymize", "large.csv", *by, "--k", "5", "--draft", "--frequencies-are-exact").code == 0
-    assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--person", "sex").code == 4
+    assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--person-column", "sex").code == 4
     assert surebox("anonymize", "counts.csv", *by, "--k", "5", "--set", "frequency_column=sex").code == 2
 
 

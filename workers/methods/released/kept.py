@@ -18,14 +18,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.contracts.findings import Finding, FindingSeverity
+from app.contracts.findings import KEPT_COLUMNS, Finding, FindingSeverity
 from app.contracts.stored import StoredSpec, demands_variety
 from workers.frames.classes import shares_certain_in
 from workers.frames.codes import coded_columns
 from workers.frames.generalized import kept_together
 
-#: The name by which these findings are accepted.
-AUDIT: Final = "kept_columns"
 #: A protected column identifies above these: rows with rare values, and rare values, as shares of the rows.
 _MOST_RARE, _MOST_VALUES = 0.5, 0.2
 #: All kept columns together do, protected ones among them, above so many rare combinations, as a share of the rows.
@@ -133,7 +131,7 @@ def _rare(names: Sequence[str], one: _Rarity, k: int, limit: float) -> Finding:
         "`quasi_identifiers` or, if nobody knows it of a person, in `sensitive` with an `l` of 2 or more, or a `t` or "
         "`alpha` below 1; `k_counts_kept` of `boxes` leaves rare values out"
     )
-    return Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=one.share, required=limit)
+    return Finding(audit=KEPT_COLUMNS, severity=FindingSeverity.HIGH, detail=detail, measured=one.share, required=limit)
 
 
 def _identifying(names: Sequence[str], one: _Rarity, k: int) -> Finding:
@@ -144,7 +142,9 @@ def _identifying(names: Sequence[str], one: _Rarity, k: int) -> Finding:
         "then it is counted and not shown"
     )
     limit = _UNIQUE_TOGETHER if len(names) > 1 else _MOST_VALUES
-    return Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=one.values, required=limit)
+    return Finding(
+        audit=KEPT_COLUMNS, severity=FindingSeverity.HIGH, detail=detail, measured=one.values, required=limit
+    )
 
 
 def _which(names: Sequence[str]) -> str:
@@ -172,6 +172,8 @@ def _determined(release: Path, names: Sequence[str], limit: float) -> list[Findi
                 "1, or leave it out"
             )
             findings.append(
-                Finding(audit=AUDIT, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit)
+                Finding(
+                    audit=KEPT_COLUMNS, severity=FindingSeverity.HIGH, detail=detail, measured=share, required=limit
+                )
             )
     return findings

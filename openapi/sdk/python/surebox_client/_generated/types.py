@@ -1743,6 +1743,7 @@ class Finding(TypedDict):
             'group_profile',
             'influence',
             'job_report',
+            'kept_columns',
             'linkage',
             'publication',
             'publishing',
