@@ -74,22 +74,22 @@ class ReleaseFormat(StrEnum):
 DEFAULT_FORMATS: Final = (ReleaseFormat.PARQUET, ReleaseFormat.CSV, ReleaseFormat.NDJSON)
 
 
-def _different(formats: tuple[ReleaseFormat, ...]) -> tuple[ReleaseFormat, ...]:
+def _chosen(formats: tuple[ReleaseFormat, ...]) -> tuple[ReleaseFormat, ...]:
+    """The formats as given, each once; of none, as some generated clients send what was omitted, the default."""
     if len(set(formats)) < len(formats):
         msg = "a format occurs twice"
         raise ValueError(msg)
-    return formats
+    return formats or DEFAULT_FORMATS
 
 
 Formats = Annotated[
     tuple[ReleaseFormat, ...],
     Field(
-        min_length=1,
-        description="Formats of the release, made with it; omitted, the service chooses, and `spec` of the job names "
-        "them. `csv.gz` is `csv` compressed; `csv.excel` is for spreadsheets: a byte order mark, texts in quotes, an "
+        description="Formats of the release, made with it; omitted or empty, the service chooses, and `spec` of the "
+        "job names them. `csv.gz` is `csv` compressed; `csv.excel` is for spreadsheets: a byte order mark, texts in quotes, an "
         "apostrophe before what would run as a formula, and `delimiter` between fields.",
     ),
-    AfterValidator(_different),
+    AfterValidator(_chosen),
 ]
 
 #: Between the fields of `csv.excel`: a spreadsheet takes what its own language has. In the document it is a pattern:

@@ -3,13 +3,14 @@
 import argparse
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from surebox_verify.bundle import ENVELOPE, Bundle, others_of, unpacked
 from surebox_verify.envelope import UnreadableError
@@ -53,7 +54,7 @@ def _run(
     """Run a command; what it could not do goes to the errors and, where JSON is expected, to the output too."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        sys.exit(command(given))
+        _leave(command(given), alone=arguments is None)
     except UnreadableError as error:
         message = _sentence(str(error))
     except OSError as error:
@@ -65,7 +66,20 @@ def _run(
     sys.stderr.write(f"{message}\n")
     if "--json" in given:
         _print_json(failed(message))
-    sys.exit(2)
+    _leave(2, alone=arguments is None)
+
+
+def _leave(code: int, *, alone: bool) -> NoReturn:
+    """End with the exit code, which is the answer.
+
+    Threads of pyarrow sometimes abort a process that tidies up at its end (apache/arrow issue 34314): a program of its
+    own ends at once.
+    """
+    if alone:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 class _Schema(argparse.Action):

@@ -75,7 +75,16 @@ def test_a_release_without_parquet_can_still_be_audited(client: httpx.Client, te
     assert "sha256_parquet" not in provenance
 
 
-@pytest.mark.parametrize("formats", [[], ["csv", "csv"], ["xlsx"], "csv"])
+@pytest.mark.parametrize("given", [{}, {"formats": []}])
+def test_of_formats_omitted_or_empty_the_service_chooses(
+    client: httpx.Client, texts: str, given: dict[str, object]
+) -> None:
+    answer = client.post("/v1/anonymizations", json=spec(texts) | {"publish": "draft"} | given)
+    assert answer.status_code == 202
+    assert answer.json()["spec"]["formats"] == ["parquet", "csv", "ndjson"]
+
+
+@pytest.mark.parametrize("formats", [["csv", "csv"], ["xlsx"], "csv"])
 def test_formats_that_make_no_sense(client: httpx.Client, texts: str, formats: object) -> None:
     answer = client.post("/v1/anonymizations", json=spec(texts, formats=formats))
     assert answer.status_code == 422
