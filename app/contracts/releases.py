@@ -86,8 +86,8 @@ Formats = Annotated[
     tuple[ReleaseFormat, ...],
     Field(
         description="Formats of the release, made with it; omitted or empty, the service chooses, and `spec` of the "
-        "job names them. `csv.gz` is `csv` compressed; `csv.excel` is for spreadsheets: a byte order mark, texts in quotes, an "
-        "apostrophe before what would run as a formula, and `delimiter` between fields.",
+        "job names them. `csv.gz` is `csv` compressed; `csv.excel` is for spreadsheets: a byte order mark, texts in "
+        "quotes, an apostrophe before what would run as a formula, and `delimiter` between fields.",
     ),
     AfterValidator(_chosen),
 ]
