@@ -83,18 +83,12 @@ TABLE: dict[str, dict[str, str]] = {
         "releases:read": "public provenance",
         "jobs:read": "public provenance",
     },
-    "GET /v1/releases/{release_id}/report": {
-        "releases:read": "release, statistics",
-        "jobs:read": "release, statistics",
-    },
-    "GET /v1/releases/{release_id}/bundle.zip": {
-        "releases:read": "release, statistics",
-        "jobs:read": "release, statistics",
-    },
+    "GET /v1/releases/{release_id}/report": {"releases:read": "", "jobs:read": ""},
+    "GET /v1/releases/{release_id}/bundle.zip": {"releases:read": "", "jobs:read": ""},
     "GET /v1/releases/{release_id}/certificate": {"releases:read": "certificate", "jobs:read": "certificate"},
     "GET /v1/releases/{release_id}/timestamp": {"releases:read": "timestamp", "jobs:read": "timestamp"},
     "GET /v1/revocations": {"releases:read": "", "jobs:read": ""},
-    "GET /v1/releases/{draft_id}/report": {"jobs:read": "release, statistics"},
+    "GET /v1/releases/{draft_id}/report": {"jobs:read": ""},
     "PATCH /v1/releases/{release_id}": {"releases:write": "", "admin": "release"},
     "DELETE /v1/releases/{release_id}": {"admin": ""},  # it is published: that takes the scope of publishing too
     "DELETE /v1/releases/{draft_id}": {"releases:write": ""},

@@ -22,7 +22,7 @@ def test_a_release_shows_what_it_publishes(published: Releases) -> None:
     }  # fmt: skip
     assert shown["expires_at"] is None, "only drafts do"
     assert shown["series_id"] == release_id, "it goes on no other"
-    assert shown["columns"] == [{"name": "box", "type": "integer"}]
+    assert shown["columns"] == [{"name": "box", "type": "integer", "plain_in_csv": None}]
     assert set(shown["files"]) == {"csv", "parquet", "ndjson"}
     assert (shown["rows"], shown["flags"], shown["tags"]) == (200_000, ["reproducible"], {"year": "2024"})
 
