@@ -81,8 +81,8 @@ def test_a_dataset_that_is_named_before_it_is_read_is_of_the_same_family(publish
         assert join_family(unit.connection, other) != joined
         query = select(dataset.c.family_id).where(dataset.c.id.in_([first.dataset_id, second.dataset_id]))
         assert set(unit.connection.execute(query).scalars()) == {joined}
-        known = recognition.known_datasets(unit.connection, owner=published.owner)
-        assert {first.dataset_id, second.dataset_id} <= set(known)
+        known = {one for one, _ in recognition.known_tables(unit.connection, owner=published.owner)}
+        assert {first.dataset_id, second.dataset_id} <= known
         assert other.dataset_id not in known, "what was set apart is compared with nothing"
 
 

@@ -46,7 +46,8 @@ class Recognised:
     dataset_id, owner : which, and whose.
     table : the dataset as it is compared.
     sealer : of the service, for its sketch and those of others.
-    agreements, compared : with other datasets, by their ids; all that it was compared with.
+    agreements, compared : with other datasets, by their ids; all tables that it was compared with, by dataset and the
+        column that counts their persons.
     counted_by : the column that counts the persons whose rows these are; None: they are the dataset's own.
     """
 
@@ -55,7 +56,7 @@ class Recognised:
     table: "Table"
     sealer: Sealer
     agreements: "Mapping[str, Agreement]" = field(default_factory=dict)
-    compared: Collection[str] = frozenset()
+    compared: Collection[tuple[str, str | None]] = frozenset()
     counted_by: str | None = None
 
 
@@ -70,10 +71,21 @@ def recognised(
         word = families.kept_word(connection, owner=owner, dataset_id=dataset_id)
         if word == NO_DATASET or not families.by_keeper(connection, dataset_id=dataset_id):
             return Recognised(dataset_id, owner, table, sealer, counted_by=counted_by)
-        known = set(recognition.known_datasets(connection, owner=owner)) - {dataset_id}
         signature = Recognised(dataset_id, owner, table, sealer, counted_by=counted_by)
-        agreements = _agreements(connection, signature, known, tables=len(known))
-    return replace(signature, agreements=agreements, compared=frozenset(known))
+        known = _others(connection, signature)
+        others = _datasets(known)
+        agreements = _agreements(connection, signature, others, tables=len(others))
+    return replace(signature, agreements=agreements, compared=known)
+
+
+def _others(connection: Connection, mine: Recognised) -> frozenset[tuple[str, str | None]]:
+    """Tables of other datasets: a dataset has one more once a job has counted its persons."""
+    known = recognition.known_tables(connection, owner=mine.owner)
+    return frozenset(one for one in known if one[0] != mine.dataset_id)
+
+
+def _datasets(tables: Collection[tuple[str, str | None]]) -> set[str]:
+    return {dataset_id for dataset_id, _ in tables}
 
 
 def _agreements(
@@ -239,8 +251,8 @@ def _same(
     """Families whose data are of the same people, and why."""
     from workers.algorithms.tables.recognition import Agreement, Sameness
 
-    known = set(recognition.known_datasets(connection, owner=signature.owner)) - {signature.dataset_id}
-    since = known - set(signature.compared)
+    there = _others(connection, signature)
+    known, since = _datasets(there), _datasets(there - frozenset(signature.compared))
     compared = dict(signature.agreements) | _agreements(connection, signature, since, tables=len(known))
     files = recognition.of_same_file(connection, owner=signature.owner, dataset_id=signature.dataset_id)
     same: dict[str, dict[str, Any]] = {one: {"by": "file", "dataset_id": other} for one, other in files.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, delete, func, or_, select, union, update
+from sqlalchemy import Connection, Select, delete, func, null, or_, select, union, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.contracts.families import People
@@ -82,13 +82,22 @@ class Draft:
 _DRAFTS: Final = select(release.c.id, release.c.family_id, release.c.findings, release.c.composed_after)
 
 
-def known_datasets(connection: Connection, *, owner: str) -> list[str]:
-    """The owner's datasets of which there are sketches that others are compared with."""
+def known_tables(connection: Connection, *, owner: str) -> set[tuple[str, str | None]]:
+    """The owner's tables of which there are sketches that others are compared with.
+
+    Returns
+    -------
+    set of (dataset, column)
+        The column that counts the persons whose rows the table has; None: they are the dataset's own.
+    """
+    columns = ((table_sketch, null().label("counted_by")), (counted_sketch, counted_sketch.c.counted_by))
     known = (
-        select(one.c.dataset_id).join(family, family.c.id == one.c.family_id).where(one.c.owner == owner, *_COMPARED)
-        for one in _OF_TABLES
+        select(one.c.dataset_id, counted_by)
+        .join(family, family.c.id == one.c.family_id)
+        .where(one.c.owner == owner, *_COMPARED)
+        for one, counted_by in columns
     )
-    return list(connection.execute(union(*known)).scalars())
+    return {(row.dataset_id, row.counted_by) for row in connection.execute(union(*known))}
 
 
 def without_sketch(connection: Connection, *, owner: str) -> list[tuple[str, str]]:
