@@ -62,13 +62,13 @@ class Window:
     previous, current
         Requests of the window before, and of this one.
     rest
-        Seconds until this window ends.
+        Milliseconds until this window ends.
     """
 
     counted: bool
     previous: int
     current: int
-    rest: float
+    rest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class Allowance:
     def wait(self) -> int:
         """Whole seconds within which no more than `left` are let through. At least 1."""
         share = self._weighted(self.window.rest)
-        least = share * self.seconds / self.window.previous if share else 0.0
-        return max(1, math.ceil(self.window.rest - least))
+        least = -(-share * self.seconds * 1000 // self.window.previous) if share else 0
+        return max(1, math.ceil((self.window.rest - least) / 1000))
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
@@ -113,9 +113,9 @@ class Allowance:
             detail = f"{self.quota} requests a minute are allowed {whose}; try again in {self.wait} s"
             raise TooManyRequestsError(detail, retry_after=self.wait)
 
-    def _weighted(self, rest: float) -> int:
-        """Requests of the window before that still count, when so many seconds of this one are left."""
-        return math.floor(self.window.previous * rest / self.seconds)
+    def _weighted(self, rest: int) -> int:
+        """Requests of the window before that still count, when so many milliseconds of this one are left."""
+        return self.window.previous * rest // (self.seconds * 1000)
 
 
 _OWNER: Final = "owner"
@@ -160,13 +160,13 @@ class Rates:
                 counted, previous, current, rest = await self._shared(
                     keys=[f"{rate.namespace}/requests/{who}"], args=[rate.amount, rate.get_expiry()]
                 )
-                return Window(bool(counted), previous, current, rest / 1000)
+                return Window(bool(counted), previous, current, rest)
             except RedisError as error:
                 self._shared_from = time.monotonic() + RETRY_SHARED_SECONDS
                 log.warning("rates.local", error=type(error).__name__)
         counted = await self._local.hit(rate, who)
         previous, _, current, expires = await self._memory.get_sliding_window(rate.key_for(who), rate.get_expiry())
-        return Window(counted, previous, current, expires - rate.get_expiry())
+        return Window(counted, previous, current, math.ceil((expires - rate.get_expiry()) * 1000))
 
 
 class Slots:
