@@ -1,14 +1,16 @@
 """Keys that their holders renew: one working line, whoever renews; as the API and the command line show it."""
 
 import re
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -193,6 +195,15 @@ def test_a_key_that_has_just_expired_or_was_revoked_is_not_renewed_though_a_proc
         assert not [each for each in known(api).values() if each.renewed_from == info.id]
 
 
+def test_a_key_that_renewed_itself_is_in_use_though_no_process_could_note_that(api: Api) -> None:
+    """Else the one before takes it back, and with its own replacement there are two lines that work."""
+    info, _ = make(api)
+    second = renewed(api, info.id)
+    renewed(api, second.id)
+    with pytest.raises(KeyNotRenewableError, match="is in use"):
+        renewed(api, info.id)
+
+
 def test_an_idempotency_key_makes_nothing_that_shows_the_secret_again(api: Api) -> None:
     _, key = make(api)
     with api.client(key) as client:
@@ -252,16 +263,129 @@ def test_a_revocation_ends_what_a_renewal_makes_at_the_same_moment(api: Api) -> 
             assert known(api)[made.id].revoked_at is not None
 
 
+def begin(url: str, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Begin `surebox login` with a home of its own."""
+    command = [sys.executable, "-m", "surebox_client.commands", "login", "--url", url, *arguments]
+    environment = {"XDG_CONFIG_HOME": str(folder / "config"), "HOME": str(folder), "PATH": ""}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, env=environment, **pipes)  # type: ignore[call-overload,no-any-return]
+
+
 @contextmanager
 def command_line(api: Api, folder: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
     """Runs `surebox login` with a home of its own."""
 
     def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "surebox_client.commands", "login", "--url", api.url, *arguments]
-        environment = {"XDG_CONFIG_HOME": str(folder / "config"), "HOME": str(folder), "PATH": ""}
-        return subprocess.run(command, capture_output=True, text=True, env=environment, input=stdin, timeout=60)
+        with begin(api.url, folder, *arguments) as running:
+            out, err = running.communicate(stdin, timeout=60)
+        return subprocess.CompletedProcess(arguments, running.returncode, out, err)
 
     yield run
+
+
+class Between(BaseHTTPRequestHandler):
+    """Passes requests on, and loses the answer by which the new key's holder learns that it works."""
+
+    to: ClassVar[str]
+    lost: ClassVar[Callable[["Between"], None]]
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+        answer = httpx.request(self.command, self.to + self.path, headers=headers, content=body)
+        if self.path == OWNER:
+            type(self).lost(self)
+            return
+        self.send_response(answer.status_code)
+        self.answer(answer.content, answer.headers["content-type"])
+
+    do_POST = do_GET  # noqa: N815 - as the base class calls it
+
+    def answer(self, body: bytes, kind: str) -> None:
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def fail(self) -> None:
+        self.send_response(500)
+        self.answer(b"<html>no</html>", "text/html")
+
+    def ask_for_patience(self) -> None:
+        self.send_response(429)
+        self.send_header("Retry-After", "1000")
+        self.answer(b"<html>later</html>", "text/html")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def between(api: Api, lost: Callable[[Between], None]) -> Iterator[str]:
+    """Stand between the command line and the service; gives the address."""
+    handler = type("Handler", (Between,), {"to": api.url, "lost": staticmethod(lost)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join(60)
+
+
+@pytest.mark.parametrize("lost", [Between.fail, Between.ask_for_patience])
+def test_a_new_key_is_kept_though_no_answer_states_that_it_works(
+    api: Api, tmp_path: Path, lost: Callable[[Between], None]
+) -> None:
+    """The service has seen it by then, and renews the old one no more."""
+    _, key = make(api)
+    file = tmp_path / "key.txt"
+    file.write_text(key)
+    with between(api, lost) as url, begin(url, tmp_path, "--renew", "--key-file", str(file)) as running:
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out.strip()) == (0, str(file)), err
+    assert "did not confirm" in err
+    assert renew(api, key).status_code == 403, "the test needs a service that saw the new key"
+    assert file.read_text().strip() != key
+    assert works(api, file.read_text().strip())
+    assert [each.name for each in tmp_path.glob("key.txt*")] == ["key.txt"]
+    assert not re.search(r"sb_", out + err)
+
+
+def test_a_renewal_that_is_interrupted_keeps_the_key_that_the_service_has_seen(api: Api, tmp_path: Path) -> None:
+    _, key = make(api)
+    file, reached, ended = tmp_path / "key.txt", threading.Event(), threading.Event()
+    file.write_text(key)
+
+    def hold(_: Between) -> None:
+        reached.set()
+        ended.wait(60)
+
+    with between(api, hold) as url, begin(url, tmp_path, "--renew", "--key-file", str(file)) as running:
+        assert reached.wait(60)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        ended.set()
+    assert (running.returncode, "Interrupted" in err) == (130, True), err
+    assert renew(api, key).status_code == 403
+    assert file.read_text().strip() != key
+    assert works(api, file.read_text().strip())
+
+
+def test_a_new_key_that_another_renewal_took_back_does_not_replace_the_file(api: Api, tmp_path: Path) -> None:
+    _, key = make(api)
+    file = tmp_path / "key.txt"
+    file.write_text(key)
+
+    def refuse(request: Between) -> None:
+        request.send_response(401)
+        request.answer(b"{}", "application/json")
+
+    with between(api, refuse) as url, begin(url, tmp_path, "--renew", "--key-file", str(file)) as running:
+        running.communicate(timeout=60)
+    assert (running.returncode, file.read_text()) == (4, key)
+    assert [each.name for each in tmp_path.glob("key.txt*")] == ["key.txt"]
 
 
 def test_the_command_line_renews_the_key_that_it_keeps(api: Api, tmp_path: Path) -> None:

@@ -121,8 +121,12 @@ def take_back(connection: Connection, *, key_id: str, now: datetime) -> None:
 
 
 def end_by(connection: Connection, *, key_id: str, at: datetime) -> datetime:
-    """End a key at an instant, unless it ends sooner; gives when it ends."""
-    statement = update(api_key).where(api_key.c.id == key_id).values(expires_at=func.least(api_key.c.expires_at, at))
+    """End a key by its own renewal at an instant, unless it ends sooner; gives when it ends.
+
+    So it was used, even where a process that let it in could not note that.
+    """
+    values = {"expires_at": func.least(api_key.c.expires_at, at), "used_at": _NOW}
+    statement = update(api_key).where(api_key.c.id == key_id).values(**values)
     ends: datetime = connection.execute(statement.returning(api_key.c.expires_at)).scalar_one()
     return ends
 

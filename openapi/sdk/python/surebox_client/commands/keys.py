@@ -81,7 +81,7 @@ def beside(path: Path) -> Iterator[Path]:
     Raises
     ------
     UsageError
-        None can be made there.
+        None can be made there, or it cannot take the other's place: then it is kept where it is.
     """
     unfinished = path.with_name(f"{path.name}.{os.urandom(8).hex()}.new")
     try:
@@ -90,9 +90,13 @@ def beside(path: Path) -> Iterator[Path]:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     try:
         yield unfinished
-        unfinished.replace(path)
-    finally:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
+        raise
+    try:
+        unfinished.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be replaced: {error.strerror}. What belongs there is {unfinished}.") from None
 
 
 def secret_of(folder: Path) -> bytes:

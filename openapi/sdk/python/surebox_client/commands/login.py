@@ -5,6 +5,7 @@ import getpass
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from surebox_client import errors
 from surebox_client.commands.exits import Exit, UsageError
@@ -19,6 +20,9 @@ from surebox_client.commands.keys import (
 )
 from surebox_client.commands.output import print_path, say
 from surebox_client.commands.parsing import Parser
+
+if TYPE_CHECKING:
+    from surebox_client import Surebox
 
 EXAMPLES = (
     "surebox login --url https://surebox.example.org",
@@ -72,7 +76,9 @@ def check(given: argparse.Namespace, key: str) -> None:
 def renew(given: argparse.Namespace) -> Path:
     """Exchange a key for a new one, in the place where it is kept; gives the file.
 
-    The new key takes the old one's place once it was used: until then another renewal would take it back.
+    The new key is written before anything uses it, and takes the old one's place once it was used: until then another
+    renewal would take it back. If no answer states whether it was, it may have been, and takes that place all the same:
+    the old key can be renewed again only if the new one was not used.
     """
     from surebox_client import Surebox
 
@@ -80,14 +86,35 @@ def renew(given: argparse.Namespace) -> Path:
     if key is None:
         raise UsageError(f"No key of {given.url} is kept. Run `surebox login` first, or name its file with --key-file.")
     place: Path = given.key_file.resolve() if given.key_file else logins_file()
-    with beside(place) as unfinished, Surebox(given.url, key=key, ca_file=given.ca_file) as service:
+    with Surebox(given.url, key=key, ca_file=given.ca_file) as service, beside(place) as unfinished:
         renewed = service.renew_key()
         text = f"{renewed['key']}\n" if given.key_file else logins_with(given.url, renewed["key"])
         unfinished.write_text(text, encoding="utf-8")
-        service.get("/v1/owner")
+        stopped = _used(service)
     ends, former = renewed["expires_at"], renewed["former_ends_at"]
     say(f"The new key, {renewed['id']}, works until {ends}, the old one until {former}.")
+    if stopped:
+        raise KeyboardInterrupt
     return given.key_file or place
+
+
+def _used(service: "Surebox") -> bool:
+    """Use the new key, which is written by now; whether that was interrupted.
+
+    Raises
+    ------
+    surebox_client.errors.UnauthorizedError
+        The service does not know it: another renewal has taken it back.
+    """
+    try:
+        service.get("/v1/owner")
+    except errors.UnauthorizedError:
+        raise
+    except errors.SureboxError as error:
+        say(f"The new key is kept, but the service did not confirm that it works: {error}")
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _typed() -> str:
