@@ -27,6 +27,8 @@ from app.settings import Settings
 
 T = TypeVar("T")
 
+#: Fields by which a keeper answers for the data.
+_OF_KEEPERS: Final = ("accept_findings", "frequencies_are_exact")
 _NOT_READY: Final = {
     DatasetState.INGESTING: "the dataset is still being read; ask again once its state is `ready`",
     DatasetState.FAILED: "the dataset could not be read; its `error` states why",
@@ -148,8 +150,8 @@ def accept(
     TooMuchWorkError
         If the owner's jobs of the day take too long.
     """
-    if getattr(spec, "accept_findings", ()) and not principal.is_keeper:
-        raise ForbiddenError("`accept_findings` takes the scope jobs:read, which this key lacks")
+    if not principal.is_keeper and (stated := next((one for one in _OF_KEEPERS if getattr(spec, one, None)), None)):
+        raise ForbiddenError(f"`{stated}` takes the scope jobs:read, which this key lacks")
     with database.unit_of_work() as unit:
         families.lock_joining(unit.connection, owner=principal.owner)
         named = LookUp(unit.connection, owner=principal.owner, viewer=viewer)

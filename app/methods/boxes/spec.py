@@ -223,7 +223,8 @@ class BoxesSpec(ReleasingSpec):
         description="A published release of boxes of the data that the dataset is a new version of "
         "(`version_of_dataset_id`): the new one has its boxes, and shows additions and removals only where none or at "
         "least k rows changed; "
-        "`quasi_identifiers`, `keep` and `k` are the same, all else but `statistics` and `ddof` may be left out. "
+        "`quasi_identifiers`, `keep` and `k` are the same, all else but `statistics`, `ddof` and "
+        "`frequencies_are_exact` may be left out. "
         "Default: the last one with these `quasi_identifiers`, `keep` and `k`, where the dataset is a new version; "
         "null: none.",
     )
@@ -255,7 +256,7 @@ class BoxesSpec(ReleasingSpec):
         default=False,
         strict=True,
         description="True to confirm that the counts of `frequency_column` were neither rounded nor suppressed, where "
-        "none is 1; `k` rests on them.",
+        "none is 1; `k` rests on them. Needs `jobs:read`.",
     )
     statistics: tuple[Statistic, ...] | None = Field(
         default=None,

@@ -43,8 +43,7 @@ def fill(spec: BoxesSpec, given: Given, previous: ReleaseInput) -> BoxesSpec:
     own = spec.model_fields_set
     more = {name: value for name, value in inherited(spec, previous).items() if name not in own}
     more |= {PREVIOUS: previous.id, "keep": keep_of(spec, previous)}
-    if "frequency_column" in own:
-        more.pop("frequencies_are_exact", None)
+    more.pop("frequencies_are_exact", None)  # the owner's word is about the counts of one table
     filled = with_inherited_withheld(spec, spec.model_copy(update=more))
     return with_steering(filled, kinds_of(filled, types_of(given.profile())))
 

@@ -100,7 +100,7 @@ class TableSpec(JobSpec):
         default=False,
         strict=True,
         description="True to confirm that the counts of `frequency_column` were neither rounded nor suppressed, where "
-        "none is 1.",
+        "none is 1. Needs `jobs:read`.",
     )
     survey_weight_column: ColumnName | None = Field(
         default=None, description="Number of persons of the population that a record represents."

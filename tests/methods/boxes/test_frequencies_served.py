@@ -148,13 +148,53 @@ def test_a_series_and_audits_of_counts_are_of_their_persons(client: httpx.Client
     assert [one["pointer"] for one in refused.json()["errors"]] == ["/frequency_column"]
 
 
+def test_that_counts_are_exact_is_said_of_each_table_anew(client: httpx.Client) -> None:
+    """A version of rounded counts is refused as the table alone would be, though those before were confirmed."""
+    counts = counts_of(7, 200).with_columns(pl.col("persons") + 4)
+    first = put(client, counts, new_family=True)
+    exact = {"frequencies_are_exact": True}
+    base = succeed(client, COUNTED | exact | {"dataset_id": first})
+    rounded = counts.with_columns(pl.col("persons") * 10)
+    spec = SPEC | {"dataset_id": put(client, rounded, version_of_dataset_id=first), "publish": "draft"}
+    for more in ({}, {"frequency_column": "persons"}):
+        refused = client.post("/v1/anonymizations", json=spec | more)
+        (error,) = refused.json()["errors"]
+        assert (refused.status_code, error["pointer"]) == (422, "/frequencies_are_exact")
+        assert "multiples of 10" in error["detail"]
+    made = succeed(client, spec | exact)["spec"]
+    assert [made[name] for name in ("previous_release_id", *exact)] == [base["release_id"], True]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [COUNTED, {"method": "frontier", "quasi_identifiers": ["age"], "k": [5]}, {"method": "table"}],
+    ids=["boxes", "frontier", "table"],
+)
+def test_only_keepers_confirm_counts(service: Service, asked: dict[str, Any]) -> None:
+    """Whose key sees no figures of the data cannot answer for them."""
+    owner = f"confirmed by {asked['method']}"
+    keeper = service.client(owner=owner)
+    sender = service.client(owner=owner, scopes=("datasets:write", "jobs:write"))
+    with keeper, sender:
+        counts = counts_of(8, 150).with_columns(pl.col("persons") + 4)
+        spec = asked | {"dataset_id": put(sender, counts), "frequency_column": "persons"}
+        path = "/v1/audits" if asked["method"] in {"table", "frontier"} else "/v1/anonymizations"
+        refused = sender.post(path, json=spec | {"frequencies_are_exact": True})
+        assert (refused.status_code, refused.json()["type"]) == (403, "/problems/forbidden")
+        assert "`frequencies_are_exact` takes the scope jobs:read" in refused.json()["detail"]
+        assert sender.post(path, json=spec | {"frequencies_are_exact": False}).status_code == 422
+        assert keeper.post(path, json=spec | {"frequencies_are_exact": True}).status_code == 202
+
+
 def test_persons_beyond_what_a_job_may_take_are_refused_with_their_number(service: Service) -> None:
     """Keys without figures learn no more than that it does not fit."""
-    counts = counts_of(6, 120).with_columns(pl.col("persons") * 1_000_000)
+    alone = pl.int_range(pl.len()) == 0
+    persons = pl.when(alone).then(1).otherwise(pl.col("persons") * 1_000_000)
+    counts = counts_of(6, 120).with_columns(persons=persons)
     keeper = service.client(owner="many persons")
     sender = service.client(owner="many persons", scopes=("datasets:write", "jobs:write"))
     with keeper, sender:
-        spec = COUNTED | {"dataset_id": put(sender, counts), "frequencies_are_exact": True}
+        spec = COUNTED | {"dataset_id": put(sender, counts)}
         exact = keeper.post("/v1/anonymizations", json=spec)
         assert (exact.status_code, exact.json()["type"]) == (422, "/problems/job-too-large")
         assert f"{counts['persons'].sum():,} persons" in exact.json()["detail"]
