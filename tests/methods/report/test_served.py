@@ -189,3 +189,26 @@ def test_the_owner_reads_how_many_records_are_left_out_and_readers_do_not(
     public = page(client, f"releases/{job['release_id']}").text
     assert "Records in the release" not in public
     assert f"of {frame.height:,} records" not in public
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_a_table_of_counts_is_reported_by_its_persons(client: httpx.Client, lacking: bool) -> None:
+    frame = people(seed=45).group_by("age", "hours").len("persons").sort("age", "hours")
+    if lacking:
+        frame = frame.with_columns(pl.when(pl.int_range(pl.len()) >= 20).then("hours"))
+    spec = {
+        "method": "boxes",
+        "dataset_id": str(upload(client, frame.write_csv())["id"]),
+        "quasi_identifiers": ["age", "hours"],
+        "k": 5,
+        "missing_policy": "drop",
+        "frequency_column": "persons",
+        "frequencies_are_exact": True,
+    }
+    job, persons, missing = succeed(client, spec), frame["persons"].sum(), frame["persons"][:20].sum()
+    stated = (
+        f"{persons - missing:,} of {persons:,} persons are in the release. {missing} are not: {missing} lack a value"
+    )
+    own = page(client, f"jobs/{job['id']}").text
+    assert (stated if lacking else f"All {persons:,} persons are in the release.") in own
+    assert "Records in the release" not in own

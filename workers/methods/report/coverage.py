@@ -11,20 +11,23 @@ _REASONS = {
 }
 
 
-def left_out(result: JsonObject) -> Section:
+def left_out(result: JsonObject, *, counted: bool) -> Section:
     """State how many records are released, and by reason how many are not.
 
     Parameters
     ----------
     result
         Of a job that made a release; other results have nothing of it.
+    counted
+        Whether the rows of the data count persons, who are the records.
     """
-    title = "Records in the release"
+    one, those = ("a person", "persons") if counted else ("a record", "records")
+    title = f"{those.capitalize()} in the release"
     records, released = result.get("records"), result.get("released")
     if records is None or released is None:
         return Section(title)
     if records == released:
-        return Section(title, sentences=(f"All {records:,} records are in the release.",))
+        return Section(title, sentences=(f"All {records:,} {those} are in the release.",))
     suppressed = {why: number for why, number in (result.get("suppressed") or {}).items() if number}
     reasons = [f"{number:,} {_REASONS.get(why, why)}" for why, number in suppressed.items()]
     waiting = records - released - sum(suppressed.values())
@@ -33,8 +36,8 @@ def left_out(result: JsonObject) -> Section:
         title,
         sentences=(
             (
-                f"{released:,} of {records:,} records are in the release. {records - released:,} are not: "
-                f"{', '.join(reasons)}. Readers do not learn how many, for the number can reveal a record."
+                f"{released:,} of {records:,} {those} are in the release. {records - released:,} are not: "
+                f"{', '.join(reasons)}. Readers do not learn how many, for the number can reveal {one}."
             ),
         ),
     )

@@ -107,7 +107,7 @@ def of_job(facts: JobFacts) -> Page:
         mark="Restricted report: it contains true values. For the owner only.",
         sections=[
             summary.job_at_a_glance(facts),
-            coverage.left_out(result),
+            coverage.left_out(result, counted=(job.get("spec") or {}).get("frequency_column") is not None),
             *before,
             *own[:8],
             *after,
