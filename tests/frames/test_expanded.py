@@ -1,5 +1,7 @@
 """Tables of counts: what their profiles add up, and that each row is written as often as it counts."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,10 @@ import pytest
 from tests.drawing import seeds
 from tests.frames.reading import read
 from workers.frames import expanded as expanding
+from workers.frames.codes import coded_columns
 from workers.frames.expanded import expanded, missing_by_column, rows_of_persons
+from workers.frames.hashed_cells import cell_hashes
+from workers.frames.sketched import hashed_table
 
 
 @pytest.mark.parametrize("seed", seeds(6))
@@ -31,8 +36,48 @@ def test_each_row_stands_as_often_as_it_counts_in_groups_of_any_size(
     plain = table.drop_columns(["n"]).to_pylist()
     expected = [one for one, times in zip(plain, counts.tolist(), strict=True) for _ in range(times)]
     assert pq.read_table(made).to_pylist() == expected
+    assert pq.read_schema(made).equals(table.schema.remove(1)), "readers see texts, however these are written"
     missing = {name: sum(one[name] is None for one in expected) for name in ("x", "text")}
     assert missing_by_column(made) == missing
+
+
+#: Writes the persons of a table, and prints the most bytes that arrays took meanwhile.
+EXPANDING = """
+import sys
+from pathlib import Path
+import pyarrow as pa
+from workers.frames.expanded import expanded
+expanded(Path(sys.argv[1]), "n", Path(sys.argv[2]))
+print(pa.default_memory_pool().max_memory())
+"""
+
+
+def test_a_long_text_of_many_persons_takes_its_length_once(tmp_path: Path) -> None:
+    """Among short ones: their mean says nothing of it. As often as it counts it would take 2.4 GB."""
+    texts = ["short", *["brief"] * 998, "x" * 60_000]
+    counts = [1] * 999 + [40_000]
+    source, made = tmp_path / "counts.parquet", tmp_path / "persons.parquet"
+    pq.write_table(pa.table({"text": texts, "n": counts}), source)
+    command = [sys.executable, "-c", EXPANDING, str(source), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert int(done.stdout) < 16 << 20
+    assert pq.read_metadata(made).row_group(0).total_byte_size < 1 << 20
+    (column,) = coded_columns(made, ["text"])
+    assert [one.as_py() for one in column.values] == sorted(set(texts))
+    assert np.bincount(column.codes).tolist() == [998, 1, 40_000]
+
+
+def test_texts_are_hashed_however_long_they_are_over_all_persons(tmp_path: Path) -> None:
+    """Over all persons the notes are longer than one array of arrow holds; of a column that no request names, too."""
+    notes, counts = ["a" * 1_100, "b" * 1_100], [1, 2_000_000]
+    pq.write_table(pa.table({"note": notes, "age": [30, 40], "n": counts}), tmp_path / "counts.parquet")
+    key = bytes(range(32))
+    made = expanded(tmp_path / "counts.parquet", "n", tmp_path / "persons.parquet")
+    cells, plain = cell_hashes(made, key=key), cell_hashes(tmp_path / "counts.parquet", key=key)
+    for name in ("note", "age"):
+        assert np.array_equal(cells[name], np.repeat(plain[name], counts))
+    table = hashed_table(made, key=key)
+    assert [(one.sketch.name, one.sketch.values) for one in table.columns] == [("age", 2), ("note", 2)]
 
 
 def test_a_table_is_written_once_for_each_column_that_counts(tmp_path: Path) -> None:

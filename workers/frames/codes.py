@@ -74,9 +74,15 @@ def coded_columns(path: Path, names: Sequence[str]) -> list[Coded]:
     """
     if not names:
         return []
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with in_codes(path) as file:
         table = file.read(columns=list(names))
     return [coded(table.column(name)) for name in names]
+
+
+def in_codes(path: Path) -> pq.ParquetFile:
+    """Open a typed copy so that texts are read as codes: one that stands in many rows is in memory once."""
+    metadata = pq.read_metadata(path)  # read once: it is large in a wide file
+    return pq.ParquetFile(path, pre_buffer=False, metadata=metadata, read_dictionary=range(metadata.num_columns))
 
 
 def numbered(column: Coded, order: Sequence[Any] | None) -> tuple[npt.NDArray[np.int64], int]:
@@ -98,9 +104,7 @@ def numbered(column: Coded, order: Sequence[Any] | None) -> tuple[npt.NDArray[np
 
 def coded(column: pa.ChunkedArray) -> Coded:
     """A column as codes; its values sorted, so that the codes do not show the order of rows."""
-    encoded = pc.dictionary_encode(column.combine_chunks(), null_encoding="mask")
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded = pc.dictionary_encode(column, null_encoding="mask").combine_chunks()  # texts of all chunks may be too long
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

@@ -10,13 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-#: Rows of a group of the written file, and bytes from which on it has fewer, as of a typed copy.
+#: Rows of a group of the written file, and cells from which on it has fewer.
 _ROWS: Final = 250_000
-_BYTES: Final = 1 << 27
+_CELLS: Final = 1 << 23
+#: Bytes of a column's different texts up to which each is written once in a group, more than a group of a copy has.
+_TEXTS: Final = 1 << 30
 
 
 def expanded(path: Path, column: str, target: Path) -> Path:
     """Write a table with a row for each person, in the order of the rows and without the column of counts.
+
+    Texts are repeated as codes, in memory and in the file: a long one with a large count would take its length for each
+    person. Readers see the types of a typed copy all the same, for the file does not state how it was written.
 
     Parameters
     ----------
@@ -33,15 +38,28 @@ def expanded(path: Path, column: str, target: Path) -> Path:
         A count is missing, below 1, or a fraction.
     """
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        schema = file.schema_arrow
-        persons = schema.remove(schema.get_field_index(column))
-        with pq.ParquetWriter(target, persons, compression="zstd", compression_level=1) as writer:
+        persons = pa.schema([_in_codes(one) for one in file.schema_arrow if one.name != column])
+        at_once = max(1, min(_ROWS, _CELLS // max(1, len(persons))))
+        options = {"compression": "zstd", "compression_level": 1, "dictionary_pagesize_limit": _TEXTS}
+        with pq.ParquetWriter(target, persons, store_schema=False, **options) as writer:
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group)
                 rows, counts = table.select(persons.names), _counts(table.column(column))
-                for chosen in _repeated(counts, at_once=_at_once(rows)):
-                    writer.write_table(rows.take(pa.array(chosen)))
+                for chosen in _repeated(counts, at_once=at_once):
+                    writer.write_table(_taken(rows, chosen, persons))
     return target
+
+
+def _in_codes(field: pa.Field) -> pa.Field:
+    return field.with_type(pa.dictionary(pa.int32(), field.type)) if pa.types.is_string(field.type) else field
+
+
+def _taken(rows: pa.Table, places: NDArray[np.int64], schema: pa.Schema) -> pa.Table:
+    """Rows by their places, which rise; of texts only those that occur among them."""
+    first = int(places[0])
+    part = rows.slice(first, int(places[-1]) - first + 1)
+    columns = [one.dictionary_encode() if pa.types.is_string(one.type) else one for one in part.columns]
+    return pa.table(columns, schema=schema).take(pa.array(places - first))
 
 
 def rows_of_persons(path: Path, column: str) -> Path:
@@ -69,11 +87,6 @@ def _counts(column: pa.ChunkedArray) -> NDArray[np.int64]:
         raise ValueError("a column of counts has a value that counts no persons")
     counts: NDArray[np.int64] = values.astype(np.int64)
     return counts
-
-
-def _at_once(rows: pa.Table) -> int:
-    """Rows of a group, fewer where they are long."""
-    return max(1, min(_ROWS, _BYTES * len(rows) // max(1, rows.nbytes))) if len(rows) else _ROWS
 
 
 def _repeated(counts: NDArray[np.int64], *, at_once: int) -> Iterator[NDArray[np.int64]]:

@@ -17,6 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workers.frames.codes import in_codes
+
 Hashes = npt.NDArray[np.uint64]
 
 #: Bits of a missing number: a NaN that no computation makes.
@@ -47,7 +49,7 @@ def cell_hashes(path: Path, names: Iterable[str] | None = None, *, key: bytes) -
     key
         The owner's.
     """
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with in_codes(path) as file:
         wanted = list(file.schema_arrow.names if names is None else names)
         step = max(1, _AT_ONCE // max(1, file.metadata.num_rows))
         parts = (wanted[at : at + step] for at in range(0, len(wanted), step))
@@ -57,7 +59,7 @@ def cell_hashes(path: Path, names: Iterable[str] | None = None, *, key: bytes) -
 
 def hashes_of(column: pa.Array, *, key: bytes) -> Hashes:
     """Hash each cell of a column that is in memory."""
-    if (cells := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
+    if not pa.types.is_dictionary(column.type) and (cells := pl.Series(pl.from_arrow(column))).dtype.is_numeric():
         return _bits(cells)
     coded = column.dictionary_encode()
     texts = pl.Series(pl.from_arrow(coded.dictionary)).cast(pl.String)

@@ -18,6 +18,7 @@ from workers.algorithms.tables.identified import PersonSketch, person_sketch
 from workers.algorithms.tables.recognition import Table
 from workers.algorithms.tables.sketches import ColumnSketch, Kind, RowSample, TableSketch, Words, hashed_column
 from workers.algorithms.tables.splits import Cells
+from workers.frames.codes import in_codes
 from workers.frames.hashed_cells import cell_hashes, hashes_of, lattice_of, space_of
 
 _ABOUT: Final = "about"
@@ -93,9 +94,10 @@ def key_words(key: bytes) -> Words:
 
 def _values(path: Path, name: str) -> pl.Series:
     """The different values of a column."""
-    with pq.ParquetFile(path, pre_buffer=False) as file:
-        column = pl.Series(pl.from_arrow(file.read(columns=[name]).column(name).combine_chunks()))
-    return column.drop_nulls().unique()
+    with in_codes(path) as file:
+        column = file.read(columns=[name]).column(name).combine_chunks()
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    return pl.Series(pl.from_arrow(values)).drop_nulls().unique()
 
 
 def packed(sketch: TableSketch) -> bytes:
