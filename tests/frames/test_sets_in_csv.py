@@ -2,24 +2,28 @@
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pyarrow.csv import read_csv
 
 from app.contracts.releases import ReleaseFormat
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.boxes import boxes_of
-from surebox_verify.released.files import lists, rows
+from surebox_verify.released.files import rows
 from surebox_verify.released.formats import difference
 from surebox_verify.released.frames import frame_of
+from surebox_verify.released.listed import lists
 from surebox_verify.released.singles import are_plain, array, plain, sets_of
 from tests.drawing import seeds
 from workers.frames.release import write_release
@@ -28,7 +32,8 @@ from workers.frames.rows import Taken
 #: Texts that some reader of CSV, or a spreadsheet, has as something else, and such that all have as they are.
 STRANGE = [
     "", "[", "[1]", '["a"]', " lead", "trail ", "\ta", "=1+1", "@x", "-5", "+1", "'=x", "NA", "nan", "null", "None",
-    "N/A", "1", "01", "1e5", "1.5", "true", "FALSE", "inf", "1_0",
+    "N/A", "1", "01", "1e5", "1.5", "true", "FALSE", "inf", "1_0", "F", "t", "yes", "No", "y", "N", "0x10", "1,5", ".5",
+    "1 000", "2020-01-01", "01/02/2020", "12:30", "10:05:00 PM", "2020-01-01T10:00:00Z", "10-14", "1.000.000",
 ]  # fmt: skip
 ORDINARY = [
     "a",
@@ -40,8 +45,11 @@ ORDINARY = [
     "'quoted",
     "a]",
     "x=1",
-    "2020-01-01",
     "12 Main St",
+    "5%",
+    "yes, often",
+    "full-time",
+    "2020W01",
     "🙂",
     "\ufeffa",
 ]
@@ -89,9 +97,34 @@ def test_a_plain_text_is_what_every_reader_has_and_no_spreadsheet_runs(sets: lis
 
 @pytest.mark.parametrize("value", STRANGE)
 def test_a_value_that_readers_have_as_another_keeps_its_column_in_arrays(value: str) -> None:
-    beside = [] if value.replace(".", "").replace("e", "").replace("_", "").isdigit() else ["word"]
-    beside = [] if value.lower() in {"true", "false", "inf", "-5", "+1"} else beside
-    assert not are_plain([[each] for each in (value, *beside)])
+    assert not are_plain([[value]])
+    assert not are_plain([*[["word"]] * 3, [value]]), "readers decide by the first rows, and these may be others"
+
+
+looks = st.text("0123456789abcdefxTZPM:/.,-+ _%", min_size=1, max_size=10)
+words = st.sampled_from([*STRANGE, *ORDINARY, "on", "off", "1st", "Jan 2020", "infinity", "0b1", "(null)", "#a", "{a}"])
+READERS: dict[str, Callable[[Path], list[list[Any]]]] = {
+    "pandas": lambda path: [each.tolist() for _, each in pd.read_csv(path).items()],
+    "polars": lambda path: [each.to_list() for each in pl.read_csv(path)],
+    "polars, with days": lambda path: [each.to_list() for each in pl.read_csv(path, try_parse_dates=True)],
+    "pyarrow": lambda path: [each.to_pylist() for each in read_csv(path).columns],
+    "duckdb": lambda path: [list(each) for each in zip(*duckdb.read_csv(str(path)).fetchall(), strict=True)],
+}
+
+
+@pytest.mark.parametrize("library", READERS)
+@given(st.lists(looks | words, min_size=4, max_size=12))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_column_of_one_plain_text_is_of_that_text_to_every_reader(
+    tmp_path: Path, library: str, texts: list[str]
+) -> None:
+    cells = [plain([text]) for text in texts if are_plain([[text]]) and "\n" not in text]
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [["row", *(f"c{at}" for at in range(len(cells)))], *[["word", *cells]] * 3]
+        )
+    assert READERS[library](path)[1:] == [[cell] * 3 for cell in cells]
 
 
 def test_numbers_with_a_fraction_two_values_and_missing_ones_keep_their_column_in_arrays() -> None:
@@ -157,7 +190,9 @@ def test_a_file_of_before_is_read_by_its_points_and_arrays(delimiter: str) -> No
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
-@pytest.mark.parametrize("values", [[1.5, None, 1e-7], [2.0, 3.0, None], [float("inf"), -0.5, 1.0]])
+@pytest.mark.parametrize(
+    "values", [[1.5, None, 1e-7], [2.0, 3.0, None], [float("inf"), -0.5, 1.0], [1.5e300, -2.5e-300, 1e22]]
+)
 def test_a_file_of_one_column_of_numbers_is_read_whatever_its_mark(
     tmp_path: Path, values: list[float | None], delimiter: str
 ) -> None:

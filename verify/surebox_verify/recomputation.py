@@ -1,6 +1,7 @@
 """Claims of a certificate computed again from the data files; needs the extra `ranges`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from surebox_core.types import BoolArray
 from surebox_verify.answering import answering
 from surebox_verify.boxes import Meaning
 from surebox_verify.certificate import Certificate
-from surebox_verify.claims import Claims, Held, claims, kind_of
+from surebox_verify.claims import Claims, Held, claims, in_csv, kind_of
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.findings import CORE, about_core, judged
 from surebox_verify.questions import KINDS, question, with_values
@@ -27,8 +28,9 @@ from surebox_verify.released.boxes import (
     weight_of,
 )
 from surebox_verify.released.codebooks import Codebook, codebooks_of, declared_values
-from surebox_verify.released.files import format_of, numbers, rows, typed, whole
+from surebox_verify.released.files import cells, format_of, numbers, rows, typed, whole
 from surebox_verify.released.formats import difference
+from surebox_verify.released.listed import has_arrays
 from surebox_verify.report import Finding, Recomputed, StatisticFinding
 
 #: What reading and computing answer a damaged file or a misshapen claim with.
@@ -66,10 +68,23 @@ def _other_rows(data: Mapping[str, bytes], certificate: Certificate) -> Claims:
     return Claims(tuple(wrong), tuple(unread))
 
 
+def _other_spellings(data: Mapping[str, bytes], certificate: Certificate) -> Iterator[str]:
+    """CSV files whose sets are not spelled as the certificate states; of one that cannot be read, others state it."""
+    sets = [name for name in certificate.plain if certificate.columns.get(name) == "list"]
+    for name in [name for name in data if "csv" in format_of(name) and sets]:
+        with suppress(UnreadableError):
+            table = cells(data[name], format_of(name), sets)
+            for column in table.column_names:
+                plain, there = certificate.plain[column], table.column(column)
+                if there.null_count < len(there) and has_arrays(there) == plain:
+                    published, written = in_csv(plain=plain), in_csv(plain=not plain)
+                    yield f"{name}: sets of {column!r} are {published} as published, and {written} in the file"
+
+
 def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomputed:
     """All that is published again, from a data file and what the certificate states; the core last."""
     name, raw = _easiest(data)
-    others = _other_rows(data, certificate)
+    others, spelled = _other_rows(data, certificate), _other_spellings(data, certificate)
     boxes, core, fault, unread = None, None, None, others.beyond_the_file
     file_format = format_of(name)
     try:
@@ -77,10 +92,12 @@ def _recomputed(data: Mapping[str, bytes], certificate: Certificate) -> Recomput
             boxes, core = _boxes(name, raw, certificate)
     except _UNREAD as error:  # the rest can be checked all the same
         fault = f"statistics: {error}"
-    table = whole(raw, file_format)
+    table = whole(raw, file_format, certificate.columns)
     checked = claims(Held(table, certificate, typed=file_format == "parquet", boxes=boxes))
     unread = (*unread, *checked.unread)
-    again = Recomputed(problems=(*checked.problems, *others.problems), beyond_the_file=checked.beyond_the_file)
+    again = Recomputed(
+        problems=(*checked.problems, *others.problems, *spelled), beyond_the_file=checked.beyond_the_file
+    )
     if fault is not None:
         return replace(again, unread=[*unread, fault])
     try:

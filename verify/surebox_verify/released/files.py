@@ -21,7 +21,7 @@ _EXCEL = "csv.excel"
 _QUOTED = re.compile(rb'"[^"]*"')
 #: A file of one column whose cells are all numbers, whole or with a comma, infinite or missing.
 _NUMBERS_ALONE = re.compile(
-    rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"\r?\n(?:"(?:-?[0-9]+(?:,[0-9]+)?(?:e-?[0-9]+)?|-?inf|)"\r?\n)*'
+    rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"\r?\n(?:"(?:-?[0-9]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?|-?inf|)"\r?\n)*'
 )
 _TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "date": pa.date32()}
 
@@ -82,13 +82,14 @@ def numbers(data: bytes, file_format: str, names: Sequence[str], *, flags: Seque
     return table
 
 
-def whole(data: bytes, file_format: str) -> pa.Table:
+def whole(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) -> pa.Table:
     """All columns of a file, as they are called in Parquet; their types are those that the format has.
 
     Parameters
     ----------
     data : the file.
     file_format : as of `format_of`.
+    kinds : types of columns, as certificates name them: texts are read as such, and sets in CSV as their cells.
 
     Raises
     ------
@@ -100,10 +101,30 @@ def whole(data: bytes, file_format: str) -> pa.Table:
             with pq.ParquetFile(pa.BufferReader(data)) as file:
                 return file.read()
         if file_format == "ndjson":
-            return _objects(data, pa.schema([]))
-        return read_csv(unpacked(data, file_format), file_format, lambda _: _cells_as_written({}))
+            texts = [name for name in names_in(data, file_format) if (kinds or {}).get(name) == "string"]
+            return _objects(data, pa.schema([(name, pa.string()) for name in texts]))
+        texts = [name for name, kind in (kinds or {}).items() if kind in ("string", "list")]
+        return read_csv(unpacked(data, file_format), file_format, partial(_as_texts, texts))
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         raise unreadable(error) from None
+
+
+def cells(data: bytes, file_format: str, names: Sequence[str]) -> pa.Table:
+    """The columns of a CSV file that have these names, as the texts that its cells are.
+
+    Parameters
+    ----------
+    data : the file.
+    file_format : one of CSV.
+    names : columns, as they are called in Parquet.
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be read.
+    """
+    table = whole(data, file_format, dict.fromkeys(names, "string"))
+    return table.select([name for name in table.column_names if name in names])
 
 
 def rows(data: bytes, file_format: str, kinds: Mapping[str, str] | None = None) -> pa.Table:
@@ -221,6 +242,11 @@ def _csv_rows(raw: bytes, file_format: str, texts: Sequence[str], sets: Sequence
     table = read_csv(raw, file_format, converting)
     of_sets = [name for name in table.column_names if is_set(name)]
     return _with_lists(table, [name for name in of_sets if sets is not None or has_arrays(table.column(name))])
+
+
+def _as_texts(names: Sequence[str], shown: Mapping[str, str]) -> csv.ConvertOptions:
+    """Cells of some columns as texts, by the names that the file shows."""
+    return _cells_as_written({each: pa.string() for name, each in shown.items() if name in names})
 
 
 def _cells_as_written(kinds: Mapping[str, pa.DataType], only: Sequence[str] = ()) -> csv.ConvertOptions:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from surebox_verify.envelope import UnreadableError
 from surebox_verify.released.files import format_of, rows
-from surebox_verify.released.listed import as_lists, has_arrays, is_text, lists
+from surebox_verify.released.listed import as_lists, decoded, has_arrays, is_text, lists
 
 _SET: Final = "_set"
 _ENDS: Final = ("_lo", "_hi")
@@ -30,7 +30,10 @@ def frame_of(frame: Any, kinds: Mapping[str, str] | None = None) -> pa.Table:
         It is none of these, or its texts were read as numbers.
     """
     if isinstance(frame, str | PathLike):
-        return rows(Path(frame).read_bytes(), format_of(str(frame)), kinds)
+        file_format = format_of(str(frame))
+        frame = rows(Path(frame).read_bytes(), file_format, kinds)
+        if file_format != "parquet":
+            return frame
     if not isinstance(frame, pa.Table):
         try:
             frame = pa.table(frame)
@@ -39,6 +42,9 @@ def frame_of(frame: Any, kinds: Mapping[str, str] | None = None) -> pa.Table:
             raise UnreadableError(msg) from None
     for place, name in enumerate(frame.column_names):
         column = frame.column(place)
+        if pa.types.is_dictionary(column.type):
+            column = decoded(column)
+            frame = frame.set_column(place, name, column)
         if (kinds or {}).get(name) == "list":
             frame = frame.set_column(place, name, as_lists(column, name))
         elif is_text(column.type):

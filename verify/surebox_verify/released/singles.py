@@ -2,8 +2,9 @@
 
 The column decides, so that no reader guesses: a cell of an array begins with `[`, a plain value never does. A column of
 texts is plain only if every reader of CSV has its texts as they are: none is empty, begins or ends with white space,
-stands for a missing value, or would be run by a spreadsheet, and they are not all numbers or all truth values. Numbers
-with a fraction stay in arrays, for spreadsheets differ in their decimal mark. An empty cell is a missing set.
+stands for a missing value, would be run by a spreadsheet, or may be read as a number, a truth value, a day or a time.
+One such text suffices, for readers decide by the first rows. Numbers with a fraction stay in arrays, for spreadsheets
+differ in their decimal mark. An empty cell is a missing set.
 """
 
 import json
@@ -17,6 +18,9 @@ _ARRAY: Final = "["
 _RUNS: Final = re.compile(FORMULA)
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _TRUTHS: Final = {"true": True, "false": False}
+_READ_AS_TRUTHS: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
+#: Texts that look like numbers, days or times, of 16 digits and with AM or PM too.
+_MEASURES: Final = re.compile(r"[-+.\d][\da-fpmtxz/:.,+\s-]*", re.IGNORECASE)
 #: Texts that readers of CSV take for a missing value, in lower case.
 _MISSING: Final = frozenset(
     {"na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
@@ -35,10 +39,8 @@ def are_plain(sets: Iterable[Sequence[Any] | None]) -> bool:
     if not all(len(each) == 1 and each[0] is not None for each in there):
         return False
     values = [each[0] for each in there]
-    texts = [value for value in values if isinstance(value, str)]
-    if not all(map(_is_plain_text, texts)) or any(isinstance(value, float) for value in values):
-        return False
-    return not texts or not (all(map(_is_number, texts)) or all(text.lower() in _TRUTHS for text in texts))
+    texts = {value for value in values if isinstance(value, str)}
+    return all(map(_is_plain_text, texts)) and not any(isinstance(value, float) for value in values)
 
 
 def plain(values: Sequence[Any]) -> str:
@@ -92,7 +94,10 @@ def _is_plain_text(text: str) -> bool:
         and text == text.strip()
         and not text.startswith(_ARRAY)
         and text.lower() not in _MISSING
+        and text.lower() not in _READ_AS_TRUTHS
         and not _RUNS.match(text)
+        and not _MEASURES.fullmatch(text)
+        and not _is_number(text)
     )
 
 
