@@ -1,13 +1,15 @@
 """Members of a certificate: those that this version checks, those whose place is reserved, and those it does not know.
 
-The published schema (`certificate.schema.json`) has all that a certificate may contain now. What stands elsewhere is
-named, so nothing that is signed is passed over. Later versions write what others may ignore into `extensions`; one that
-is `critical` changes what the file or a number means, and a reader that does not know it checks no content.
+The published schema (`certificate.schema.json`) has all that a certificate may contain now. What stands elsewhere, or
+is of another type, is named, so nothing that is signed is passed over. Later versions write what others may ignore into
+`extensions`; one that is `critical` changes what the file or a number means, and a reader that does not know it checks
+no content.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -20,6 +22,25 @@ _READER: Final = "x-reader"
 _CRITICAL: Final = "critical"
 #: Types of columns that this version reads.
 _TYPES: Final = frozenset({"boolean", "date", "integer", "list", "number", "string"})
+
+
+_IS_OF: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "object": lambda value: isinstance(value, Mapping),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+}
+
+
+class _Kind(StrEnum):
+    """Why a member is named."""
+
+    RESERVED = "reserved"
+    UNKNOWN = "this version does not know the member `{}`"
+    OF_ANOTHER_TYPE = "`{}` has a value that this version does not know"
 
 
 @dataclass(frozen=True)
@@ -72,11 +93,9 @@ def members_of(body: Mapping[str, Any]) -> Members:
     return Members(
         not_checked=(
             *(f"{EXTENSIONS}.{_shown(name)}" for name in sorted(extensions) if name not in critical),
-            *(at for at, reserved in strange if reserved),
+            *(at for at, kind in strange if kind is _Kind.RESERVED),
         ),
-        unknown=tuple(
-            f"certificate: this version does not know the member `{at}`" for at, reserved in strange if not reserved
-        ),
+        unknown=tuple(f"certificate: {kind.value.format(at)}" for at, kind in strange if kind is not _Kind.RESERVED),
         unread=(*map(_unread, sorted(critical)), *_unknown_types(body["predicate"]["release"]["columns"])),
     )
 
@@ -113,39 +132,57 @@ def _unknown_types(columns: Any) -> Iterator[str]:
         )
 
 
-def _strange(value: Any, schema: Any, at: str) -> Iterator[tuple[str, bool]]:
-    """Members below a place that the schema reserves (True) or does not have; each by its path."""
-    for one in _ways(schema):
-        if isinstance(value, Mapping) and "properties" in one:
-            for name, below in value.items():
-                yield from _member(below, one["properties"].get(name), f"{at}.{_shown(name)}".lstrip("."))
-            return
-        if isinstance(value, Mapping) and isinstance(one.get("additionalProperties"), Mapping):
-            for below in value.values():
-                yield from _strange(below, one["additionalProperties"], f"{at}.*")
-            return
-        if isinstance(value, list) and "items" in one:
-            for below in value:
-                yield from _strange(below, one["items"], f"{at}[]")
-            return
+def _strange(value: Any, schema: Any, at: str) -> Sequence[tuple[str, _Kind]]:
+    """Members at and below a place that the schema reserves or does not have, and values of another type; by path."""
+    ways = [list(_below(value, one, at)) for one in _ways(schema) if _fits(value, one)]
+    if not ways:
+        return [(at, _Kind.OF_ANOTHER_TYPE)]
+    return min(ways, key=lambda strange: sum(kind is not _Kind.RESERVED for _, kind in strange))
 
 
-def _member(value: Any, schema: Any, at: str) -> Iterator[tuple[str, bool]]:
-    if schema is None:
-        yield at, False
-    elif isinstance(schema, Mapping) and _READER in schema:
-        if value is not None:
-            yield at, True
-    else:
-        yield from _strange(value, schema, at)
+def _below(value: Any, schema: Mapping[str, Any], at: str) -> Iterator[tuple[str, _Kind]]:
+    """The same of the members, or items, of a value that a schema fits."""
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", "properties" not in schema)
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            if name in known:
+                yield from _member(below, known[name], f"{at}.{_shown(name)}".lstrip("."))
+            elif isinstance(others, Mapping):
+                yield from _strange(below, others, f"{at}.*")
+            elif not others:
+                yield f"{at}.{_shown(name)}".lstrip("."), _Kind.UNKNOWN
+    elif isinstance(value, list):
+        for below in value:
+            yield from _strange(below, schema.get("items", True), f"{at}[]")
+
+
+def _member(value: Any, schema: Any, at: str) -> Sequence[tuple[str, _Kind]]:
+    if isinstance(schema, Mapping) and _READER in schema:
+        return [] if value is None else [(at, _Kind.RESERVED)]
+    return _strange(value, schema, at)
 
 
 def _ways(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """A schema and those that it is made of."""
-    if isinstance(schema, Mapping):
-        yield schema
-        for one in schema.get("anyOf", ()):
+    """The schemas of which a value has to fit one."""
+    if not isinstance(schema, Mapping):
+        yield {}
+    elif "$ref" in schema:
+        yield from _ways(_schema()["$defs"][schema["$ref"].removeprefix("#/$defs/")])
+    elif "anyOf" in schema:
+        for one in schema["anyOf"]:
             yield from _ways(one)
+    else:
+        yield schema
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value is of a type of a schema, one of its values, and of its length."""
+    types = schema.get("type", ())
+    if not any(_IS_OF[one](value) for one in ([types] if isinstance(types, str) else types or _IS_OF)):
+        return False
+    if value not in schema.get("enum", [schema.get("const", value)]):
+        return False
+    return not isinstance(value, list) or schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
 
 
 def _shown(name: str) -> str:
