@@ -110,7 +110,7 @@ def after(raw: bytes, packed: bytes) -> bytes:
 
 
 def entry(name: bytes, raw: bytes, method: int = STORED, flags: int = 0) -> tuple[Stated, Stated, bytes]:
-    """An honest entry: what is before it, what is in the directory, and its bytes."""
+    """An honest entry: its header, its line in the directory, and its bytes."""
     packed = deflated(raw) if method else raw
     listed = Stated(name, method, flags, zlib.crc32(raw), len(packed), len(raw))
     before = replace(listed, check=0, packed=0, size=0) if flags & FOLLOWS else listed

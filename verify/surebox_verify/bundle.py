@@ -3,7 +3,7 @@
 What unpacks a bundle may take `./release.csv`, `Release.csv` or a link for `release.csv` and write over the file that
 was verified. So every entry has a name once, is a plain file, and is spelled as the service spells names; a bundle with
 anything else is not read. Of an entry that this version does not know only the length is computed, and its digest where
-one is certified. Some read an archive from its beginning, by what is before its entries, and others by the directory at
+one is certified. Some read an archive from its beginning, by the headers of its entries, and others by the directory at
 its end: so both state the same of every entry, each ends where its content does, and nothing else has room.
 """
 
