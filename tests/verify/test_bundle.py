@@ -86,7 +86,7 @@ def deflated(raw: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Stated:
-    """What an archive states of an entry, in one of both places."""
+    """An entry as its header or the directory states it."""
 
     name: bytes
     method: int = STORED
@@ -105,7 +105,7 @@ class Stated:
 
 
 def after(raw: bytes, packed: bytes) -> bytes:
-    """What follows an entry whose lengths are not before it."""
+    """The descriptor after an entry whose lengths are not before it."""
     return struct.pack("<4s3I", b"PK\x07\x08", zlib.crc32(raw), len(packed), len(raw))
 
 

@@ -211,7 +211,7 @@ def test_a_value_that_the_schema_does_not_allow_is_named_and_no_other(place: tup
         ({"first_order": {"certain": "yes"}}, ("statistics", "0"), "statistics[].first_order"),
     ],
 )
-def test_what_is_of_another_type_makes_the_report_one_of_not_all(
+def test_a_value_of_another_type_makes_the_report_one_of_not_all(
     change: dict[str, Any], place: tuple[str, ...], path: str
 ) -> None:
     made = report(changed(change, "predicate", *place))

@@ -1,4 +1,4 @@
-"""What a certificate states of sets in CSV holds in each file of a release, alone or beside others, or is refuted."""
+"""The statement of a certificate about sets in CSV holds in each file of a release, alone or beside others, or is refuted."""
 
 import gzip
 import re
@@ -99,7 +99,7 @@ def test_a_false_statement_is_refuted_by_each_file(tmp_path: Path, case: str) ->
 
 
 @pytest.mark.parametrize("seed", seeds(8))
-def test_what_is_stated_holds_of_any_sets(tmp_path: Path, seed: int) -> None:
+def test_a_statement_holds_of_any_sets(tmp_path: Path, seed: int) -> None:
     draw = Random(seed)
     kind, values = KINDS[draw.choice(sorted(KINDS))]
     most = draw.choice([1, 1, 2])
@@ -115,7 +115,7 @@ def test_what_is_stated_holds_of_any_sets(tmp_path: Path, seed: int) -> None:
 def test_a_file_that_has_sets_otherwise_than_published_is_refuted_beside_one_that_has_not(
     tmp_path: Path, name: str
 ) -> None:
-    """The same rows as arrays: no value differs, and a reader of what is published would read others."""
+    """The same rows as arrays: no value differs, and a reader of the published form would read others."""
     files, plain = released(tmp_path, pa.large_string(), [["a"], ["b"], None])
     assert plain
     read, write = (gzip.decompress, gzip.compress) if name.endswith(".gz") else (bytes, bytes)

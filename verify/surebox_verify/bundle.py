@@ -184,7 +184,7 @@ def _is_alike(before: Sequence[int], extra: bytes, entry: zipfile.ZipInfo) -> bo
 def _is_exact(opened: BinaryIO, entry: zipfile.ZipInfo) -> bool:
     """Whether the content of an entry, which is read from here, has the directory's lengths, and hides no other entry.
 
-    Some search what is not packed for its end, where its length follows: so no other entry begins in there. One may in
+    Some search stored content for its end, where its length follows: so no other entry begins in there. One may in
     a data file, whose content the certificate covers.
     """
     if entry.compress_type == zipfile.ZIP_STORED:
