@@ -1,4 +1,4 @@
-"""The statement of a certificate about sets in CSV holds in each file of a release, alone or beside others, or is refuted."""
+"""A statement about sets in CSV holds in each file of a release, alone or beside others, or is refuted."""
 
 import gzip
 import re
