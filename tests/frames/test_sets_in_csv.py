@@ -29,11 +29,15 @@ from tests.drawing import seeds
 from workers.frames.release import write_release
 from workers.frames.rows import Taken
 
-#: Texts that some reader of CSV, or a spreadsheet, has as something else, and such that all have as they are.
+#: Texts that some reader of CSV, or a spreadsheet, has as something else; those that one has so where all are such; and
+#: such that all have as they are.
+ALIKE = [
+    "true", "FALSE", "F", "t", "yes", "No", "y", "N", "2020-01-01", "01/02/2020", "12:30", "10:05:00 PM",
+    "2020-01-01T10:00:00Z", "10-14",
+]  # fmt: skip
 STRANGE = [
     "", "[", "[1]", '["a"]', " lead", "trail ", "\ta", "=1+1", "@x", "-5", "+1", "'=x", "NA", "nan", "null", "None",
-    "N/A", "1", "01", "1e5", "1.5", "true", "FALSE", "inf", "1_0", "F", "t", "yes", "No", "y", "N", "0x10", "1,5", ".5",
-    "1 000", "2020-01-01", "01/02/2020", "12:30", "10:05:00 PM", "2020-01-01T10:00:00Z", "10-14", "1.000.000",
+    "N/A", "1", "01", "1e5", "1.5", "inf", "1_0", "0x10", "1,5", ".5", "1 000", "1.000.000",
 ]  # fmt: skip
 ORDINARY = [
     "a",
@@ -56,7 +60,7 @@ ORDINARY = [
 TEXT_FORMATS = [ReleaseFormat.CSV, ReleaseFormat.CSV_GZ, ReleaseFormat.CSV_EXCEL, ReleaseFormat.NDJSON]
 KINDS = {"box": "integer", "job_set": "list", "age_lo": "number", "age_hi": "number", "text_set": "string"}
 
-members = st.sampled_from([*STRANGE, *ORDINARY]) | st.text(max_size=4)
+members = st.sampled_from([*STRANGE, *ALIKE, *ORDINARY]) | st.text(max_size=4)
 texts = st.lists(st.none() | st.lists(members | st.none(), min_size=1, max_size=2, unique=True), min_size=1)
 singles = st.lists(st.none() | st.lists(members, min_size=1, max_size=1), min_size=1)
 ordinary = st.lists(st.none() | st.lists(st.sampled_from(ORDINARY), min_size=1, max_size=1), min_size=1)
@@ -101,8 +105,26 @@ def test_a_value_that_readers_have_as_another_keeps_its_column_in_arrays(value: 
     assert not are_plain([*[["word"]] * 3, [value]]), "readers decide by the first rows, and these may be others"
 
 
+@pytest.mark.parametrize("value", ALIKE)
+def test_a_value_that_readers_have_as_another_beside_its_like_is_plain_beside_words(value: str) -> None:
+    assert not are_plain([[value]])
+    assert are_plain([["word"], [value]])
+
+
+@pytest.mark.parametrize("values", [["F", "M"], ["0-9", "10-14", "80 and more"], ["Y", "N", "unknown"], ["1st", "2nd"]])
+def test_usual_codes_are_plain(tmp_path: Path, values: list[str]) -> None:
+    cells = [plain([values[row % len(values)]]) for row in range(30)]
+    assert are_plain([[value] for value in values])
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["row,x", *(f"word,{cell}" for cell in cells), ""]))
+    for read in READERS.values():
+        assert read(path)[1] == cells
+
+
 looks = st.text("0123456789abcdefxTZPM:/.,-+ _%", min_size=1, max_size=10)
-words = st.sampled_from([*STRANGE, *ORDINARY, "on", "off", "1st", "Jan 2020", "infinity", "0b1", "(null)", "#a", "{a}"])
+words = st.sampled_from(
+    [*STRANGE, *ALIKE, *ORDINARY, "on", "off", "1st", "Jan 2020", "infinity", "0b1", "(null)", "#a", "{a}"]
+)
 READERS: dict[str, Callable[[Path], list[list[Any]]]] = {
     "pandas": lambda path: [each.tolist() for _, each in pd.read_csv(path).items()],
     "polars": lambda path: [each.to_list() for each in pl.read_csv(path)],

@@ -2,9 +2,9 @@
 
 The column decides, so that no reader guesses: a cell of an array begins with `[`, a plain value never does. A column of
 texts is plain only if every reader of CSV has its texts as they are: none is empty, begins or ends with white space,
-stands for a missing value, would be run by a spreadsheet, or may be read as a number, a truth value, a day or a time.
-One such text suffices, for readers decide by the first rows. Numbers with a fraction stay in arrays, for spreadsheets
-differ in their decimal mark. An empty cell is a missing set.
+stands for a missing value, would be run by a spreadsheet or be read as a number, of which one suffices, and not all may
+be read as truth values, days or times: `F` beside `M` is plain, and so is `10-14` beside `80 and more`. Numbers with a
+fraction stay in arrays, for spreadsheets differ in their decimal mark. An empty cell is a missing set.
 """
 
 import json
@@ -19,8 +19,9 @@ _RUNS: Final = re.compile(FORMULA)
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _TRUTHS: Final = {"true": True, "false": False}
 _READ_AS_TRUTHS: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n"})
-#: Texts that look like numbers, days or times, of 16 digits and with AM or PM too.
-_MEASURES: Final = re.compile(r"[-+.\d][\da-fpmtxz/:.,+\s-]*", re.IGNORECASE)
+#: Texts that look like numbers, grouped and of 16 digits too; that look like days or times, with AM or PM too.
+_NUMBERS: Final = re.compile(r"[-+]?(?:0x[\da-f]*|[.\d][\d.,\s]*(?:e[-+]?\d*)?)", re.IGNORECASE)
+_MOMENTS: Final = re.compile(r"[-+.\d][\da-fpmtxz/:.,+\s-]*", re.IGNORECASE)
 #: Texts that readers of CSV take for a missing value, in lower case.
 _MISSING: Final = frozenset(
     {"na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
@@ -40,7 +41,9 @@ def are_plain(sets: Iterable[Sequence[Any] | None]) -> bool:
         return False
     values = [each[0] for each in there]
     texts = {value for value in values if isinstance(value, str)}
-    return all(map(_is_plain_text, texts)) and not any(isinstance(value, float) for value in values)
+    if not all(map(_is_plain_text, texts)) or any(isinstance(value, float) for value in values):
+        return False
+    return not texts or not any(all(map(kind, texts)) for kind in (_is_truth, _MOMENTS.fullmatch))
 
 
 def plain(values: Sequence[Any]) -> str:
@@ -94,11 +97,15 @@ def _is_plain_text(text: str) -> bool:
         and text == text.strip()
         and not text.startswith(_ARRAY)
         and text.lower() not in _MISSING
-        and text.lower() not in _READ_AS_TRUTHS
         and not _RUNS.match(text)
-        and not _MEASURES.fullmatch(text)
+        and not _NUMBERS.fullmatch(text)
         and not _is_number(text)
     )
+
+
+def _is_truth(text: str) -> bool:
+    """Whether some reader takes a text for a truth value."""
+    return text.lower() in _READ_AS_TRUTHS
 
 
 def _is_number(text: str) -> bool:
