@@ -115,7 +115,7 @@ def sketching_key(owner: str, at: WorkerResources) -> bytes:
 def join_family(connection: Connection, signature: Recognised) -> str:
     """Find the family of a dataset, or make one, and remember by what it is recognised.
 
-    The keeper's word is added to what is recognised: that data are the same as others does not state that they are not
+    The keeper's word is added to the recognition: that data are the same as others does not state that they are not
     the same as third ones. Only data that were set apart (`none`) are compared with nothing.
     """
     from workers.frames.sketched import packed

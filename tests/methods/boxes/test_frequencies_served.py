@@ -166,19 +166,19 @@ def test_that_counts_are_exact_is_said_of_each_table_anew(client: httpx.Client) 
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "request_body",
     [COUNTED, {"method": "frontier", "quasi_identifiers": ["age"], "k": [5]}, {"method": "table"}],
     ids=["boxes", "frontier", "table"],
 )
-def test_only_keepers_confirm_counts(service: Service, asked: dict[str, Any]) -> None:
+def test_only_keepers_confirm_counts(service: Service, request_body: dict[str, Any]) -> None:
     """Whose key sees no figures of the data cannot answer for them."""
-    owner = f"confirmed by {asked['method']}"
+    owner = f"confirmed by {request_body['method']}"
     keeper = service.client(owner=owner)
     sender = service.client(owner=owner, scopes=("datasets:write", "jobs:write"))
     with keeper, sender:
         counts = counts_of(8, 150).with_columns(pl.col("persons") + 4)
-        spec = asked | {"dataset_id": put(sender, counts), "frequency_column": "persons"}
-        path = "/v1/audits" if asked["method"] in {"table", "frontier"} else "/v1/anonymizations"
+        spec = request_body | {"dataset_id": put(sender, counts), "frequency_column": "persons"}
+        path = "/v1/audits" if request_body["method"] in {"table", "frontier"} else "/v1/anonymizations"
         refused = sender.post(path, json=spec | {"frequencies_are_exact": True})
         assert (refused.status_code, refused.json()["type"]) == (403, "/problems/forbidden")
         assert "`frequencies_are_exact` takes the scope jobs:read" in refused.json()["detail"]

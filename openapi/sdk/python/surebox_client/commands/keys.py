@@ -96,7 +96,9 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         unfinished.replace(path)
     except OSError as error:
-        raise UsageError(f"{path} cannot be replaced: {error.strerror}. What belongs there is {unfinished}.") from None
+        raise UsageError(
+            f"{path} cannot be replaced: {error.strerror}. The file that belongs there: {unfinished}"
+        ) from None
 
 
 def secret_of(folder: Path) -> bytes:
