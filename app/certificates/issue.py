@@ -138,7 +138,7 @@ def statement(
     """
     statistics = public_statistics(made.method, made.statistics)
     subjects = {f"release.{ending_of(name)}": digest for name, digest in sorted(files.items())}
-    subjects["statistics.json"] = hashlib.sha256(canonical_statistics(statistics)).hexdigest()
+    subjects["statistics.json"] = hashlib.sha256(canonical_statistics(made.method, statistics)).hexdigest()
     parameters = dict(made.parameters)
     issuer = {"service": "surebox", "version": version("surebox")} | ({} if url is None else {"url": url})
     return {
@@ -164,15 +164,17 @@ def statement(
     }
 
 
-def canonical_statistics(public: Sequence[Mapping[str, Any]]) -> bytes:
+def canonical_statistics(method: str, public: Sequence[Mapping[str, Any]]) -> bytes:
     """What the subject `statistics.json` is the digest of.
 
     Parameters
     ----------
+    method
+        That made the release.
     public
         Statistics of a release as its readers see them.
     """
-    return rfc8785.dumps(_exact({"statistics": public}))
+    return rfc8785.dumps(_exact({"method": method, "statistics": public}))
 
 
 def payload_of(raw: bytes) -> bytes:

@@ -10,7 +10,7 @@ _PUBLIC: Final = (
     "rare_records", "missing_policy", "density", "axes", "k_counts_kept", "survey_weight_column", "released_weights",
     "box_means", "mean_interval_in_boxes", "p_percent", "l", "t", "t_distance", "alpha", "min_separation", "min_width",
     "spikes", "min_records_at_bound", "statistics", "unlisted_column_weight", "objective", "max_suppressed",
-    "confidence", "partition",
+    "confidence", "partition", "frequencies_are_exact",
 )  # fmt: skip
 #: With these a draft is composed again before it is published.
 _COMPOSED: Final = (

@@ -18,7 +18,7 @@ from app.contracts.releases import Release, ReleaseFormat, ReleaseState, ending_
 from app.db.repositories.release_access import Viewer
 from app.db.session import Database
 from app.errors import NotFoundError
-from app.releases.read import ReleaseFile, read_file, read_provenance, read_release, read_statistics
+from app.releases.read import ReleaseFile, read_file, read_provenance, read_release, read_statistics_of
 from app.settings import Settings
 from app.storage.protocol import Storage
 
@@ -98,7 +98,7 @@ def read_bundle(
     release = read_release(**mine)
     files = [read_file(**mine, release_format=each) for each in ReleaseFormat if each in release.files]
     parts = [_stored(file, media_types(ReleaseFormat(file.format))) for file in files]
-    statistics = canonical_statistics(read_statistics(**mine))
+    statistics = canonical_statistics(*read_statistics_of(**mine))
     parts.append(_held("statistics.json", "What the release states about its statistics", _JSON, statistics))
     provenance = _plain(read_provenance(**mine))
     parts.append(_held("provenance.json", "How the release came to be: W3C PROV-JSON", _JSON, provenance))

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from app.certificates.issue import statement
-from app.contracts.releases import ReleaseFormat
+from app.contracts.releases import ReleaseFormat, ending_of
 from app.db.repositories.releases import ReleaseRow
 from surebox_verify.verification import Report, verify
 from tests.attacks.certified import FORMATS, ISSUER, KEYS
@@ -233,7 +233,10 @@ class Released:
     def __init__(self, done: Done) -> None:
         draft = done.release
         assert draft is not None
-        self.files = {f"release.{name}": draft.files[ReleaseFormat(name)].path.read_bytes() for name in FORMATS}
+        self.files = {
+            f"release.{ending_of(ReleaseFormat(name))}": draft.files[ReleaseFormat(name)].path.read_bytes()
+            for name in FORMATS
+        }
         made = ReleaseRow(
             id="rel_t", owner="o", job_id="job_t", dataset_id="t", method="boxes", rows=draft.rows,
             columns=draft.columns, flags=[str(flag) for flag in draft.flags], tags={}, statistics=draft.statistics,
@@ -281,7 +284,7 @@ def written(rows: pl.DataFrame, folder: Path) -> dict[str, bytes]:
     places = np.arange(rows.height)
     columns = {name: Taken(whole.column(name).combine_chunks(), places) for name in whole.column_names}
     files = write_release(columns, folder, [ReleaseFormat(name) for name in FORMATS])
-    return {f"release.{name}": file.path.read_bytes() for name, file in files.items()}
+    return {f"release.{ending_of(name)}": file.path.read_bytes() for name, file in files.items()}
 
 
 def each_name(columns: Mapping[str, Column]) -> Callable[[np.random.Generator], dict[str, Any]]:

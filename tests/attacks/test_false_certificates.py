@@ -7,6 +7,7 @@ the certificate is signed again with a key that the reader trusts, so that no si
 import copy
 import hashlib
 import io
+import json
 import re
 import stat
 import zipfile
@@ -352,8 +353,8 @@ def renamed(name: str, field: int) -> zipfile.ZipInfo:
 
 SMUGGLED: dict[str, zipfile.ZipInfo] = {
     **{name: zipfile.ZipInfo(name) for name in (
-        "./release.csv", "Release.csv", "data/release.csv", "/release.csv", "../release.csv", "release.csv/", "x.csv",
-        "release.parquet.old", "release\\release.csv", "CERTIFICATE.dsse.json", "release.csv ", "sub/", "release.json",
+        "./release.csv", "Release.csv", "data/release.csv", "/release.csv", "../release.csv", "release.csv/",
+        "release\\release.csv", "CERTIFICATE.dsse.json", "release.csv ", "sub/",
     )},
     "a link": link("release.ndjson"), "a second name": renamed("release.ndjson", 0x7075),
 }  # fmt: skip
@@ -372,6 +373,23 @@ def test_an_entry_that_would_unpack_over_a_verified_file_is_refused(
         patch.setattr("warnings.warn", lambda *_, **__: None)  # of a name that is there already
         archive.writestr(entry, b"" if entry.is_dir() else b"box,dose_lo\n1,2\n")
     assert run(path, keys) == 2
+
+
+@pytest.mark.parametrize("name", ["x.csv", "release.parquet.old", "release.json"])
+def test_an_entry_with_a_plain_name_of_its_own_is_named_as_not_covered(
+    bundles: Callable[[str], Bundle],
+    client: httpx.Client,
+    tmp_path: Path,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, keys = tmp_path / "bundle.zip", tmp_path / "jwks.json"
+    keys.write_bytes(client.get("/.well-known/jwks.json").content)
+    path.write_bytes(bundles("cells").raw)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, b"box,dose_lo\n1,2\n")
+    assert run(path, keys) == 0
+    assert name in json.loads(capsys.readouterr().out)["not_covered"]
 
 
 def test_a_bundle_without_a_data_file_is_not_checked(

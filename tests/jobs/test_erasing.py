@@ -113,7 +113,7 @@ def test_with_its_release_the_last_of_a_deleted_job_goes(service: Service, keepe
     keeper.delete(f"/v1/jobs/{job_id}")
     restricted = {
         "dataset_id", "seed", "tags", "formats", "publish", "accept_findings", "delimiter", "max_suppressed_classes",
-        "least_widths", "frequencies_are_exact",
+        "least_widths",
     }  # fmt: skip
     assert service.row(job_id).spec == {name: value for name, value in before.items() if name not in restricted}, (
         "what its release is asked with, and composed with if it is a draft"

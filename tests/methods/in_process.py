@@ -38,7 +38,7 @@ _LIMITS = Limits(
 
 def _counts(column: pl.Series) -> dict[str, int]:
     """What a profile adds up of a column of counts."""
-    values = column.drop_nulls().to_list()
+    values = [value for value in column.to_list() if value is not None]
     if any(value < 1 or value != int(value) for value in values):
         return {}
     return {"total": sum(map(int, values)), "divisor": math.gcd(*map(int, values))}

@@ -90,17 +90,22 @@ class Issuer:
 
 def signed_statistics(body: dict[str, Any]) -> dict[str, Any]:
     """A statement whose digest of the statistics is that of those it has."""
-    statistics = exact({"statistics": body["predicate"]["statistics"]})
-    digest = hashlib.sha256(rfc8785.dumps(statistics)).hexdigest()
+    predicate = body["predicate"]
+    digest = digest_of(predicate["parameters"].get("method"), predicate["statistics"])
     for each in body["subject"]:
         if each["name"] == "statistics.json":
             each["digest"]["sha256"] = digest
     return body
 
 
+def digest_of(method: Any, statistics: list[dict[str, Any]]) -> str:
+    """SHA-256 of `statistics.json`."""
+    return hashlib.sha256(rfc8785.dumps(exact({"method": method, "statistics": statistics}))).hexdigest()
+
+
 def statement(files: dict[str, bytes], statistics: list[dict[str, Any]]) -> dict[str, Any]:
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    digests["statistics.json"] = hashlib.sha256(rfc8785.dumps(exact({"statistics": statistics}))).hexdigest()
+    digests["statistics.json"] = digest_of("boxes", statistics)
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in digests.items()],

@@ -147,9 +147,10 @@ def read_revocations(envelope: Envelope) -> Revocations:
         raise UnreadableError(msg) from None
 
 
-def statistics_digest(statistics: Sequence[Mapping[str, Any]]) -> str:
+def statistics_digest(method: Any, statistics: Sequence[Mapping[str, Any]]) -> str:
     """SHA-256 of published statistics in their canonical form (RFC 8785), the subject `statistics.json`."""
-    return hashlib.sha256(rfc8785.dumps(exact({"statistics": list(statistics)}))).hexdigest()
+    stated = {"method": method, "statistics": list(statistics)}
+    return hashlib.sha256(rfc8785.dumps(exact(stated))).hexdigest()
 
 
 def exact(value: Any) -> Any:

@@ -66,7 +66,8 @@ def verify(
     same |= {name: certificate.digests[name] == digest for name, digest in covered.items()}
     problems = [] if signature is KeyStatus.VALID else [f"signature: {signature}"]
     problems += [f"{name}: not as certified" for name, right in same.items() if not right]
-    if certificate.digests.get(STATISTICS) != statistics_digest(certificate.statistics):
+    stated = statistics_digest(certificate.parameters.get("method"), certificate.statistics)
+    if certificate.digests.get(STATISTICS) != stated:
         problems.append("statistics: not those whose digest was certified")
     stamp = check(timestamp, envelope, issued_at=certificate.issued_at)
     if stamp.status is TimestampStatus.WRONG:

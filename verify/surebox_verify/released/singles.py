@@ -10,6 +10,7 @@ fraction stay in arrays, for spreadsheets differ in their decimal mark. An empty
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from typing import Any, Final
 
 from surebox_verify.released.formulas import FORMULA
@@ -39,7 +40,7 @@ def are_plain(sets: Iterable[Sequence[Any] | None]) -> bool:
     there = [each for each in sets if each is not None]
     if not all(len(each) == 1 and each[0] is not None for each in there):
         return False
-    values = [each[0] for each in there]
+    values = [str(each[0]) if isinstance(each[0], date) else each[0] for each in there]  # a day is a text in CSV
     texts = {value for value in values if isinstance(value, str)}
     if not all(map(_is_plain_text, texts)) or any(isinstance(value, float) for value in values):
         return False
