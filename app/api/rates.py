@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a window holds after a request.
+    """State of a window after a request.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an owner or an address may still request, as `RateLimit-Policy` and `RateLimit` state it."""
+    """Requests that an owner or an address has left, as `RateLimit-Policy` and `RateLimit` state it."""
 
     policy: str
     quota: int

@@ -24,7 +24,7 @@ OVERLAP: Final = timedelta(hours=1)
 
 
 def read_key(*, database: Database, owner: str, key_id: str) -> ApiKey:
-    """What the holder of a key may know of it.
+    """Read the part of a key's row that its holder may know.
 
     Raises
     ------

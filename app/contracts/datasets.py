@@ -119,7 +119,7 @@ class DatasetColumn(Contract):
     )
     type_from: TypeSource | None = Field(
         default=None,
-        description=("Source of the type. Null: the dataset was read before this was kept."),
+        description="Source of the type. Null: the dataset was read before this was kept.",
     )
 
 

@@ -1,7 +1,7 @@
 """Jobs: states, the table of allowed transitions, and what every job's specification shares."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias, get_args
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field, WithJsonSchema
 
@@ -140,16 +140,16 @@ class JobProgress(Contract):
         default=None, description="More of the stage, such as the newest generation or what the job waits for."
     )
 
-    @classmethod
-    def read(cls, fraction: float, text: str) -> Self:
-        """Return the progress whose stage and detail were kept as one text."""
-        stage, _, detail = text.partition(_DETAIL)
-        return cls(fraction=fraction, stage=stage, detail=detail or None)
-
     @property
     def text(self) -> str:
-        """Stage and detail as one text."""
+        """Stage and detail as one text, as they are kept."""
         return self.stage if self.detail is None else f"{self.stage}{_DETAIL}{self.detail}"
+
+
+def stage_and_detail(text: str) -> tuple[str, str | None]:
+    """Part the text that a progress is kept as."""
+    stage, _, detail = text.partition(_DETAIL)
+    return stage, detail or None
 
 
 class JobEstimate(Contract):

@@ -124,7 +124,7 @@ _ENDINGS: Final[Mapping[str, str]] = {ReleaseFormat.CSV_EXCEL: "excel.csv"}
 
 
 def ending_of(release_format: str) -> str:
-    """How the name of a file of a format ends."""
+    """Return the ending of the names of files of a format."""
     return _ENDINGS.get(release_format, release_format)
 
 

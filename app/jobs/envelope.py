@@ -12,7 +12,7 @@ from typing import Any
 from orjson import Fragment, dumps, loads
 
 from app.contracts.base import rfc3339
-from app.contracts.jobs import JobProgress, JobState
+from app.contracts.jobs import JobState, stage_and_detail
 from app.db.job_record import JobRecord
 from app.db.repositories.job_history import JobSnapshot, StateChange
 from app.jobs.refusals import problem_without_figures
@@ -85,7 +85,8 @@ def _progress(record: JobRecord) -> dict[str, Any]:
         fraction, text = 0.0, record.stage or "queued"
     else:
         fraction, text = float(record.fraction or 0.0), record.stage or ""
-    return JobProgress.read(fraction, text).model_dump()
+    stage, detail = stage_and_detail(text)
+    return {"fraction": fraction, "stage": stage, "detail": detail}
 
 
 def _estimate(record: JobRecord) -> dict[str, float | int | None] | None:

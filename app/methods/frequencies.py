@@ -161,7 +161,7 @@ def _beside(spec: Mapping[str, Any], name: str) -> Iterator[FieldError]:
 
 
 def _places(spec: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Where a specification names a column."""
+    """Yield the places where a specification names a column."""
     yield from (pointer(field) for field in _ONE if spec.get(field) == name)
     for field in _SOME:
         yield from (pointer(field, at) for at, one in enumerate(spec.get(field) or ()) if one == name)
@@ -193,7 +193,7 @@ def _wrong_counts(spec: Mapping[str, Any], column: DatasetColumn, summary: Numer
 
 
 def _no_counts(column: DatasetColumn, summary: NumericSummary) -> str | None:
-    """Why the values of a column do not count persons."""
+    """Return the reason why the values of a column do not count persons; None where they may."""
     name = repr(column.name)
     if column.missing:
         return f"{missing_values(column)}: state how many persons each row stands for, or leave these rows out"
@@ -209,7 +209,7 @@ def _no_counts(column: DatasetColumn, summary: NumericSummary) -> str | None:
 
 
 def _altered(name: str, least: int, divisor: int) -> str:
-    """What counts of persons show when they were rounded or suppressed."""
+    """Describe the sign that counts of persons, none of which is 1, were rounded or suppressed."""
     step = next((one for one in _ROUNDED if divisor % one == 0), None)
     if step is not None:
         return f"all counts of {name!r} are multiples of {step}, as where counts were rounded"

@@ -7,7 +7,7 @@ from app.db.session import Database
 
 
 def jobs_may_publish(*, database: Database, owner: str) -> bool:
-    """Whether the owner lets jobs publish, whichever key created them."""
+    """Return whether the owner lets jobs publish, whichever key created them."""
     with database.read() as connection:
         return owner_settings.jobs_may_publish(connection, owner=owner)
 

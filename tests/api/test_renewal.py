@@ -44,14 +44,14 @@ def renew(api: Api, key: str) -> httpx.Response:
 
 
 def renewed(api: Api, key_id: str) -> RenewedKey:
-    """What the use case makes, beyond the seconds for which a process remembers a key."""
+    """Renew a key by the use case, beyond the seconds for which a process remembers a key."""
     return renewal.renew_key(
         database=api.database, secret=api.settings.server_secret, key_id=key_id, now=datetime.now(UTC)
     )
 
 
 def works(api: Api, key: str) -> bool:
-    """Whether a key that no process has seen yet is let in."""
+    """Return whether a key that no process has seen yet is let in."""
     with api.client(key) as client:
         return client.get(OWNER).status_code == 200
 
@@ -217,7 +217,7 @@ def test_an_idempotency_key_makes_nothing_that_shows_the_secret_again(api: Api) 
 
 
 def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """What came of work that begins at the same moment: a value, or the error of ours."""
+    """Begin works at the same moment, and return the value or our error of each."""
     begin, came = threading.Barrier(count), [None] * count
 
     def do(number: int) -> None:

@@ -311,6 +311,17 @@ def test_without_quasi_identifiers_nothing_is_guessed_and_the_proposal_can_be_co
     assert "quasi_identifiers" in profile.json["proposal"]
 
 
+def test_what_is_proposed_for_persons_is_of_their_column(surebox: CommandLine, folder: Path) -> None:
+    rows = [f"{visit % 50},{20 + visit % 50},{visit % 7}" for visit in range(200)]
+    (folder / "visits.csv").write_text("\n".join(["patient,age,ward", *rows, ""]))
+    audit = surebox("audit", "visits.csv", "--person-column", "patient")
+    assert audit.code == 2
+    assert "--person-column patient" in audit.err.splitlines()[-1], audit.err
+    with Surebox() as service:
+        (job,) = service.get("/v1/jobs", kind="audit")["items"]
+    assert job["spec"]["person_column"] == "patient"
+
+
 def test_each_k_is_shown_with_what_it_costs(surebox: CommandLine, folder: Path) -> None:
     write_people(folder / "people.csv", seed=6)
     done = surebox("frontier", "people.csv", "--quasi-identifiers", "age,hours", "--k", "5,50", "--json")

@@ -1,7 +1,9 @@
 """An option that is given twice adds up or is refused: the last of two never replaces the first in silence."""
 
 import argparse
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import typer.main
 from typer.core import TyperGroup, TyperOption
 
 from app.cli.main import cli
+from surebox_client import commands
 from surebox_client.commands.main import COMMANDS, parser_of
 from surebox_client.commands.parsing import Parser, Single, Together
 
@@ -122,3 +125,13 @@ def test_an_option_of_an_operators_command_is_given_once(option: str) -> None:
     command, name = OPERATORS[option]
     with pytest.raises(typer.BadParameter, match="given twice"):
         command.make_context("surebox", [name, "1", name, "2"])
+
+
+def test_a_command_reads_no_option_that_none_has() -> None:
+    """A name that was left behind by a renaming reads as not given, for `getattr` has a default."""
+    there = {action.dest for name in COMMANDS for action in parser_of(name)._actions}
+    for path in Path(commands.__file__).parent.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        read = set(re.findall(r"\bgiven\.([a-z]\w*)\b(?!\()", text)) | set(re.findall(r'getattr\(given, "(\w+)"', text))
+        written = set(re.findall(r"\bgiven\.([a-z]\w*) = ", text))
+        assert read - written <= there, path.name

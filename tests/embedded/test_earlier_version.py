@@ -49,7 +49,7 @@ def boxes(dataset_id: str, *names: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier version had, and what its readers saw of it."""
+    """Folder of an earlier version, and what its readers saw of it."""
 
     folder: Path
     backup: Path
@@ -122,7 +122,7 @@ def ran(client: httpx.Client, earlier: Earlier) -> dict[str, dict[str, Any]]:
 
 
 def verified(client: httpx.Client, release_id: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """What readers of today make of the release's bundle."""
+    """Verify the release's bundle as readers of today do."""
     bundle, keys = folder / f"{release_id}.zip", folder / "jwks.json"
     bundle.write_bytes(client.get(f"/v1/releases/{release_id}/bundle.zip").raise_for_status().content)
     keys.write_bytes(client.get("/.well-known/jwks.json").content)

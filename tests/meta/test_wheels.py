@@ -147,7 +147,7 @@ def test_they_have_one_version_and_say_it_everywhere(installed: Path) -> None:
 
 
 def of_installed(installed: Path, *command: str) -> str:
-    """What a command of the fresh environment prints."""
+    """Run a command of the fresh environment; returns its output."""
     done = subprocess.run(
         [installed / "bin" / command[0], *command[1:]],
         cwd=installed,

@@ -37,7 +37,7 @@ _LIMITS = Limits(
 
 
 def _counts(column: pl.Series) -> dict[str, int]:
-    """What a profile adds up of a column of counts."""
+    """Sum a column of counts as a profile does."""
     values = [value for value in column.to_list() if value is not None]
     if any(value < 1 or value != int(value) for value in values):
         return {}

@@ -28,7 +28,7 @@ _CLOSED: Final = Draft202012Validator(closed(SCHEMA), format_checker=Draft202012
 
 
 def faults(document: Any, *, room: bool = False) -> Iterator[str]:
-    """What a certificate has that the schema does not allow; with `room` it may have members that came later."""
+    """Yield the members of a certificate that the schema does not allow; with `room` later members are allowed."""
     for error in (_OPEN if room else _CLOSED).iter_errors(document):
         yield f"{error.json_path}: {error.message}"
 

@@ -1,4 +1,4 @@
-"""What a certificate contains is checked, or named as not checked: nothing that is signed is passed over."""
+"""A certificate's members are checked, or named as not checked: nothing that is signed is passed over."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What of a later OpenAPI document would break a client that was made from an earlier one: nothing but additions may.
+"""Changes of an OpenAPI document that break clients of an earlier one: all but additions.
 
 A body that was accepted stays accepted: its fields are there, no other is required, words and bounds are not fewer or
 narrower, defaults are the same. An answer stays readable: its fields are there, those that were always there are, and

@@ -28,7 +28,7 @@ EXITS = "exits.json"
 
 
 def exit_code(bundle: Path) -> int:
-    """What `surebox-verify` ends with for a bundle beside its keys."""
+    """Verify a bundle beside its keys; returns the exit code of `surebox-verify`."""
     try:
         verify([str(bundle), "--keys", str(bundle.parent / "jwks.json")])
     except SystemExit as end:

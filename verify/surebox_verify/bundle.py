@@ -165,7 +165,7 @@ def _hidden(opened: BinaryIO, directory: int, entries: list[zipfile.ZipInfo]) ->
 
 
 def _is_alike(before: Sequence[int], extra: bytes, entry: zipfile.ZipInfo) -> bool:
-    """Whether an entry's method, check sum and lengths are before it as in the directory, or left out.
+    """Return whether an entry's method, check sum and lengths are before it as in the directory, or left out.
 
     Lengths and check sum may be left out where they follow the entry.
     """
@@ -182,7 +182,7 @@ def _is_alike(before: Sequence[int], extra: bytes, entry: zipfile.ZipInfo) -> bo
 
 
 def _is_exact(opened: BinaryIO, entry: zipfile.ZipInfo) -> bool:
-    """Whether the content of an entry, which is read from here, has the directory's lengths, and hides no other entry.
+    """Return whether the content of an entry, read from here, has the directory's lengths, and hides no other entry.
 
     Some search stored content for its end, where its length follows: so no other entry begins in there. One may in
     a data file, whose content the certificate covers.
@@ -194,7 +194,7 @@ def _is_exact(opened: BinaryIO, entry: zipfile.ZipInfo) -> bool:
 
 
 def _is_inflated(opened: BinaryIO, left: int, expected: int) -> bool:
-    """Whether so many bytes from here are a deflated stream to its end, and give as many as expected."""
+    """Return whether so many bytes from here are a deflated stream to its end, and give as many as expected."""
     stream, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
     while left and not stream.eof and (part := opened.read(min(left, _AT_ONCE))):
         left -= len(part)
@@ -206,7 +206,7 @@ def _is_inflated(opened: BinaryIO, left: int, expected: int) -> bool:
 
 
 def _has_mark(opened: BinaryIO, left: int) -> bool:
-    """Whether the beginning of an entry stands in the next bytes."""
+    """Return whether the beginning of an entry stands in the next bytes."""
     last = b""
     while left > 0 and (part := opened.read(min(left, _AT_ONCE))):
         left -= len(part)
@@ -217,7 +217,7 @@ def _has_mark(opened: BinaryIO, left: int) -> bool:
 
 
 def _is_end(opened: BinaryIO, directory: int, count: int) -> bool:
-    """Whether the directory ends where the archive does, and every way to it leads to the same place."""
+    """Return whether the directory ends where the archive does, and every way to it leads to the same place."""
     end = opened.seek(-_END.size, 2)
     last = opened.read()
     mark, stated, size, place = _END.unpack(last)
@@ -234,7 +234,7 @@ def _is_end(opened: BinaryIO, directory: int, count: int) -> bool:
 
 
 def _is_read_twice(extra: bytes) -> bool:
-    """Whether an extra field gives an entry another name, is there twice, or cannot be read."""
+    """Return whether an extra field gives an entry another name, is there twice, or cannot be read."""
     try:
         numbers = [number for number, _ in _fields(extra)]
     except struct.error:

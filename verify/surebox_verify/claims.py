@@ -159,7 +159,7 @@ def _wrong_sets(held: Held, name: str) -> Iterator[str]:
 
 
 def in_csv(*, plain: bool) -> str:
-    """What sets are in CSV, in words."""
+    """Name the form of sets in CSV."""
     return "plain values" if plain else "JSON arrays"
 
 

@@ -36,7 +36,7 @@ _IS_OF: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 class _Kind(StrEnum):
-    """Why a member is named."""
+    """Reasons to name a member."""
 
     RESERVED = "reserved"
     UNKNOWN = "this version does not know the member `{}`"
@@ -45,7 +45,7 @@ class _Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Members:
-    """What a certificate contains that this version does not check.
+    """Parts of a certificate that this version does not check.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def _extensions(extensions: Any) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _is_critical(name: str, extension: Mapping[str, Any]) -> bool:
-    """Whether an extension is critical: as it states, or as the schema does of its name."""
+    """Return whether an extension is critical: as it states, or as the schema states of its name."""
     predicate = _schema()["properties"]["predicate"]["properties"]
     reserved = predicate[EXTENSIONS]["properties"].get(name, {}).get("properties", {})
     return extension.get(_CRITICAL) is True or reserved.get(_CRITICAL, {}).get("const") is True
@@ -176,7 +176,7 @@ def _ways(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is of a type of a schema, one of its values, and of its length."""
+    """Return whether a value is of a schema's type, one of its values, and of its length."""
     types = schema.get("type", ())
     if not any(_IS_OF[one](value) for one in ([types] if isinstance(types, str) else types or _IS_OF)):
         return False

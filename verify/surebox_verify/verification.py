@@ -94,7 +94,7 @@ def verify(
 
 
 def _content(files: Mapping[str, bytes], certificate: Certificate, *, recompute: bool) -> tuple[Recomputed, list[str]]:
-    """What follows from the data files that this version reads, and what it cannot read or does not know."""
+    """Compute what follows from the data files, and list what this version cannot read or does not know."""
     members = certificate.members
     data = {name: raw for name, raw in files.items() if name != STATISTICS}
     unread = [*members.unread, *members.unknown]
@@ -108,7 +108,7 @@ def _content(files: Mapping[str, bytes], certificate: Certificate, *, recompute:
 
 
 def _is_of_a_later_kind(data: bytes, certificate: Certificate) -> bool:
-    """Whether a file is certified, but neither as statistics nor as a data file that this version reads."""
+    """Return whether a file is certified, but neither as statistics nor as a data file that this version reads."""
     digest = hashlib.sha256(data).hexdigest()
     return digest in certificate.digests.values() and digest not in certificate.data_digests
 

@@ -54,12 +54,12 @@ class Taken:
 
     @property
     def has_lists(self) -> bool:
-        """Whether its values are lists."""
+        """True where its values are lists."""
         return isinstance(self.values, pa.Array) and pa.types.is_nested(self.values.type)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has lists, and those of the rows are all single values that CSV has as they are."""
+        """True where it has lists, and those of the rows are all single values that CSV has as they are."""
         if not isinstance(self.values, pa.Array) or not self.has_lists:
             return False
         used = np.zeros(self.count, dtype=np.bool_)

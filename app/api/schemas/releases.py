@@ -14,7 +14,7 @@ from app.methods.catalogue import Method, methods_of
 
 
 def _statistics_of(method: Method) -> type[Contract]:
-    """What releases of a method state: statistics of its own kind, or none."""
+    """Make the type of the answer about releases of a method: statistics of its own kind, or none."""
     stated: Any = method.statistic or dict[str, Any]
     listed = Field(description="In the order of the specification.", max_length=None if method.statistic else 0)
     fields: Any = {

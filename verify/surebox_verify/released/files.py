@@ -312,7 +312,7 @@ def delimiter_of(data: bytes) -> str:
 
 
 def decimal_point_of(data: bytes, delimiter: str) -> str:
-    """What numbers of a file for spreadsheets have before their fraction: a comma where `;` is between fields.
+    """Return the decimal mark of a file for spreadsheets: a comma where `;` is between fields.
 
     Files of before have a point there too. Texts are in quotes, so outside of these a comma is a number's; in a file of
     one column everything is in quotes, and no field ends at a separator.

@@ -84,7 +84,7 @@ def _array_of(cell: str) -> list[Any]:
 
 
 def _parser(cells: Sequence[str]) -> Callable[[str], list[Any]]:
-    """How the cells of a plain column are read: as whole numbers, as truth values, or as texts."""
+    """Return the reader of a plain column's cells: as whole numbers, as truth values, or as texts."""
     if all(map(_WHOLE.fullmatch, cells)):
         return lambda cell: [int(cell)]
     if all(cell in _TRUTHS for cell in cells):
@@ -105,12 +105,12 @@ def _is_plain_text(text: str) -> bool:
 
 
 def _is_truth(text: str) -> bool:
-    """Whether some reader takes a text for a truth value."""
+    """Return whether some reader takes a text for a truth value."""
     return text.lower() in _READ_AS_TRUTHS
 
 
 def _is_number(text: str) -> bool:
-    """Whether some reader takes a text for a number."""
+    """Return whether some reader takes a text for a number."""
     try:
         float(text)
     except ValueError:

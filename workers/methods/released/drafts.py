@@ -75,5 +75,5 @@ def release_draft(
 
 
 def _in_csv(column: Values | Taken) -> dict[str, bool]:
-    """How CSV has a column of sets, as a release and its certificate state it; of no other column there is a choice."""
+    """State how CSV has a column of sets, as a release and its certificate do; of no other column there is a choice."""
     return {"plain_in_csv": column.is_plain} if isinstance(column, Taken) and column.has_lists else {}

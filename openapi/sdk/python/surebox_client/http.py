@@ -35,7 +35,7 @@ class _Key(httpx.Auth):
 
 
 def authorization(key: str | None) -> httpx.Auth:
-    """What sends a key with each request."""
+    """Return the authentication that sends a key with each request."""
     return _Key(key)
 
 

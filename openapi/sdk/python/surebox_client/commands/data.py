@@ -35,7 +35,7 @@ def uploaded(service: "Surebox", given: argparse.Namespace, **query: Any) -> "It
         query.setdefault("format", "csv")
     dataset = service.upload(
         path,
-        name=getattr(given, "name", None) or path.name,
+        name=path.name,
         tags=None if given.keep_data else PASSING,
         progress=False if given.quiet else None,
         **query,

@@ -28,7 +28,7 @@ def propose(
         The specification, for what is still to be said; None: nothing was.
     """
     given.no_wait = False
-    named = getattr(given, "person", None) or (body or {}).get("person_column")
+    named = getattr(given, "person_column", None) or (body or {}).get("person_column")
     whose = {"person_column": named} if named else counts_of(given, body or {})
     with connected(given, methods=("table",)) as service, uploaded(service, given) as dataset:
         job = service.audit({"method": "table", "dataset_id": dataset.id, **whose})
